@@ -1,0 +1,225 @@
+"""The errors that can reach a caller: what each means, its HTTP status, and its stable code.
+
+Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing else does.
+
+    TollgateError
+    ├── InvalidRequest                 400  the caller's request cannot be served as written
+    │   ├── InvalidJSON                400
+    │   ├── UnsupportedParameter       400  this vendor cannot honour it
+    │   ├── ModelNotFound              404
+    │   └── RequestTooLarge            413
+    ├── InvalidAPIKey                  401
+    ├── PermissionDenied               403
+    │   ├── AccountNotAllowed
+    │   └── ScopeMissing
+    ├── GatewayError                        something between us and the vendor
+    │   ├── VendorRefused              400, 404, 413: the vendor does not take the request itself
+    │   ├── VendorAuthentication       502  the vendor refuses *our* key or our money
+    │   ├── VendorRateLimited          429
+    │   ├── VendorFailed               502  an error, nonsense, or a broken connection
+    │   │   └── VendorUnreachable      502  no connection was made, so nothing can have been billed
+    │   ├── VendorOverloaded           503
+    │   └── VendorTimeout              504
+    └── Unavailable                    503  a part of ours does not answer
+        ├── StreamUnavailable               Redis
+        └── LedgerUnavailable               the SQL database
+"""
+
+from collections.abc import Mapping
+
+
+class TollgateError(Exception):
+    """Base of all; `str(error)` is safe to show to the caller."""
+
+    status: int = 500
+    type: str = "server_error"
+    code: str | None = "internal_error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        param: str | None = None,
+        code: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.param = param
+        self.code = code or type(self).code
+        self.headers: dict[str, str] = dict(headers or {})
+
+    def body(self) -> dict[str, dict[str, str | None]]:
+        """Return OpenAI's error body, which official clients parse."""
+        return {
+            "error": {
+                "message": self.message,
+                "type": self.type,
+                "param": self.param,
+                "code": self.code,
+            }
+        }
+
+
+class InvalidRequest(TollgateError):
+    """A field is missing, of a wrong type or out of range; `param` names it."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "invalid_value"
+
+
+class InvalidJSON(InvalidRequest):
+    """The body is not a JSON object we can read."""
+
+    code = "invalid_json"
+
+
+class UnsupportedParameter(InvalidRequest):
+    """The vendor has no way to honour this parameter."""
+
+    code = "unsupported_parameter"
+
+
+class ModelNotFound(InvalidRequest):
+    """No such vendor or model, or the vendor is not configured here."""
+
+    status = 404
+    code = "model_not_found"
+
+
+class RequestTooLarge(InvalidRequest):
+    """The body is over the configured limit."""
+
+    status = 413
+    code = "request_too_large"
+
+
+class InvalidAPIKey(TollgateError):
+    """Missing, unknown, revoked or expired: the caller is told no more than that."""
+
+    status = 401
+    type = "authentication_error"
+    code = "invalid_api_key"
+
+
+class PermissionDenied(TollgateError):
+    """The key is good, but not for this."""
+
+    status = 403
+    type = "permission_error"
+
+
+class AccountNotAllowed(PermissionDenied):
+    """The key does not belong to the account that was selected."""
+
+    code = "account_not_allowed"
+
+
+class ScopeMissing(PermissionDenied):
+    """The key lacks the scope that the route asks for."""
+
+    code = "scope_missing"
+
+
+class GatewayError(TollgateError):
+    """A vendor call went wrong.
+
+    `vendor_status` is the vendor's HTTP status, or None when it sent none.
+    `billable` says whether the vendor may have done paid work before the failure.
+    """
+
+    status = 502
+    type = "vendor_error"
+    code = "vendor_failed"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        vendor_status: int | None = None,
+        billable: bool = False,
+        param: str | None = None,
+        code: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message, param=param, code=code, headers=headers)
+        self.vendor_status = vendor_status
+        self.billable = billable
+
+
+class VendorRefused(GatewayError):
+    """The vendor refuses the request itself; its message, code and param are passed on."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = None
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        vendor_status: int,
+        param: str | None = None,
+        code: str | None = None,
+    ) -> None:
+        super().__init__(message, vendor_status=vendor_status, param=param, code=code)
+        self.status = 400 if vendor_status == 422 else vendor_status
+
+
+class VendorAuthentication(GatewayError):
+    """The vendor refuses our credentials or our balance: nothing the caller can mend or retry."""
+
+    code = "vendor_authentication"
+
+    def __init__(self, message: str, *, vendor_status: int | None) -> None:
+        super().__init__(message, vendor_status=vendor_status, headers={"x-should-retry": "false"})
+
+
+class VendorRateLimited(GatewayError):
+    """The vendor limits us; its `retry-after` is in `headers` when it sent one."""
+
+    status = 429
+    type = "rate_limit_error"
+    code = "vendor_rate_limited"
+
+
+class VendorFailed(GatewayError):
+    """The vendor answered with an error or nonsense, or broke off."""
+
+
+class VendorUnreachable(VendorFailed):
+    """No connection could be made."""
+
+
+class VendorOverloaded(GatewayError):
+    """The vendor has no capacity just now."""
+
+    status = 503
+    code = "vendor_overloaded"
+
+
+class VendorTimeout(GatewayError):
+    """The vendor took longer than its deadline."""
+
+    status = 504
+    code = "vendor_timeout"
+
+
+class Unavailable(TollgateError):
+    """A service that Tollgate needs does not answer; the same request may work in a moment."""
+
+    status = 503
+    code = "service_unavailable"
+
+
+class StreamUnavailable(Unavailable):
+    """Redis does not answer, so the request cannot be admitted or its usage recorded."""
+
+    code = "accounting_unavailable"
+
+
+class LedgerUnavailable(Unavailable):
+    """The SQL database does not answer, or its schema is not up to date."""
+
+    code = "ledger_unavailable"

@@ -1,0 +1,93 @@
+"""Settings: everything a deployment can set, read once from the environment.
+
+Imports nothing of ours. Secrets never appear in a repr.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CONFIG_DIR = ROOT / "config"
+
+
+class ConfigError(Exception):
+    """The environment does not describe a deployment; the message lists every problem."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """One deployment. Durations are in seconds, sizes in bytes."""
+
+    redis_url: str = field(repr=False)
+    database_url: str = field(repr=False)
+    vendors_file: Path | None = None
+    body_limit_bytes: int = 10 * 1024 * 1024
+    #: Silence after which a stream commits to 200 and sends its first keep-alive comment.
+    first_keep_alive_s: float = 20.0
+    keep_alive_s: float = 15.0
+    #: How long a web process trusts what it knows of an API key.
+    key_cache_s: float = 5.0
+    redis_timeout_s: float = 2.0
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] = os.environ) -> "Settings":
+        """Read the environment.
+
+        Raises: ConfigError naming everything that is missing or malformed, at once.
+        """
+        problems: list[str] = []
+        redis_url = env.get("REDIS_URL", "")
+        if not redis_url:
+            problems.append("REDIS_URL is not set (redis://host:port/0, or rediss:// for TLS)")
+        vendors_file = Path(env["TOLLGATE_VENDORS"]) if env.get("TOLLGATE_VENDORS") else None
+        if vendors_file and not vendors_file.is_file():
+            problems.append(f"TOLLGATE_VENDORS names no file: {vendors_file}")
+        numbers = {
+            name: _positive(env, variable, problems)
+            for name, variable in NUMBERS.items()
+            if env.get(variable)
+        }
+        if problems:
+            raise ConfigError("\n".join(problems))
+        return cls(
+            redis_url=redis_url,
+            database_url=database_url(env),
+            vendors_file=vendors_file,
+            env=dict(env),
+            **numbers,
+        )
+
+
+#: Field -> environment variable, for the numbers a deployment may change.
+NUMBERS: Mapping[str, str] = {
+    "body_limit_bytes": "TOLLGATE_BODY_LIMIT_BYTES",
+    "first_keep_alive_s": "TOLLGATE_FIRST_KEEP_ALIVE_S",
+    "keep_alive_s": "TOLLGATE_KEEP_ALIVE_S",
+    "key_cache_s": "TOLLGATE_KEY_CACHE_S",
+    "redis_timeout_s": "TOLLGATE_REDIS_TIMEOUT_S",
+}
+
+
+def database_url(env: Mapping[str, str] = os.environ) -> str:
+    """Return the ledger's URL in SQLAlchemy's spelling; the default is SQLite under `var/`.
+
+    Hosting platforms spell PostgreSQL `postgres://`; both spellings mean the psycopg driver.
+    """
+    url = env.get("DATABASE_URL") or f"sqlite:///{Path('var').resolve() / 'ledger.db'}"
+    for prefix in ("postgres://", "postgresql://"):
+        if url.startswith(prefix):
+            return "postgresql+psycopg://" + url.removeprefix(prefix)
+    return url
+
+
+def _positive(env: Mapping[str, str], variable: str, problems: list[str]) -> int | float:
+    try:
+        number = float(env[variable])
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        problems.append(f"{variable} is no number above 0: {env[variable]!r}")
+    return int(number) if variable.endswith("_BYTES") else number
