@@ -131,7 +131,7 @@ class GatewayError(TollgateError):
 
     status = 502
     type = "vendor_error"
-    code = "vendor_failed"
+    code: str | None = "vendor_failed"
 
     def __init__(
         self,

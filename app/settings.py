@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG_DIR = ROOT / "config"
@@ -45,7 +46,7 @@ class Settings:
         vendors_file = Path(env["TOLLGATE_VENDORS"]) if env.get("TOLLGATE_VENDORS") else None
         if vendors_file and not vendors_file.is_file():
             problems.append(f"TOLLGATE_VENDORS names no file: {vendors_file}")
-        numbers = {
+        numbers: dict[str, Any] = {
             name: _positive(env, variable, problems)
             for name, variable in NUMBERS.items()
             if env.get(variable)

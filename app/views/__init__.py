@@ -1,0 +1,17 @@
+"""Views: HTTP in and out. No SQL, no vendor names."""
+
+from flask import Flask
+
+from app.views.completions import completions_blueprint
+from app.views.errors import register_errors
+from app.views.health import health_blueprint
+from app.views.models import models_blueprint
+from app.views.usage import usage_blueprint
+
+
+def register_views(app: Flask) -> None:
+    """Register every route, the error handlers, and the request id."""
+    app.url_map.strict_slashes = False
+    for blueprint in (completions_blueprint, models_blueprint, usage_blueprint, health_blueprint):
+        app.register_blueprint(blueprint)
+    register_errors(app)

@@ -1,0 +1,44 @@
+"""Finish reasons: every vendor's word, narrowed to the contract's three.
+
+A word that means failure, or that we do not know, is no success: it never becomes "stop".
+Source: docs/vendors.md.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.completion import FinishReason
+from app.errors import VendorFailed
+from app.gateways.base import Vendor
+
+REASONS: Mapping[str, FinishReason] = {
+    "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "stop_sequence": "stop",
+    "repetition": "stop",
+    # No tools were offered, so these only say that the model would not go on.
+    "tool_calls": "stop",
+    "function_call": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content_filter",
+    "refusal": "content_filter",
+}
+
+
+def narrow(vendor: Vendor, reason: Any) -> FinishReason | None:
+    """Return the contract's finish reason; None and "" mean that the choice goes on.
+
+    Raises: VendorFailed for a reason that is no success.
+    """
+    if reason is None or reason == "":
+        return None
+    narrowed = REASONS.get(reason) if isinstance(reason, str) else None
+    if narrowed is None:
+        raise VendorFailed(
+            f"The vendor `{vendor.name}` ended the answer with the reason {str(reason)[:64]!r}.",
+            billable=True,
+        )
+    return narrowed

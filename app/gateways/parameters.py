@@ -1,0 +1,60 @@
+"""Which parameters a vendor gets: its refusals, held against what the caller set."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.completion import CompletionRequest
+from app.errors import UnsupportedParameter
+from app.gateways.base import Vendor
+
+#: Values that change nothing, so that leaving them out is no loss to the caller.
+NEUTRAL: Mapping[str, tuple[Any, ...]] = {
+    "best_of": (1,),
+    "echo": (False,),
+    "frequency_penalty": (0,),
+    "logit_bias": ({},),
+    "n": (1,),
+    "presence_penalty": (0,),
+    "suffix": ("",),
+    "temperature": (1,),
+    "top_p": (1,),
+}
+
+
+def supported(vendor: Vendor, request: CompletionRequest) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the parameters to send, and the names of those dropped against the caller's wish.
+
+    Raises: UnsupportedParameter for one that the vendor refuses, unless its value changes nothing
+    or the vendor's entry says `drop_unsupported`.
+    """
+    parameters = request.parameters()
+    dropped = []
+    for name in vendor.refuses & parameters.keys():
+        value = parameters.pop(name)
+        if _is_neutral(name, value, request):
+            continue
+        if not vendor.drop_unsupported:
+            raise UnsupportedParameter(
+                f"The vendor `{vendor.name}` does not support `{name}`.", param=name
+            )
+        dropped.append(name)
+    return parameters, tuple(sorted(dropped))
+
+
+def _is_neutral(name: str, value: Any, request: CompletionRequest) -> bool:
+    if name == "best_of" and value == (request.n or 1):
+        return True  # the best n of n are all of them
+    return value in NEUTRAL.get(name, ())
+
+
+def check_prompt(vendor: Vendor, request: CompletionRequest) -> None:
+    """Refuse token ids where the vendor takes text alone; they are never turned into text.
+
+    Raises: UnsupportedParameter.
+    """
+    prompt = request.prompt
+    is_text = isinstance(prompt, str) or isinstance(prompt[0], str)
+    if not is_text and not vendor.token_prompts:
+        raise UnsupportedParameter(
+            f"The vendor `{vendor.name}` takes text as `prompt`, no token ids.", param="prompt"
+        )

@@ -1,0 +1,34 @@
+"""What one web process works with; made once by `create_app`, found by the views."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from flask import current_app
+from sqlalchemy import Engine
+
+from app.completer import Completer
+from app.gateways.vendors import VendorTable
+from app.keyring import KeyRing
+from app.settings import Settings
+from app.usage.query import UsageReader
+from app.usage.stream import EventStream
+
+EXTENSION = "tollgate"
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """One process' collaborators, shared by all its requests."""
+
+    settings: Settings
+    vendors: VendorTable
+    completer: Completer
+    keyring: KeyRing
+    usage_reader: UsageReader
+    stream: EventStream
+    engine: Engine
+
+
+def services() -> Services:
+    """Return the services of the app that serves this request."""
+    return cast(Services, current_app.extensions[EXTENSION])

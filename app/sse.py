@@ -1,0 +1,109 @@
+"""Server-sent events: bytes to events, and frames to bytes.
+
+Source: WHATWG HTML, section 9.2 "Server-sent events". Knows nothing of JSON or of vendors.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_BOM = b"\xef\xbb\xbf"
+
+#: Longest event we hold in memory, in bytes; no vendor sends one near it.
+EVENT_LIMIT = 16 * 1024 * 1024
+
+KEEP_ALIVE = b": keep-alive\n\n"
+DONE = b"event: done\ndata: [DONE]\n\n"
+
+
+class EventTooLarge(ValueError):
+    """A line or an event is longer than EVENT_LIMIT."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSentEvent:
+    """One event: its name (None when unnamed) and its data, lines joined by LF."""
+
+    name: str | None
+    data: bytes
+
+
+class EventParser:
+    """Turn bytes, cut anywhere, into events.
+
+    Lines end in LF, CR or CRLF. A CR ends its line at once, so that no event waits for the byte
+    after it; an LF that follows, even in the next packet, is then part of the same line end.
+    Lines are split as bytes: `str.splitlines` would also cut at U+2028, which JSON may contain.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._skip_lf = False
+        self._at_start = True
+        self._name: str | None = None
+        self._lines: list[bytes] = []
+
+    def feed(self, packet: bytes) -> Iterator[ServerSentEvent]:
+        """Yield the events that `packet` completes.
+
+        Raises: EventTooLarge.
+        """
+        if self._skip_lf and packet:
+            packet = packet.removeprefix(b"\n")
+            self._skip_lf = False
+        if not packet:
+            return
+        self._size += len(packet)
+        if self._size > EVENT_LIMIT:
+            raise EventTooLarge(f"an event is longer than {EVENT_LIMIT} bytes")
+        self._pieces.append(packet)
+        if b"\n" not in packet and b"\r" not in packet:
+            return
+        buffer = b"".join(self._pieces)
+        self._skip_lf = buffer.endswith(b"\r")
+        *lines, tail = _LINE_END.split(buffer)
+        self._pieces = [tail] if tail else []
+        for line in lines:
+            event = self._take(line)
+            if event:
+                yield event
+        self._size = len(tail) + sum(map(len, self._lines))
+
+    def flush(self) -> Iterator[ServerSentEvent]:
+        """Yield the event that the end of the stream left without its blank line, if any."""
+        tail = b"".join(self._pieces)
+        self._pieces = []
+        for line in (tail, b"") if tail else (b"",):
+            event = self._take(line)
+            if event:
+                yield event
+
+    def _take(self, line: bytes) -> ServerSentEvent | None:
+        if self._at_start:
+            self._at_start = False
+            line = line.removeprefix(_BOM)
+        if not line:
+            return self._dispatch()
+        field, _, value = line.partition(b":")
+        if field == b"data":
+            self._lines.append(value.removeprefix(b" "))
+        elif field == b"event":
+            self._name = value.removeprefix(b" ").decode("utf-8", "replace")
+        return None  # comments, id and retry are not ours to act on
+
+    def _dispatch(self) -> ServerSentEvent | None:
+        lines, name = self._lines, self._name
+        self._lines, self._name = [], None
+        return ServerSentEvent(name, b"\n".join(lines)) if lines else None
+
+
+def frame(payload: bytes) -> bytes:
+    """Return an unnamed event; `payload` is one line."""
+    return b"data: " + payload + b"\n\n"
+
+
+def error_frame(payload: bytes) -> bytes:
+    """Return the event that tells of a failure after the first byte; `payload` is one line."""
+    return b"event: error\ndata: " + payload + b"\n\n"

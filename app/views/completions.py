@@ -1,0 +1,80 @@
+"""`POST /v5/completions`: the endpoint."""
+
+from flask import Blueprint, Response, g, request
+
+from app import wire
+from app.completion import CompletionRequest
+from app.errors import InvalidJSON
+from app.gateways.transport import CallerLeft
+from app.schemas import dump_completion, load_completion_request
+from app.services import services
+from app.usage.meter import RequestContext
+from app.views.auth import authenticate, selected_account
+from app.views.caller import caller_left
+from app.views.streaming import STREAM_HEADERS, EventStreamBody
+
+completions_blueprint = Blueprint("completions", __name__)
+
+#: Nobody reads it; nginx' number for a caller that closed the connection.
+CLIENT_CLOSED_REQUEST = 499
+
+
+@completions_blueprint.post("/v5/completions")
+def create_completion() -> Response:
+    """Answer a prompt, as one object or as a stream."""
+    key = authenticate("completions")
+    account_id = selected_account(key)
+    completion_request = load_completion_request(wire.load_request(_body()))
+    context = RequestContext(
+        request_id=g.request_id,
+        account_id=account_id,
+        api_key_id=key.key_id,
+        client_retry_count=_retry_count(),
+    )
+    if completion_request.stream:
+        return _stream(completion_request, context)
+    answer = services().completer.complete(completion_request, context)
+    body = wire.dump(dump_completion(answer.completion))
+    response = Response(body, mimetype="application/json")
+    response.call_on_close(answer.record)  # after the last byte, never in its way
+    return _with_dropped(response, answer.dropped)
+
+
+def _stream(completion_request: CompletionRequest, context: RequestContext) -> Response:
+    settings = services().settings
+    stream = services().completer.stream(completion_request, context, caller_left(request.environ))
+    try:
+        # The status line waits for the first chunk, so that a refusal keeps its status.
+        first = stream.take(settings.first_keep_alive_s)
+    except CallerLeft:
+        stream.close()
+        return Response(status=CLIENT_CLOSED_REQUEST)
+    except BaseException:
+        stream.close()
+        raise
+    body = EventStreamBody(stream, completion_request, first, settings.keep_alive_s)
+    response = Response(body, headers=STREAM_HEADERS)
+    return _with_dropped(response, stream.dropped)
+
+
+def _with_dropped(response: Response, dropped: tuple[str, ...]) -> Response:
+    if dropped:
+        response.headers["x-tollgate-dropped"] = ", ".join(dropped)
+    return response
+
+
+def _body() -> bytes:
+    """Return the request's body, whatever content type it claims.
+
+    Raises: InvalidJSON when it does not arrive whole; RequestEntityTooLarge.
+    """
+    try:
+        return request.get_data(cache=False)
+    except OSError as exc:  # a broken chunked encoding, or a caller that left
+        raise InvalidJSON("The request's body broke off.") from exc
+
+
+def _retry_count() -> int:
+    """Return how often the caller's SDK has tried before; 0 where it does not say."""
+    value = request.headers.get("x-stainless-retry-count", "")
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else 0

@@ -1,0 +1,87 @@
+"""A completion stream as server-sent events."""
+
+import errno
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app import wire
+from app.completer import CompletionStream
+from app.completion import Completion, CompletionRequest
+from app.errors import TollgateError
+from app.gateways.transport import CallerLeft
+from app.schemas import dump_chunk, dump_usage
+from app.sse import DONE, KEEP_ALIVE, error_frame, frame
+
+log = logging.getLogger(__name__)
+
+STREAM_HEADERS: Mapping[str, str] = {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache, no-transform",
+    "x-accel-buffering": "no",
+}
+
+
+class EventStreamBody:
+    """The body of a streamed answer; closing it settles the request.
+
+    `first` is what the stream gave before the response began ([] for silence). The terminator is
+    a named event: one official client parses every unnamed event as JSON, the other stops at
+    `[DONE]` under any name.
+    """
+
+    def __init__(
+        self,
+        stream: CompletionStream,
+        request: CompletionRequest,
+        first: list[Completion] | None,
+        keep_alive_s: float,
+    ) -> None:
+        self._stream = stream
+        self._include_usage = request.include_usage
+        self._running_usage = bool((request.stream_options or {}).get("continuous_usage_stats"))
+        self._first = first
+        self._keep_alive_s = keep_alive_s
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the frames, as many at once as there are.
+
+        A failure ends in an error event and a cut connection, without the final zero-length
+        chunk of HTTP's encoding: no client can take half an answer for a whole one.
+        """
+        chunks = self._first
+        while chunks is not None:
+            yield b"".join(map(self._frame, chunks)) or KEEP_ALIVE
+            try:
+                chunks = self._stream.take(self._keep_alive_s)
+            except CallerLeft as exc:
+                raise _cut() from exc
+            except Exception as exc:
+                yield error_frame(wire.dump(_told(exc).body()))
+                raise _cut() from exc
+        if self._include_usage:
+            yield self._frame(self._stream.usage_chunk)
+        yield DONE
+
+    def close(self) -> None:
+        """Record the request; the server calls this whatever happened."""
+        self._stream.close()
+
+    def _frame(self, chunk: Completion) -> bytes:
+        body: dict[str, Any] = dump_chunk(chunk)
+        if self._include_usage:
+            shown = self._running_usage or not chunk.choices
+            body["usage"] = dump_usage(chunk.usage) if shown and chunk.usage else None
+        return frame(wire.dump(body))
+
+
+def _told(error: Exception) -> TollgateError:
+    if isinstance(error, TollgateError):
+        return error
+    log.error("unexpected error in a stream", exc_info=error)
+    return TollgateError("Tollgate failed in the middle of the answer.")
+
+
+def _cut() -> ConnectionResetError:
+    # The one exception after which gunicorn closes the connection as it is, and logs no fault.
+    return ConnectionResetError(errno.ECONNRESET, "the stream was cut")

@@ -1,0 +1,5 @@
+"""The WSGI entry point: `gunicorn -c config/gunicorn.conf.py app.wsgi:app`."""
+
+from app import create_app
+
+app = create_app()
