@@ -1,0 +1,1 @@
+"""The processes that move usage events from the stream to the ledger."""

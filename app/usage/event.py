@@ -4,10 +4,11 @@ Does not know where events are kept.
 """
 
 import hashlib
+import json
 import os
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 import orjson
@@ -20,8 +21,12 @@ Source = Literal["vendor", "drained", "estimated", "none"]
 STATUSES: frozenset[str] = frozenset(get_args(Status))
 SOURCES: frozenset[str] = frozenset(get_args(Source))
 
-#: Longest text kept of a caller's `user`, in characters; longer ones end in a digest of the whole.
-USER_LIMIT = 256
+#: Longest text kept, in characters; longer ones end in a digest of the whole. A database index
+#: takes no more than some 2,700 bytes for account, key, vendor and model together.
+TEXT_LIMIT = 256
+#: The largest number kept (as Unix milliseconds, the year 10889). Sums over 32,768 of them still
+#: fit a signed 64-bit column, so that a vendor's nonsense cannot break a rollup.
+NUMBER_LIMIT = 2**48
 
 
 class UndecodableEvent(ValueError):
@@ -76,8 +81,21 @@ class UsageEvent:
         return Usage(**{name: getattr(self, name) for name in USAGE_COUNTS})
 
     def encode(self) -> bytes:
-        """Return the event as JSON, one object, in field order."""
-        return orjson.dumps(asdict(self))
+        """Return the event as JSON, one object, in field order.
+
+        Never fails: text that no ledger can hold is mended (see `clip`), since callers and vendors
+        write it and what they used must be recorded all the same.
+        """
+        mended: dict[str, Any] = {
+            name: clipped
+            for name in _TEXTS
+            if (text := getattr(self, name)) is not None and (clipped := clip(text)) is not text
+        }
+        event = replace(self, **mended) if mended else self
+        try:
+            return orjson.dumps(event)
+        except TypeError:  # a count over 64 bits: `decode` refuses it, and so it is kept and seen
+            return json.dumps(asdict(event)).encode()
 
     @classmethod
     def decode(cls, raw: bytes) -> "UsageEvent":
@@ -86,42 +104,55 @@ class UsageEvent:
         Raises: UndecodableEvent when a field is missing or of a wrong type.
         """
         try:
-            data = orjson.loads(raw)
+            values = orjson.loads(raw)
         except orjson.JSONDecodeError as exc:
             raise UndecodableEvent("not JSON") from exc
-        if not isinstance(data, dict):
+        if not isinstance(values, dict):
             raise UndecodableEvent("not a JSON object")
-        _check(data)
-        return cls(**{name: data[name] for name in _TYPES})
+        _check(values)
+        return cls(**{name: values[name] for name in _CHECKS})
 
 
-_TYPES: Mapping[str, type[Any] | Any] = {f.name: f.type for f in fields(UsageEvent)}
-_NULLABLE = frozenset(n for n, t in _TYPES.items() if "None" in str(t))
-_INTEGERS = frozenset(n for n, t in _TYPES.items() if "int" in str(t))
-#: The largest count a ledger column holds (a signed 64-bit integer).
-_INTEGER_LIMIT = 2**63 - 1
+def _is_number(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= NUMBER_LIMIT
 
 
-def _check(data: Mapping[str, Any]) -> None:
-    for name in _TYPES:
-        if name not in data:
+def _is_text(value: Any) -> bool:
+    # PostgreSQL's text has no NUL
+    return isinstance(value, str) and len(value) <= TEXT_LIMIT and "\0" not in value
+
+
+def _is_boolean(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_one_of(names: frozenset[str]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) and value in names
+
+
+def _or_none(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or fits(value)
+
+
+_TYPE_CHECKS: Mapping[Any, Callable[[Any], bool]] = {
+    int: _is_number,
+    int | None: _or_none(_is_number),
+    str: _is_text,
+    str | None: _or_none(_is_text),
+    bool: _is_boolean,
+    Status: _is_one_of(STATUSES),
+    Source: _is_one_of(SOURCES),
+}
+_CHECKS = {f.name: _TYPE_CHECKS[f.type] for f in fields(UsageEvent)}
+_TEXTS = tuple(f.name for f in fields(UsageEvent) if f.type in (str, str | None))
+
+
+def _check(values: Mapping[str, Any]) -> None:
+    for name, fits in _CHECKS.items():
+        if name not in values:
             raise UndecodableEvent(f"{name} is missing")
-        if not _fits(name, data[name]):
+        if not fits(values[name]):
             raise UndecodableEvent(f"{name} is of a wrong type or out of range")
-
-
-def _fits(name: str, value: Any) -> bool:
-    if value is None:
-        return name in _NULLABLE
-    if name in _INTEGERS:
-        return type(value) is int and 0 <= value <= _INTEGER_LIMIT
-    if name == "stream":
-        return isinstance(value, bool)
-    if not isinstance(value, str) or "\0" in value:  # PostgreSQL's text has no NUL
-        return False
-    if name == "status":
-        return value in STATUSES
-    return name != "source" or value in SOURCES
 
 
 def new_event_id(now_ms: int | None = None) -> str:
@@ -134,12 +165,21 @@ def new_event_id(now_ms: int | None = None) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+def clip(text: str) -> str:
+    """Return `text` as a ledger can hold it, the same object when nothing is to be mended.
+
+    NUL and lone surrogates become U+FFFD; text over TEXT_LIMIT characters ends in a digest.
+    """
+    if "\0" in text:
+        text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if len(text) <= TEXT_LIMIT:
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return f"{text[: TEXT_LIMIT - 17]}~{digest}"
+
+
 def clip_user(user: str | None) -> str | None:
-    """Return `user` as it is kept: without NUL, and at most USER_LIMIT characters long."""
-    if user is None:
-        return None
-    user = user.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    if len(user) <= USER_LIMIT:
-        return user
-    digest = hashlib.sha256(user.encode()).hexdigest()[:16]
-    return f"{user[: USER_LIMIT - 17]}~{digest}"
+    """Return a caller's `user` as it is kept."""
+    return None if user is None else clip(user)

@@ -1,0 +1,218 @@
+"""EventStream: admitted requests and their events in Redis, until the ledger has them.
+
+Owns the keys `usage:*`. Does not know what is inside an event, nor where it is posted.
+
+    usage:open    hash    event id -> record of a request that has not ended
+    usage:events  stream  ended requests; one consumer group, so its length is exactly the backlog
+    usage:dead    stream  entries that no ledger can take, with the reason; kept until someone looks
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from redis import BlockingConnectionPool, Redis, RedisError, ResponseError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from app.errors import StreamUnavailable
+from app.settings import ConfigError
+from app.usage.event import UsageEvent
+
+OPEN = "usage:open"
+EVENTS = "usage:events"
+DEAD = "usage:dead"
+GROUP = "drain"
+
+#: Connections of one process: a command takes well under a millisecond, and hosted plans count
+#: connections. A URL may say otherwise (`?max_connections=5`).
+CONNECTIONS = 16
+
+#: One script, so that no entry is delivered to a consumer between the look and the removal: with
+#: the consumer its pending entries would go, and nobody would be given them again.
+FORGET_CONSUMERS = """
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+local forgotten = 0
+for _, pairs_ in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
+  local consumer = {}
+  for i = 1, #pairs_, 2 do consumer[pairs_[i]] = pairs_[i + 1] end
+  if consumer.pending == 0 and consumer.idle >= tonumber(ARGV[2]) then
+    redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], consumer.name)
+    forgotten = forgotten + 1
+  end
+end
+return forgotten
+"""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEntry:
+    """One claimed entry; `raw` is None when it holds no event (deleted, or written by others)."""
+
+    entry_id: str
+    raw: bytes | None
+
+
+def connect(url: str, timeout_s: float) -> "Redis":
+    """Return a client that tries once and waits at most `timeout_s` for each of three things:
+    a free connection, the connect, the answer.
+
+    `rediss://` checks the certificate unless the URL says `ssl_cert_reqs=none`.
+    Raises: ConfigError when the URL cannot be read; it holds no part of the URL.
+    """
+    try:
+        pool = BlockingConnectionPool.from_url(
+            url,
+            max_connections=CONNECTIONS,
+            timeout=timeout_s,
+            socket_timeout=timeout_s,
+            socket_connect_timeout=timeout_s,
+            # The default retries for seconds, while a caller waits for an answer.
+            retry=Retry(NoBackoff(), 0),
+            # A pooled connection is looked at before use anyway; a PING would be a round trip more.
+            health_check_interval=0,
+            # RESP3 costs each new connection further round trips and gives us nothing.
+            protocol=2,
+        )
+    except ValueError:
+        # The cause may quote the password: it stays out of the traceback.
+        raise ConfigError("REDIS_URL is no Redis URL (redis://host:port/0)") from None
+    return Redis.from_pool(pool)
+
+
+@contextmanager
+def _redis_errors() -> Iterator[None]:
+    try:
+        yield
+    except (RedisError, OSError) as exc:
+        # Redis' own words may hold an address or a user name; the class says enough to a caller.
+        raise StreamUnavailable(f"the usage stream is unavailable ({type(exc).__name__})") from exc
+
+
+class EventStream:
+    """The stream of usage events; every method raises StreamUnavailable when Redis will not do it.
+
+    `claim_idle_ms`: how long a claimed entry may stay unacknowledged before another consumer takes
+    it. A slower consumer costs a repeated post, which is a no-op, never a loss.
+    """
+
+    def __init__(self, redis: "Redis", claim_idle_ms: int = 10_000) -> None:
+        self._redis = redis
+        self._claim_idle_ms = claim_idle_ms
+
+    @_redis_errors()
+    def open(self, event_id: str, record: bytes) -> None:
+        """Write that a request was admitted, before the vendor is called."""
+        self._redis.hset(OPEN, event_id, record)
+
+    @_redis_errors()
+    def publish(self, event: UsageEvent) -> None:
+        """Append the event and remove its open record, both or neither."""
+        with self._redis.pipeline(transaction=True) as pipe:
+            pipe.xadd(EVENTS, {"event": event.encode()})
+            pipe.hdel(OPEN, event.event_id)
+            pipe.execute()
+
+    @_redis_errors()
+    def claim(self, consumer: str, limit: int) -> list[StreamEntry]:
+        """Return up to `limit` entries: what dead consumers left, else new ones, else none."""
+        try:
+            return self._claim(consumer, limit)
+        except ResponseError as exc:
+            if not str(exc).startswith("NOGROUP"):
+                raise
+        self._create_group()
+        return self._claim(consumer, limit)
+
+    def _claim(self, consumer: str, limit: int) -> list[StreamEntry]:
+        if left_over := self._claim_left_over(consumer, limit):
+            return left_over
+        answer: Any = self._redis.xreadgroup(GROUP, consumer, {EVENTS: ">"}, count=limit)
+        return [_entry(entry_id, record) for _, entries in answer for entry_id, record in entries]
+
+    def _claim_left_over(self, consumer: str, limit: int) -> list[StreamEntry]:
+        cursor: Any = b"0-0"
+        while True:
+            answer: Any = self._redis.xautoclaim(
+                EVENTS, GROUP, consumer, self._claim_idle_ms, start_id=cursor, count=limit
+            )
+            cursor, entries, deleted = answer
+            claimed = [_entry(entry_id, record) for entry_id, record in entries]
+            # Somebody deleted these while they were pending. Reported as entries without an event.
+            claimed += [StreamEntry(entry_id.decode(), None) for entry_id in deleted]
+            if claimed or cursor == b"0-0":
+                return claimed
+
+    def _create_group(self) -> None:
+        try:
+            self._redis.xgroup_create(EVENTS, GROUP, id="0", mkstream=True)
+        except ResponseError as exc:
+            if not str(exc).startswith("BUSYGROUP"):  # another consumer was faster
+                raise
+        else:
+            logger.info("the consumer group %s was missing and has been created", GROUP)
+
+    @_redis_errors()
+    def ack(self, entry_ids: Sequence[str]) -> None:
+        """Take posted entries off the stream; ids that are gone already are no error."""
+        if not entry_ids:
+            return
+        with self._redis.pipeline(transaction=True) as pipe:
+            pipe.xack(EVENTS, GROUP, *entry_ids)
+            pipe.xdel(EVENTS, *entry_ids)
+            pipe.execute()
+
+    @_redis_errors()
+    def bury(self, entries: Iterable[tuple[StreamEntry, str]]) -> None:
+        """Move entries to the dead stream, each with the reason, all or none."""
+        with self._redis.pipeline(transaction=True) as pipe:
+            for entry, reason in entries:
+                grave = {"event": entry.raw or b"", "reason": reason, "entry_id": entry.entry_id}
+                pipe.xadd(DEAD, grave)  # type: ignore[arg-type]
+                pipe.xack(EVENTS, GROUP, entry.entry_id)
+                pipe.xdel(EVENTS, entry.entry_id)
+            pipe.execute()
+
+    @_redis_errors()
+    def backlog(self) -> int:
+        """Count the events that the ledger does not have yet, claimed ones included."""
+        return self._redis.xlen(EVENTS)
+
+    @_redis_errors()
+    def oldest_ms(self) -> int | None:
+        """Return when the oldest waiting event was published: Unix milliseconds, Redis' clock."""
+        first: Any = self._redis.xrange(EVENTS, count=1)
+        return int(first[0][0].partition(b"-")[0]) if first else None
+
+    @_redis_errors()
+    def open_records(self) -> dict[str, bytes]:
+        """Return the records of all requests that have not ended, by event id."""
+        records: Any = self._redis.hgetall(OPEN)
+        return {event_id.decode(): record for event_id, record in records.items()}
+
+    @_redis_errors()
+    def open_count(self) -> int:
+        """Count the requests that have not ended."""
+        return self._redis.hlen(OPEN)
+
+    @_redis_errors()
+    def dead_count(self) -> int:
+        """Count the buried entries."""
+        return self._redis.xlen(DEAD)
+
+    @_redis_errors()
+    def forget_idle_consumers(self, idle_ms: int = 3_600_000) -> int:
+        """Drop consumers idle for `idle_ms` with nothing pending; return how many.
+
+        Each worker process has a name of its own, so names would pile up for ever.
+        """
+        forgotten: Any = self._redis.eval(FORGET_CONSUMERS, 1, EVENTS, GROUP, str(idle_ms))
+        return int(forgotten)
+
+
+def _entry(entry_id: bytes, record: dict[bytes, bytes]) -> StreamEntry:
+    return StreamEntry(entry_id.decode(), record.get(b"event"))

@@ -1,0 +1,24 @@
+"""Fixtures: the real services that tests run against."""
+
+from collections.abc import Iterator
+
+import pytest
+from redis import Redis
+
+from tests.services.valkey import Valkey
+
+
+@pytest.fixture(scope="session")
+def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
+    """One Valkey for the whole run."""
+    server = Valkey(tmp_path_factory.mktemp("valkey"))
+    yield server.start()
+    server.stop()
+
+
+@pytest.fixture
+def redis_url(valkey: Valkey) -> str:
+    """An empty Redis, as REDIS_URL spells it."""
+    with Redis.from_url(valkey.url) as redis:
+        redis.flushall()
+    return valkey.url

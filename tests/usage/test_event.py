@@ -1,0 +1,178 @@
+"""The event and its wire form."""
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.usage.event import (
+    NUMBER_LIMIT,
+    SOURCES,
+    STATUSES,
+    TEXT_LIMIT,
+    UndecodableEvent,
+    UsageEvent,
+    clip,
+    clip_user,
+    new_event_id,
+)
+from tests.usage.events import DEFAULTS, usage_event
+
+NULLABLE = {"user", "model_served", "vendor_request_id", "http_status", "first_token_ms"}
+NUMBERS = {name for name, value in DEFAULTS.items() if type(value) is int}
+TEXTS = set(DEFAULTS) - NUMBERS - {"stream", "status", "source"} | {"event_id"}
+
+
+def field_values(name: str, texts: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
+    """What `name` may hold."""
+    values: st.SearchStrategy[Any] = texts
+    if name in NUMBERS:
+        values = st.integers(0, NUMBER_LIMIT)
+    elif name == "stream":
+        values = st.booleans()
+    elif name in ("status", "source"):
+        values = st.sampled_from(sorted(STATUSES if name == "status" else SOURCES))
+    return st.none() | values if name in NULLABLE else values
+
+
+def events(texts: st.SearchStrategy[str]) -> st.SearchStrategy[UsageEvent]:
+    """Events whose texts are drawn from `texts`."""
+    values = {name: field_values(name, texts) for name in ("event_id", *DEFAULTS)}
+    return st.builds(UsageEvent, **values)
+
+
+LEDGER_TEXT = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=TEXT_LIMIT)
+ANY_TEXT = st.text(st.characters(), max_size=2 * TEXT_LIMIT)
+
+
+@given(events(LEDGER_TEXT))
+def test_decode_reads_what_encode_wrote(event: UsageEvent) -> None:
+    assert UsageEvent.decode(event.encode()) == event
+
+
+@given(events(ANY_TEXT))
+def test_whatever_callers_and_vendors_write_is_encoded_so_that_it_decodes(
+    event: UsageEvent,
+) -> None:
+    decoded = UsageEvent.decode(event.encode())
+    assert decoded.usage == event.usage
+    for name in TEXTS:
+        text = getattr(event, name)
+        assert getattr(decoded, name) == (None if text is None else clip(text))
+
+
+def test_the_wire_form_is_one_json_object_in_field_order() -> None:
+    event = usage_event(event_id="e", user="Zoë")
+    written = json.loads(event.encode())
+    assert list(written) == list(UsageEvent.__dataclass_fields__)
+    assert written == DEFAULTS | {"event_id": "e", "user": "Zoë"}
+
+
+def test_a_field_of_a_later_version_is_left_out() -> None:
+    event = usage_event()
+    raw = json.dumps(json.loads(event.encode()) | {"cost_nano_usd": 7}).encode()
+    assert UsageEvent.decode(raw) == event
+
+
+@pytest.mark.parametrize("name", ["event_id", *DEFAULTS])
+def test_a_missing_field_is_named(name: str) -> None:
+    written = json.loads(usage_event().encode())
+    del written[name]
+    with pytest.raises(UndecodableEvent, match=f"^{name} is missing$"):
+        UsageEvent.decode(json.dumps(written).encode())
+
+
+WRONG: dict[str, list[Any]] = {
+    "number": ["5", 5.0, True, -1, NUMBER_LIMIT + 1, 2**63, 2**200, [], {}],
+    "text": [5, True, [], "a\0b", "x" * (TEXT_LIMIT + 1)],
+    "stream": [None, 0, 1, "true"],
+    "status": [None, "ok", ""],
+    "source": [None, "guessed", ""],
+}
+
+
+def wrong_values() -> list[tuple[str, Any]]:
+    """Each field with each kind of value that it may not hold."""
+    cases = []
+    for name in ("event_id", *DEFAULTS):
+        kind = "number" if name in NUMBERS else "text" if name in TEXTS else name
+        cases += [(name, value) for value in WRONG[kind]]
+        if name not in NULLABLE and kind in ("number", "text"):
+            cases.append((name, None))
+    return cases
+
+
+@pytest.mark.parametrize(("name", "value"), wrong_values())
+def test_a_wrong_value_is_refused_by_name_and_not_quoted(name: str, value: Any) -> None:
+    written = json.loads(usage_event().encode()) | {name: value}
+    with pytest.raises(UndecodableEvent) as refusal:
+        UsageEvent.decode(json.dumps(written).encode())
+    assert str(refusal.value) == f"{name} is of a wrong type or out of range"
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"{", b"\xff\xfe", b"nul", b'{"a": NaN}', b"[" * 100_000, b"\0", b"{}x"]
+)
+def test_what_is_not_json_is_refused(raw: bytes) -> None:
+    with pytest.raises(UndecodableEvent, match=r"^not JSON$"):
+        UsageEvent.decode(raw)
+
+
+@pytest.mark.parametrize("raw", [b"[]", b"null", b'"x"', b"5", b"true"])
+def test_json_that_is_no_object_is_refused(raw: bytes) -> None:
+    with pytest.raises(UndecodableEvent, match=r"^not a JSON object$"):
+        UsageEvent.decode(raw)
+
+
+@given(st.binary(max_size=200))
+def test_random_bytes_are_decoded_or_refused(raw: bytes) -> None:
+    with pytest.raises(UndecodableEvent):
+        UsageEvent.decode(raw)
+
+
+def test_a_count_that_no_ledger_holds_is_still_encoded_and_then_refused() -> None:
+    raw = usage_event(completion_tokens=10**30).encode()
+    with pytest.raises(UndecodableEvent, match="completion_tokens"):
+        UsageEvent.decode(raw)
+
+
+def test_a_user_of_100_kb_is_kept_short_and_stays_distinct() -> None:
+    users = ["x" * 100_000 + tail for tail in "ab"]
+    kept = [UsageEvent.decode(usage_event(user=user).encode()).user for user in users]
+    assert all(text and len(text) == TEXT_LIMIT and text.startswith("xxx") for text in kept)
+    assert kept[0] != kept[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("", ""),
+        ("Zoë 日本 \U0001f600", "Zoë 日本 \U0001f600"),
+        ("a\0b", "a\ufffdb"),
+        ("a\ud800b", "a\ufffdb"),
+        ("\udc00\ud800", "\ufffd\ufffd"),
+        ("\ud83d\ude00", "\U0001f600"),
+        ("x" * TEXT_LIMIT, "x" * TEXT_LIMIT),
+    ],
+)
+def test_text_is_mended_only_where_a_ledger_cannot_hold_it(text: str, kept: str) -> None:
+    assert clip(text) == clip_user(text) == kept
+
+
+def test_no_user_stays_no_user() -> None:
+    assert clip_user(None) is None
+
+
+@given(st.integers(0, 2**48 - 1))
+def test_an_event_id_is_a_uuid_of_version_7_that_carries_its_time(now_ms: int) -> None:
+    event_id = uuid.UUID(new_event_id(now_ms))
+    assert (event_id.version, event_id.variant) == (7, uuid.RFC_4122)
+    assert event_id.int >> 80 == now_ms
+
+
+def test_event_ids_are_distinct_and_sort_by_time() -> None:
+    assert len({new_event_id(5) for _ in range(1000)}) == 1000
+    assert new_event_id(5) < new_event_id(6) < new_event_id()
