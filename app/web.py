@@ -1,0 +1,41 @@
+"""The web application, wired together. The package itself imports nothing: workers use parts of it."""
+
+from flask import Flask
+
+from app.accounts import Accounts
+from app.completer import Completer
+from app.database import create_engine
+from app.gateways import GATEWAYS
+from app.gateways.transport import Transport
+from app.gateways.vendors import load_vendors
+from app.gateways.watchdog import Watchdog
+from app.keyring import KeyRing
+from app.services import EXTENSION, Services
+from app.settings import Settings
+from app.usage.query import UsageReader
+from app.usage.stream import EventStream, connect
+from app.views import register_views
+
+
+def create_app(settings: Settings | None = None) -> Flask:
+    """Return the web application, wired together; the only place that does so.
+
+    Raises: ConfigError when the environment or the vendor table does not describe a deployment.
+    """
+    settings = settings or Settings.from_env()
+    engine = create_engine(settings.database_url)
+    stream = EventStream(connect(settings.redis_url, settings.redis_timeout_s))
+    vendors = load_vendors(settings.vendors_file, settings.env, GATEWAYS)
+    app = Flask("tollgate", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = settings.body_limit_bytes
+    app.extensions[EXTENSION] = Services(
+        settings=settings,
+        vendors=vendors,
+        completer=Completer(vendors, Transport(Watchdog(), settings.env), stream),
+        keyring=KeyRing(Accounts(engine), settings.key_cache_s),
+        usage_reader=UsageReader(engine),
+        stream=stream,
+        engine=engine,
+    )
+    register_views(app)
+    return app
