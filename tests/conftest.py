@@ -6,6 +6,7 @@ import pytest
 from redis import Redis
 
 from tests.services.valkey import Valkey
+from tests.vendor import SimulatedVendor
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +23,11 @@ def redis_url(valkey: Valkey) -> str:
     with Redis.from_url(valkey.url) as redis:
         redis.flushall()
     return valkey.url
+
+
+@pytest.fixture
+def vendor() -> Iterator[SimulatedVendor]:
+    """A vendor that answers as the test says."""
+    server = SimulatedVendor()
+    yield server
+    server.stop()
