@@ -1,0 +1,42 @@
+# make run    a gateway on this machine, complete: `tollgate dev`
+# make test   everything that CI runs
+# make check  style, types and layers alone
+# make bench  what the gateway adds to a vendor's answer, measured here
+
+PYTHON ?= python3
+BIN := .venv/bin
+FILES := app workers tests bench config
+
+.PHONY: run test check bench
+.DELETE_ON_ERROR:
+
+run: .venv/run.stamp
+	@$(BIN)/tollgate dev
+
+test: check
+	$(BIN)/coverage erase
+	$(BIN)/python -m pytest --cov --cov-report=term $(PYTEST_FLAGS)
+
+check: .venv/dev.stamp
+	$(BIN)/ruff check --config config/ruff.toml $(FILES)
+	$(BIN)/ruff format --check --config config/ruff.toml $(FILES)
+	$(BIN)/mypy
+	$(BIN)/lint-imports --config setup.cfg
+
+bench: .venv/dev.stamp
+	@$(BIN)/python -m bench
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tollgate needs Python 3.11 or newer; this is " + sys.version)'
+	@echo 'Making .venv'
+	@$(PYTHON) -m venv .venv
+
+.venv/run.stamp: setup.cfg pyproject.toml | $(BIN)/python
+	@echo 'Installing Tollgate and what it needs into .venv (again only when setup.cfg changes)'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[embedded]'
+	@touch $@
+
+.venv/dev.stamp: setup.cfg pyproject.toml | $(BIN)/python
+	@echo 'Installing Tollgate, its tests and its tools into .venv (again only when setup.cfg changes)'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,dev]'
+	@touch $@ .venv/run.stamp

@@ -1,0 +1,109 @@
+"""The model `echo`: a request in, its choices out. Knows nothing of HTTP or of time."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, cycle, islice
+from typing import Any, Literal
+
+from app.sandbox.request import EchoRequest
+
+#: What `words` repeats when the prompt has none.
+FILLER = ("echo",)
+
+
+@dataclass(frozen=True, slots=True)
+class EchoChoice:
+    """One answer; the pieces, joined, are its text. The first `prompt_pieces` are the prompt."""
+
+    index: int
+    pieces: tuple[str, ...]
+    prompt_pieces: int
+    finish_reason: Literal["stop", "length"]
+
+    @property
+    def text(self) -> str:
+        """The whole answer."""
+        return "".join(self.pieces)
+
+    def logprobs(self, top: int | None, start: int = 0, end: int | None = None) -> Any:
+        """Return OpenAI's logprobs of some pieces: an echo is certain, so each is 0.
+
+        A first piece that is the prompt's has none, as there is nothing before it.
+        """
+        if top is None:
+            return None
+        tokens = self.pieces[start:end]
+        unknown = start == 0 and self.prompt_pieces > 0
+        certain = [None if unknown and at == 0 else 0.0 for at in range(len(tokens))]
+        offsets = list(accumulate(map(len, self.pieces), initial=0))
+        return {
+            "tokens": list(tokens),
+            "token_logprobs": certain,
+            "top_logprobs": [
+                None if known is None else {token: 0.0}
+                for token, known in zip(tokens, certain, strict=True)
+            ]
+            if top
+            else None,
+            "text_offset": offsets[start : start + len(tokens)],
+        }
+
+
+def answer(request: EchoRequest) -> tuple[EchoChoice, ...]:
+    """Return the choices, prompt by prompt.
+
+    Sample k of a prompt starts at the prompt's word k, so that samples can be told apart.
+    """
+    return tuple(
+        _choice(request, position * request.n + sample, prompt, sample)
+        for position, prompt in enumerate(request.prompts)
+        for sample in range(request.n)
+    )
+
+
+def count_usage(request: EchoRequest, choices: Iterable[EchoChoice]) -> dict[str, int]:
+    """Return OpenAI's usage object; candidates that `best_of` discards were generated, so count."""
+    prompt_tokens = sum(len(prompt.split()) for prompt in request.prompts)
+    kept = sum(len(choice.pieces) - choice.prompt_pieces for choice in choices)
+    discarded = sum(
+        len(_generate(request, prompt, sample)[0])
+        for prompt in request.prompts
+        for sample in range(request.n, request.best_of)
+    )
+    return {
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": kept + discarded,
+        "total_tokens": prompt_tokens + kept + discarded,
+    }
+
+
+def _choice(request: EchoRequest, index: int, prompt: str, sample: int) -> EchoChoice:
+    pieces, finish_reason = _generate(request, prompt, sample)
+    shown = re.findall(r"\s*\S+\s*\Z|\s*\S+|\s+", prompt) if request.echo else []
+    if shown and pieces and not shown[-1][-1].isspace():
+        pieces = [" " + pieces[0], *pieces[1:]]
+    return EchoChoice(index, (*shown, *pieces), len(shown), finish_reason)
+
+
+def _generate(
+    request: EchoRequest, prompt: str, sample: int
+) -> tuple[list[str], Literal["stop", "length"]]:
+    words = prompt.split()
+    length = len(words) if request.knobs.words is None else request.knobs.words
+    allowed = length if request.max_tokens is None else min(length, request.max_tokens)
+    said = islice(cycle(words or FILLER), sample, sample + allowed)
+    pieces = [word if at == 0 else " " + word for at, word in enumerate(said)]
+    text = "".join(pieces)
+    ends = [at for stop in request.stop if (at := text.find(stop)) >= 0]
+    if ends:
+        return list(_cut(pieces, min(ends))), "stop"
+    return pieces, "length" if allowed < length or request.max_tokens == 0 else "stop"
+
+
+def _cut(pieces: Sequence[str], length: int) -> Iterator[str]:
+    """Yield the pieces of the first `length` characters."""
+    starts = accumulate(map(len, pieces), initial=0)
+    for start, piece in zip(starts, pieces, strict=False):  # one start more: the end
+        if start < length:
+            yield piece[: length - start]

@@ -1,0 +1,32 @@
+"""The sandbox's errors, in OpenAI's shape."""
+
+
+class SandboxError(Exception):
+    """A request that the sandbox refuses, or was asked to refuse."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 400,
+        param: str | None = None,
+        code: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.param = param
+        self.code = code
+        self.headers = headers or {}
+
+    def body(self) -> dict[str, dict[str, str | None]]:
+        """Return the error's JSON."""
+        return {
+            "error": {
+                "message": self.message,
+                "type": "server_error" if self.status >= 500 else "invalid_request_error",
+                "param": self.param,
+                "code": self.code,
+            }
+        }

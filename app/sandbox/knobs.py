@@ -1,0 +1,77 @@
+"""Knobs: what a caller of the sandbox asks of it, in the model's name.
+
+`echo?words=50&delay_ms=20` answers fifty words, one every twenty milliseconds.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+from app.sandbox.errors import SandboxError
+
+MODEL = "echo"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knobs:
+    """How one request is to be answered; None means not asked for."""
+
+    #: Length of each answer; the default is the prompt's own.
+    words: int | None = None
+    #: Pause before each word; an answer that is not streamed waits for all of its words.
+    delay_ms: float = 0.0
+    #: Silence before anything else, in seconds.
+    hang_s: float = 0.0
+    #: Answer with this HTTP status and an error.
+    status: int | None = None
+    #: The `retry-after` header of that error, in seconds.
+    retry_after: int | None = None
+    #: Break the connection off after so many words, an echoed prompt's among them.
+    cut_after: int | None = None
+
+
+#: Knob -> its type, lowest and highest value.
+RANGES: dict[str, tuple[Callable[[str], int | float], float, float]] = {
+    "words": (int, 0, 10_000),
+    "delay_ms": (float, 0, 60_000),
+    "hang_s": (float, 0, 3_600),
+    "status": (int, 400, 599),
+    "retry_after": (int, 0, 86_400),
+    "cut_after": (int, 0, 10_000),
+}
+
+
+def parse_model(model: str) -> Knobs:
+    """Return the knobs in `model`.
+
+    Raises: SandboxError, 404 for a model other than echo, 400 naming a knob that is wrong.
+    """
+    name, _, query = model.partition("?")
+    if name != MODEL:
+        message = f"The model `{name[:64]}` does not exist; the sandbox has `{MODEL}` alone."
+        raise SandboxError(message, status=404, param="model", code="model_not_found")
+    settings: dict[str, int | float] = {}
+    for knob, text in parse_qsl(query, keep_blank_values=True):
+        if knob in settings:
+            raise SandboxError(f"The knob `{knob}` is set twice.", param="model")
+        settings[knob] = _number(knob, text)
+    if "retry_after" in settings and "status" not in settings:
+        raise SandboxError("The knob `retry_after` needs `status`.", param="model")
+    return Knobs(**settings)  # type: ignore[arg-type]  # RANGES has each field's type
+
+
+def _number(knob: str, text: str) -> int | float:
+    if knob not in RANGES:
+        known = ", ".join(RANGES)
+        raise SandboxError(f"There is no knob `{knob}`; knobs: {known}.", param="model")
+    convert, lowest, highest = RANGES[knob]
+    try:
+        number = convert(text)
+    except ValueError:
+        number = float("nan")
+    if not lowest <= number <= highest:
+        kind = "a whole number" if convert is int else "a number"
+        raise SandboxError(
+            f"The knob `{knob}` takes {kind} from {lowest} to {highest}.", param="model"
+        )
+    return number

@@ -1,0 +1,40 @@
+"""The web process. Patching comes first: what is imported before it would block every stream."""
+
+from gevent import monkey
+
+monkey.patch_all()
+
+import os  # noqa: E402
+import resource  # noqa: E402
+
+bind = [f"0.0.0.0:{os.environ.get('PORT', '8000')}"]
+workers = int(os.environ.get("WEB_CONCURRENCY", "1"))
+worker_class = "gevent"
+
+# A greenlet per connection, most of which wait: open streams and clients' idle pools. Each stream
+# holds two descriptors, the caller's and the vendor's, so the soft limit is raised with it.
+worker_connections = 4000
+_soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+_wanted = 3 * worker_connections
+_limit = _wanted if _hard == resource.RLIM_INFINITY else min(_wanted, _hard)
+if _soft != resource.RLIM_INFINITY and _soft < _limit:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_limit, _hard))
+
+# Longer than the idle time of clients' pools and of load balancers (60 s), so that it is never us
+# who close a connection on which a request is on its way.
+keepalive = 75
+
+# `timeout` ends a worker whose loop no longer turns; deadlines of requests are the gateway's own.
+timeout = 60
+graceful_timeout = 30
+
+# No access log: a header or a query may hold a key. Errors go to stderr, where platforms read them.
+accesslog = None
+errorlog = "-"
+
+# A usage query may name many models; bodies are limited by the application, which explains itself.
+limit_request_line = 8190
+
+# A heartbeat file on a disk can stall; memory does not. No control socket: it would write to HOME.
+worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
+control_socket_disable = True
