@@ -1,10 +1,18 @@
 """Fixtures: the real services that tests run against."""
 
+import os
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from redis import Redis
+from sqlalchemy import Engine
 
+from app.database import create_engine, upgrade
+from app.settings import Settings
+from tests.gateway import Gateway, running, vendor_table
+from tests.services.postgres import Postgres, find_binaries
 from tests.services.valkey import Valkey
 from tests.vendor import SimulatedVendor
 
@@ -25,9 +33,88 @@ def redis_url(valkey: Valkey) -> str:
     return valkey.url
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One PostgreSQL for the whole run; a laptop without one skips its tests."""
+    binaries = find_binaries()
+    if binaries is None:
+        assert "CI" not in os.environ, "CI tests PostgreSQL: install its server"
+        pytest.skip("no PostgreSQL server here")
+    server = Postgres(binaries)
+    try:
+        yield server.start()
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def postgres_url(postgres: Postgres) -> Iterator[str]:
+    """A migrated PostgreSQL database of the test's own."""
+    url = postgres.create()
+    yield url
+    postgres.drop(url)
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file, to be copied."""
+    path = tmp_path_factory.mktemp("sqlite") / "ledger.db"
+    upgrade(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path, migrated_file: Path) -> str:
+    """A migrated SQLite database of the test's own."""
+    path = tmp_path / "ledger" / "ledger.db"
+    path.parent.mkdir()
+    shutil.copyfile(migrated_file, path)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """A migrated database: the test runs on each kind."""
+    name = "sqlite_url" if request.param == "sqlite" else "postgres_url"
+    url: str = request.getfixturevalue(name)
+    return url
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[Engine]:
+    """An engine on `database_url`."""
+    engine = create_engine(database_url)
+    yield engine
+    engine.dispose()
+
+
 @pytest.fixture
 def vendor() -> Iterator[SimulatedVendor]:
     """A vendor that answers as the test says."""
     server = SimulatedVendor()
     yield server
     server.stop()
+
+
+@pytest.fixture
+def settings(tmp_path: Path, redis_url: str, vendor: SimulatedVendor) -> Settings:
+    """A deployment whose vendors are all the simulated one, each with a trait."""
+    database_url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    upgrade(database_url)
+    table = tmp_path / "vendors.toml"
+    table.write_text(vendor_table(vendor.url))
+    return Settings(
+        redis_url=redis_url,
+        database_url=database_url,
+        vendors_file=table,
+        keep_alive_s=0.2,
+        first_keep_alive_s=0.5,
+        env={"SIM_API_KEY": "sk-simulated-secret"},
+    )
+
+
+@pytest.fixture
+def gateway(settings: Settings) -> Iterator[Gateway]:
+    """A Tollgate served by threads of this process, with an account `acme`."""
+    with running(settings) as gateway:
+        yield gateway

@@ -18,12 +18,12 @@ from redis import Redis
 from sqlalchemy import Engine
 from werkzeug.serving import make_server
 
-from app.web import create_app
 from app.accounts import Accounts
 from app.database import create_engine
 from app.settings import Settings
 from app.usage.event import UsageEvent
 from app.usage.stream import EVENTS, OPEN
+from app.web import create_app
 from tests.services.polling import wait_until
 
 ROOT = Path(__file__).parent.parent
@@ -76,14 +76,13 @@ class Gateway:
 
 
 @contextmanager
-def running(settings: Settings, redis_url: str) -> Iterator[Gateway]:
+def running(settings: Settings) -> Iterator[Gateway]:
     """Serve the app in threads of this process."""
     app = create_app(settings)
     server = make_server("127.0.0.1", 0, app, threaded=True)
-    server.daemon_threads = True
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
     try:
-        with with_account(f"http://127.0.0.1:{server.port}/v5", settings, redis_url) as gateway:
+        with with_account(f"http://127.0.0.1:{server.port}/v5", settings) as gateway:
             yield gateway
     finally:
         server.shutdown()
@@ -91,10 +90,10 @@ def running(settings: Settings, redis_url: str) -> Iterator[Gateway]:
 
 
 @contextmanager
-def with_account(base_url: str, settings: Settings, redis_url: str) -> Iterator[Gateway]:
+def with_account(base_url: str, settings: Settings) -> Iterator[Gateway]:
     """Return the gateway at `base_url` with an account `acme` and a key for it."""
     engine = create_engine(settings.database_url)
-    with Redis.from_url(redis_url) as redis:
+    with Redis.from_url(settings.redis_url) as redis:
         gateway = Gateway(base_url, redis, engine)
         gateway.accounts.create("acme", "Acme")
         key, gateway.api_key = gateway.accounts.create_key(["acme"], frozenset({"completions"}))
@@ -139,6 +138,26 @@ def _ready(port: int, web: "subprocess.Popen[bytes]", log: Path) -> bool:
         return False
     finally:
         connection.close()
+
+
+def vendor_table(url: str) -> str:
+    """Return an overlay of vendors that are all at `url`, each with a trait."""
+    rows = {
+        "sim": 'api_key_env = "SIM_API_KEY"',
+        "drain": 'on_disconnect = "drain"',
+        "quick": "timeouts = {first_token_s = 0.3, idle_s = 0.6, total_s = 1.5}",
+        "picky": 'refuses = ["best_of", "suffix", "logit_bias"]',
+        "lax": 'refuses = ["best_of", "suffix", "logit_bias"]\ndrop_unsupported = true',
+        "tokens": "token_prompts = true",
+        "keyless": 'api_key_env = "NO_SUCH_KEY"',
+        "down": 'base_url = "http://127.0.0.1:1/v1"',
+    }
+    return "".join(
+        f'[vendors.{name}]\ngateway = "openai"\n'
+        + ("" if "base_url" in row else f'base_url = "{url}"\n')
+        + f"{row}\n\n"
+        for name, row in rows.items()
+    )
 
 
 def free_port() -> int:

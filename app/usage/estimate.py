@@ -6,6 +6,8 @@ The tokenizer is offline and one for all vendors; another vendor's own count dif
 import time
 from collections.abc import Iterable
 from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 from typing import Any
 
 from app.completion import CompletionRequest, Prompt, Usage
@@ -18,11 +20,20 @@ SLICE_CHARS = 16 * 1024
 
 @cache
 def _tokenizer() -> Any:
-    # Imported on first use: it maps 74 MB, and most deployments never estimate. The bindings
-    # alone: the package's Encoding would build Python dictionaries of 200,000 entries around it.
-    from bpe_openai._bindings import tokenizer_for_encoding  # noqa: PLC0415
+    """Load the tokenizer, on first use: most deployments never estimate.
 
-    return tokenizer_for_encoding(ENCODING)
+    The extension module alone: the package around it builds dictionaries of 300,000 entries when
+    it is imported, which takes half a second and more memory than all the rest of a web process.
+    """
+    package = find_spec("bpe_openai")
+    found = PathFinder.find_spec(
+        "bpe_openai._bindings", package.submodule_search_locations if package else None
+    )
+    if found is None or found.loader is None:
+        raise ImportError("bpe-openai is not installed as it should be")
+    bindings = module_from_spec(found)
+    found.loader.exec_module(bindings)
+    return bindings.tokenizer_for_encoding(ENCODING)
 
 
 def count_tokens(text: str) -> int:

@@ -110,7 +110,7 @@ def test_a_connection_that_breaks_in_the_body_is_a_failure_that_may_be_billed(
 def test_a_connection_that_breaks_before_the_headers_is_a_failure_that_may_be_billed(
     transport: Transport, vendor: SimulatedVendor, row: Vendor
 ) -> None:
-    vendor.default = lambda _: (_ for _ in ()).throw(OSError)  # type: ignore[assignment]
+    vendor.default = lambda _: (_ for _ in ()).throw(OSError)
     with pytest.raises(VendorFailed) as caught:
         whole(transport, row)
     assert caught.value.billable
