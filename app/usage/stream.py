@@ -30,6 +30,13 @@ GROUP = "drain"
 #: connections. A URL may say otherwise (`?max_connections=5`).
 CONNECTIONS = 16
 
+#: One script is one atomic step, as MULTI would be, at two thirds of its cost in this process;
+#: every request pays it.
+PUBLISH = """
+redis.call('XADD', KEYS[1], '*', 'event', ARGV[1])
+redis.call('HDEL', KEYS[2], ARGV[2])
+"""
+
 #: One script, so that no entry is delivered to a consumer between the look and the removal: with
 #: the consumer its pending entries would go, and nobody would be given them again.
 FORGET_CONSUMERS = """
@@ -103,6 +110,7 @@ class EventStream:
     def __init__(self, redis: "Redis", claim_idle_ms: int = 10_000) -> None:
         self._redis = redis
         self._claim_idle_ms = claim_idle_ms
+        self._publish = redis.register_script(PUBLISH)
 
     @_redis_errors()
     def open(self, event_id: str, record: bytes) -> None:
@@ -112,10 +120,7 @@ class EventStream:
     @_redis_errors()
     def publish(self, event: UsageEvent) -> None:
         """Append the event and remove its open record, both or neither."""
-        with self._redis.pipeline(transaction=True) as pipe:
-            pipe.xadd(EVENTS, {"event": event.encode()})
-            pipe.hdel(OPEN, event.event_id)
-            pipe.execute()
+        self._publish(keys=[EVENTS, OPEN], args=[event.encode(), event.event_id])
 
     @_redis_errors()
     def claim(self, consumer: str, limit: int) -> list[StreamEntry]:

@@ -305,7 +305,7 @@ def test_a_full_redis_publishes_neither_event_nor_removes_the_open_record(
         stream = EventStream(client)
         stream.open("e1", b"record")
         client.config_set("maxmemory", 1)
-        with pytest.raises(StreamUnavailable, match=r"OutOfMemoryError|ExecAbortError"):
+        with pytest.raises(StreamUnavailable, match="OutOfMemoryError"):
             stream.publish(usage_event(event_id="e1"))
         client.config_set("maxmemory", 0)
         assert (stream.open_count(), stream.backlog()) == (1, 0)

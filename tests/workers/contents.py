@@ -1,0 +1,30 @@
+"""What a test finds in the ledger and on the stream."""
+
+import sqlalchemy as sa
+from redis import Redis
+from sqlalchemy import Engine
+
+from app.tables import entries, rollups
+
+
+def event_ids(engine: Engine) -> list[str]:
+    """The ids of all entries, in order."""
+    with engine.connect() as connection:
+        return list(connection.scalars(sa.select(entries.c.event_id).order_by(entries.c.event_id)))
+
+
+def entry_count(engine: Engine) -> int:
+    """How many entries there are."""
+    with engine.connect() as connection:
+        return connection.scalar(sa.select(sa.func.count()).select_from(entries)) or 0
+
+
+def rolled_up(engine: Engine) -> int:
+    """How many requests the rollups add up to."""
+    with engine.connect() as connection:
+        return int(connection.scalar(sa.select(sa.func.sum(rollups.c.requests))) or 0)
+
+
+def waiting(redis: "Redis") -> tuple[int, int]:
+    """The stream's length, and how many of its entries are claimed."""
+    return redis.xlen("usage:events"), int(redis.xpending("usage:events", "drain")["pending"])

@@ -1,0 +1,47 @@
+"""The Celery application: `celery -A workers.celery worker`, `celery -A workers.celery beat`.
+
+Knows how tasks are sent and run; `workers.tasks` knows which.
+"""
+
+import logging
+import runpy
+import ssl
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from celery import Celery
+from celery.signals import after_setup_logger
+
+from app.settings import CONFIG_DIR, Settings
+
+settings = Settings.from_env()
+
+
+def broker_tls(redis_url: str) -> dict[str, Any] | None:
+    """Return Celery's TLS options for a Redis URL, the same that `app.usage.stream.connect` takes.
+
+    Celery connects to `rediss://` without TLS unless it is told.
+    """
+    parts = urlsplit(redis_url)
+    if parts.scheme != "rediss":
+        return None
+    unchecked = parse_qs(parts.query).get("ssl_cert_reqs") == ["none"]
+    return {"ssl_cert_reqs": ssl.CERT_NONE if unchecked else ssl.CERT_REQUIRED}
+
+
+celery_app = Celery("tollgate", broker=settings.redis_url, include=["workers.tasks"])
+celery_app.conf.update(
+    {
+        name: value
+        for name, value in runpy.run_path(str(CONFIG_DIR / "celeryconfig.py")).items()
+        if not name.startswith("_")
+    },
+    broker_use_ssl=broker_tls(settings.redis_url),
+)
+
+
+@after_setup_logger.connect
+def _quiet_the_clock(**_: Any) -> None:
+    """Keep a line for each second's task out of the log: a drain that moved something says so."""
+    for name in ("celery.beat", "celery.app.trace", "celery.worker.strategy"):
+        logging.getLogger(name).setLevel(logging.WARNING)

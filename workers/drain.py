@@ -1,0 +1,113 @@
+"""The drain: moves usage events from the stream to the ledger, batch by batch.
+
+Does not know Celery, nor who calls it and how often.
+"""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.exc import DataError, IntegrityError
+
+from app.usage.event import UndecodableEvent, UsageEvent
+from app.usage.ledger import Ledger
+from app.usage.stream import EventStream, StreamEntry
+
+#: What a ledger says of an event that it can never hold. Anything else is a fault of ours or of a
+#: service: it goes up, and the events stay in the stream until it is mended.
+REFUSALS = (DataError, IntegrityError, ValueError, OverflowError)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class DrainReport:
+    """How many events were posted, were there already, and went to the dead stream."""
+
+    posted: int = 0
+    repeated: int = 0
+    buried: int = 0
+
+    def __add__(self, other: "DrainReport") -> "DrainReport":
+        """Sum two reports, count by count."""
+        return DrainReport(
+            self.posted + other.posted,
+            self.repeated + other.repeated,
+            self.buried + other.buried,
+        )
+
+
+def drain(
+    stream: EventStream,
+    ledger: Ledger,
+    *,
+    consumer: str,
+    limit: int = 1000,
+    time_budget_s: float = 5.0,
+) -> DrainReport:
+    """Move batches of up to `limit` events until the stream is empty or the time is over.
+
+    Commit, then ack. Each batch goes through these steps; after each, a crash costs:
+    1. claim: nothing; the entries stay pending, and another consumer claims them.
+    2. bury what cannot be decoded: nothing; the rest is claimed again.
+    3. post the rest in one transaction: a repeated post, which is a no-op by event id.
+    4. ack: nothing is left to do.
+
+    `consumer` is a name that no other process uses at the same time.
+    Raises: StreamUnavailable, LedgerUnavailable; what is not posted stays in the stream.
+    """
+    deadline_s = time.monotonic() + time_budget_s
+    report = DrainReport()
+    while entries := stream.claim(consumer, limit):
+        report += _drain_batch(stream, ledger, entries)
+        if time.monotonic() >= deadline_s:
+            break
+    if report != DrainReport():
+        logger.info("drained: %s", report)
+    return report
+
+
+def _drain_batch(
+    stream: EventStream, ledger: Ledger, entries: Sequence[StreamEntry]
+) -> DrainReport:
+    decoded: list[tuple[StreamEntry, UsageEvent]] = []
+    undecodable: list[tuple[StreamEntry, str]] = []
+    for entry in entries:
+        try:
+            decoded.append((entry, _decode(entry)))
+        except UndecodableEvent as exc:
+            undecodable.append((entry, str(exc)))
+    return _bury(stream, undecodable) + _post(stream, ledger, decoded)
+
+
+def _decode(entry: StreamEntry) -> UsageEvent:
+    if entry.raw is None:
+        raise UndecodableEvent("no event: deleted while pending, or written by another program")
+    return UsageEvent.decode(entry.raw)
+
+
+def _post(
+    stream: EventStream, ledger: Ledger, batch: Sequence[tuple[StreamEntry, UsageEvent]]
+) -> DrainReport:
+    """Post and acknowledge a batch; halve a refused one until the bad event stands alone."""
+    if not batch:
+        return DrainReport()
+    try:
+        posted = ledger.post([event for _, event in batch])
+    except REFUSALS as exc:
+        if len(batch) == 1:
+            return _bury(stream, [(batch[0][0], f"the ledger refuses it: {type(exc).__name__}")])
+        middle = len(batch) // 2
+        return _post(stream, ledger, batch[:middle]) + _post(stream, ledger, batch[middle:])
+    stream.ack([entry.entry_id for entry, _ in batch])
+    return DrainReport(posted=posted, repeated=len(batch) - posted)
+
+
+def _bury(stream: EventStream, graves: Sequence[tuple[StreamEntry, str]]) -> DrainReport:
+    if not graves:
+        return DrainReport()
+    stream.bury(graves)
+    for entry, reason in graves:
+        logger.error("usage event %s went to the dead stream: %s", entry.entry_id, reason)
+    return DrainReport(buried=len(graves))

@@ -1,0 +1,51 @@
+"""The tasks, of one statement each; what they need is made once in each task process."""
+
+import functools
+import logging
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from app.database import create_engine
+from app.errors import Unavailable
+from app.usage.ledger import Ledger
+from app.usage.stream import EventStream, connect
+from workers.celery import celery_app, settings
+from workers.drain import drain
+
+logger = logging.getLogger(__name__)
+
+
+@functools.cache
+def _stream() -> EventStream:
+    # Made on first use, so after the fork: connections must not be shared between processes.
+    return EventStream(connect(settings.redis_url, settings.redis_timeout_s))
+
+
+@functools.cache
+def _ledger() -> Ledger:
+    return Ledger(create_engine(settings.database_url))
+
+
+@contextmanager
+def _left_for_the_next() -> Iterator[None]:
+    """Say in one line that a service is away: beat asks again, and nothing is lost meanwhile."""
+    try:
+        yield
+    except Unavailable as exc:
+        logger.warning("left for the next time: %s", exc)
+
+
+@celery_app.task(name="usage.drain")
+@_left_for_the_next()
+def drain_events() -> None:
+    """Post what waits in the stream."""
+    drain(_stream(), _ledger(), consumer=f"{socket.gethostname()}:{os.getpid()}")
+
+
+@celery_app.task(name="usage.forget_idle_consumers")
+@_left_for_the_next()
+def forget_idle_consumers() -> None:
+    """Drop the names of worker processes that are gone."""
+    _stream().forget_idle_consumers()
