@@ -1,0 +1,97 @@
+"""Tables and bars for the terminal; knows nothing of what they show.
+
+Text may come from a caller (a `user`, a key's name), so what could steer a terminal is replaced.
+"""
+
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+Cell = str | int | None
+
+#: Widest text shown in a terminal, in columns; a longer one ends in an ellipsis.
+TEXT_WIDTH = 48
+#: Longest bar, in columns.
+BAR_WIDTH = 24
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def on_terminal() -> bool:
+    """Say whether a person reads the results; else a file or a program does."""
+    return sys.stdout.isatty()
+
+
+def format_table(
+    headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, pretty: bool
+) -> Iterator[str]:
+    """Yield the lines of a table: whole numbers to the right, text to the left, None as `-`.
+
+    `pretty` groups digits and cuts long text; without it, every value is shown as it is.
+    """
+    texts = [[_text(cell, pretty) for cell in row] for row in rows]
+    lines = [list(headings), *texts]
+    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    numeric = [all(isinstance(cell, int) for cell in column) for column in zip(*rows, strict=True)]
+    for line in lines:
+        cells = (
+            _pad(text, width, right=bool(rows) and right)
+            for text, width, right in zip(
+                line, widths, numeric or [False] * len(widths), strict=True
+            )
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def add_bars(lines: Sequence[str], values: Sequence[int]) -> Iterator[str]:
+    """Yield lines, each followed by a bar that shows its value against the largest; 0 has none.
+
+    A terminal without room for bars gets the lines as they are.
+    """
+    indent = max(map(_width, lines), default=0) + 2
+    room = min(BAR_WIDTH, shutil.get_terminal_size().columns - indent)
+    largest = max(values, default=0)
+    for line, value in zip(lines, values, strict=True):
+        drawn = bar(value, largest, room) if room >= BAR_WIDTH // 4 else ""
+        yield f"{line}{' ' * (indent - _width(line))}{drawn}".rstrip()
+
+
+def bar(value: int, largest: int, width: int) -> str:
+    """Return a bar of at most `width` columns, to an eighth of a column; anything above 0 shows."""
+    if value <= 0 or largest <= 0:
+        return ""
+    eighths = max(1, value * width * 8 // largest)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def _text(cell: Cell, pretty: bool) -> str:
+    if cell is None:
+        return "-"
+    if isinstance(cell, int):
+        return f"{cell:,}" if pretty else str(cell)
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in cell)
+    return _cut(text) if pretty else text
+
+
+def _cut(text: str) -> str:
+    if _width(text) <= TEXT_WIDTH:
+        return text
+    while _width(text) >= TEXT_WIDTH:
+        text = text[:-1]
+    return text + "…"
+
+
+def _pad(text: str, width: int, *, right: bool) -> str:
+    blank = " " * (width - _width(text))
+    return blank + text if right else text + blank
+
+
+def _width(text: str) -> int:
+    """Return how many columns a terminal gives `text`."""
+    return sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,0 +1,60 @@
+"""Points in time as people type them: `30d`, `12h`, `90m`, or an ISO date or time in UTC."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+import click
+
+_SPAN = re.compile(r"([0-9]{1,6})([dhm])")
+_UNITS: Mapping[str, str] = {"d": "days", "h": "hours", "m": "minutes"}
+
+
+class Moment(click.ParamType[datetime]):
+    """A span counted from now (into the past or the future), or an ISO 8601 date or time.
+
+    A time without a zone is UTC; a date alone is its first instant.
+    """
+
+    name = "time"
+
+    def __init__(self, *, future: bool = False) -> None:
+        self.sign = 1 if future else -1
+
+    def convert(
+        self,
+        value: str | datetime,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> datetime:
+        """Return the moment in UTC."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            return self._span(value) or _iso(value)
+        except (ValueError, OverflowError):
+            self.fail(
+                f"{value!r} is neither a span (30d, 12h, 90m) nor an ISO date or time"
+                " (2026-11-29, 2026-11-29T15:30)",
+                param,
+                ctx,
+            )
+
+    def _span(self, text: str) -> datetime | None:
+        match = _SPAN.fullmatch(text)
+        if match is None:
+            return None
+        count, unit = match.groups()
+        return datetime.now(UTC) + self.sign * timedelta(**{_UNITS[unit]: int(count)})
+
+
+def _iso(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC)
+
+
+def show_time(unix_ms: int) -> str:
+    """Return a time in Unix milliseconds as ISO 8601 in UTC, to the second."""
+    return datetime.fromtimestamp(unix_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
