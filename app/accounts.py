@@ -1,0 +1,252 @@
+"""Accounts and their API keys, in SQL: who pays, and what callers authenticate with.
+
+Errors are sentences for the person at the command line. Does not know how a request carries a key.
+"""
+
+import builtins
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Row, Select, func, select, update
+
+from app.apikey import (
+    SCOPES,
+    AccountsError,
+    ApiKey,
+    check_key,
+    checked_text,
+    new_key_id,
+    new_secret,
+    secret_digest,
+    successor,
+)
+from app.database import insert, reading, write
+from app.tables import accounts, api_key_accounts, api_keys
+
+__all__ = ["SCOPES", "Account", "Accounts", "AccountsError", "ApiKey"]
+
+_ACCOUNT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Who pays. Two ids that differ only in case are two accounts."""
+
+    account_id: str
+    name: str
+    created_at_ms: int
+
+
+class Accounts:
+    """The accounts and keys of one ledger.
+
+    Raises, everywhere: LedgerUnavailable.
+    """
+
+    def __init__(self, engine: Engine, now_s: Callable[[], float] = time.time) -> None:
+        self._engine = engine
+        self._now_s = now_s
+
+    def create(self, account_id: str, name: str) -> Account:
+        """Create an account; its id is 1 to 64 ASCII letters, digits, `-`, `_` and `.`.
+
+        Raises: AccountsError when the id or the name is of no use, or the account exists.
+        """
+        if not _ACCOUNT_ID.fullmatch(account_id):
+            raise AccountsError(
+                "An account's ID is 1 to 64 letters, digits, `-`, `_` and `.`, and begins with a"
+                f" letter or digit: {account_id!r} is not."
+            )
+        account = Account(account_id, checked_text("name", name), self._now_ms())
+        if not write(self._engine, lambda connection: _add_account(connection, account)):
+            raise AccountsError(f"The account {account_id} exists already.")
+        return account
+
+    def list(self) -> builtins.list[Account]:
+        """Return every account, by id."""
+        with reading(self._engine) as connection:
+            found = connection.execute(select(accounts).order_by(accounts.c.account_id))
+            return [Account(**row._mapping) for row in found]
+
+    def exists(self, account_id: str) -> bool:
+        """Say whether there is such an account."""
+        with reading(self._engine) as connection:
+            return not _missing(connection, [account_id])
+
+    def create_key(
+        self,
+        account_ids: Iterable[str],
+        scopes: Iterable[str],
+        name: str | None = None,
+        expires_at_ms: int | None = None,
+    ) -> tuple[ApiKey, str]:
+        """Create a key and return it with its secret, which nothing can show again.
+
+        Raises: AccountsError when an account is unknown, a scope is, or the expiry has passed; or
+        when there is no account, unless the scope is `admin` alone.
+        """
+        key = ApiKey(
+            key_id=new_key_id(),
+            name=None if name is None else checked_text("name", name),
+            account_ids=tuple(sorted(set(account_ids))),
+            scopes=frozenset(scopes),
+            created_at_ms=self._now_ms(),
+            expires_at_ms=expires_at_ms,
+            revoked_at_ms=None,
+        )
+        check_key(key)
+        secret = new_secret()
+        write(self._engine, lambda connection: _add_key(connection, key, secret))
+        return key, secret
+
+    def list_keys(self) -> builtins.list[ApiKey]:
+        """Return every key, revoked and expired ones too, in the order they were created."""
+        with reading(self._engine) as connection:
+            return _keys(connection, _KEYS)
+
+    def find_key(self, secret: str | bytes) -> ApiKey | None:
+        """Return the key whose secret this is, also when it no longer works."""
+        digest = secret_digest(secret)
+        if digest is None:
+            return None
+        with reading(self._engine) as connection:
+            found = _keys(connection, _KEYS.where(api_keys.c.secret_sha256 == digest))
+        return found[0] if found else None
+
+    def revoke(self, key_id: str) -> None:
+        """Revoke a key for good; a second time changes nothing.
+
+        Raises: AccountsError when there is no such key.
+        """
+        now_ms = self._now_ms()
+        if not write(self._engine, lambda connection: _revoke(connection, key_id, now_ms)):
+            raise _no_such_key(key_id)
+
+    def rotate(self, key_id: str, operation_id: str | None = None) -> tuple[ApiKey, str]:
+        """Create a key like `key_id`, which goes on working, and return it with its secret.
+
+        A key that expires gives one that lives as long, from now.
+        Repeats: one `operation_id` makes one new key of a key. As its secret cannot be shown
+        again, the second call raises, and names the key that the first one made.
+        Raises: AccountsError; also when the key is unknown, revoked or expired.
+        """
+        if operation_id is not None:
+            operation_id = checked_text("operation id", operation_id)
+        secret = new_secret()
+        now_ms = self._now_ms()
+
+        def work(connection: Connection) -> ApiKey:
+            return _rotate(connection, key_id, operation_id, secret, now_ms)
+
+        return write(self._engine, work), secret
+
+    def _now_ms(self) -> int:
+        return int(self._now_s() * 1000)
+
+
+_KEYS: Select[Any] = (
+    select(api_keys, api_key_accounts.c.account_id)
+    .join_from(api_keys, api_key_accounts, isouter=True)
+    .order_by(api_keys.c.created_at_ms, api_keys.c.key_id, api_key_accounts.c.account_id)
+)
+
+
+def _keys(connection: Connection, statement: Select[Any]) -> list[ApiKey]:
+    """Return keys from rows of a key and one of its accounts, or none."""
+    account_ids: dict[str, list[str]] = {}
+    rows: dict[str, Row[Any]] = {}
+    for row in connection.execute(statement):
+        rows[row.key_id] = row
+        found = account_ids.setdefault(row.key_id, [])
+        if row.account_id is not None:
+            found.append(row.account_id)
+    return [_key(row._mapping, account_ids[key_id]) for key_id, row in rows.items()]
+
+
+def _key(row: Mapping[Any, Any], account_ids: Iterable[str]) -> ApiKey:
+    return ApiKey(
+        key_id=row["key_id"],
+        name=row["name"],
+        account_ids=tuple(account_ids),
+        scopes=frozenset(row["scopes"].split()),
+        created_at_ms=row["created_at_ms"],
+        expires_at_ms=row["expires_at_ms"],
+        revoked_at_ms=row["revoked_at_ms"],
+    )
+
+
+def _no_such_key(key_id: str) -> AccountsError:
+    return AccountsError(f"There is no key {key_id!r}; `tollgate keys list` lists them.")
+
+
+def _missing(connection: Connection, account_ids: Iterable[str]) -> set[str]:
+    wanted = set(account_ids)
+    found = select(accounts.c.account_id).where(accounts.c.account_id.in_(wanted))
+    return wanted.difference(connection.scalars(found))
+
+
+def _add_account(connection: Connection, account: Account) -> bool:
+    statement = insert(connection, accounts).on_conflict_do_nothing()
+    return connection.execute(statement, asdict(account)).rowcount == 1
+
+
+def _add_key(
+    connection: Connection,
+    key: ApiKey,
+    secret: str,
+    rotated_from: str | None = None,
+    operation_id: str | None = None,
+) -> None:
+    if missing := _missing(connection, key.account_ids):
+        raise AccountsError(
+            f"There is no account {min(missing)!r}; `tollgate accounts create` makes one."
+        )
+    connection.execute(
+        insert(connection, api_keys).values(
+            key_id=key.key_id,
+            secret_sha256=secret_digest(secret),
+            name=key.name,
+            scopes=" ".join(sorted(key.scopes)),
+            created_at_ms=key.created_at_ms,
+            expires_at_ms=key.expires_at_ms,
+            rotated_from=rotated_from,
+            operation_id=operation_id,
+        )
+    )
+    for account_id in key.account_ids:
+        connection.execute(
+            insert(connection, api_key_accounts).values(key_id=key.key_id, account_id=account_id)
+        )
+
+
+def _revoke(connection: Connection, key_id: str, now_ms: int) -> bool:
+    revoked_at_ms = func.coalesce(api_keys.c.revoked_at_ms, now_ms)
+    statement = update(api_keys).where(api_keys.c.key_id == key_id)
+    return connection.execute(statement.values(revoked_at_ms=revoked_at_ms)).rowcount == 1
+
+
+def _rotate(
+    connection: Connection, key_id: str, operation_id: str | None, secret: str, now_ms: int
+) -> ApiKey:
+    # Locked, so that one operation that is sent twice at once comes here one after the other.
+    old = _keys(connection, _KEYS.where(api_keys.c.key_id == key_id).with_for_update(of=api_keys))
+    if not old:
+        raise _no_such_key(key_id)
+    if operation_id and (made := _made_by(connection, key_id, operation_id)):
+        raise AccountsError(
+            f"The operation {operation_id!r} has made the key {made} already, and showed it then."
+            f" If it is lost, revoke {made} and rotate with another operation id."
+        )
+    if not old[0].is_live(now_ms):
+        raise AccountsError(f"The key {key_id} is revoked or expired; create a new one.")
+    new = successor(old[0], now_ms)
+    _add_key(connection, new, secret, rotated_from=key_id, operation_id=operation_id)
+    return new
+
+
+def _made_by(connection: Connection, key_id: str, operation_id: str) -> str | None:
+    same = (api_keys.c.rotated_from == key_id) & (api_keys.c.operation_id == operation_id)
+    return connection.scalar(select(api_keys.c.key_id).where(same))

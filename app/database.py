@@ -1,0 +1,233 @@
+"""The ledger's database: engines, transactions, migrations, and the one place for its errors.
+
+Knows SQLite and PostgreSQL; knows no table of ours.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, Table, event
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from app.errors import LedgerUnavailable
+from app.settings import CONFIG_DIR, ConfigError
+
+T = TypeVar("T")
+Insert = postgresql.Insert | sqlite.Insert
+
+#: How long a SQLite connection waits for another process's write.
+BUSY_S = 10.0
+#: How long a thread waits for a free connection to PostgreSQL.
+POOL_WAIT_S = 5.0
+#: Times that a transaction is tried when the database itself asks for a repeat.
+ATTEMPTS = 3
+#: Any number will do, so long as every Tollgate asks PostgreSQL for the same lock.
+MIGRATION_LOCK = 0x746F6C6C
+
+#: Defaults of a PostgreSQL connection; the same name in the URL's query wins.
+POSTGRESQL_DEFAULTS: dict[str, str] = {
+    "application_name": "tollgate",
+    "connect_timeout": "5",
+    # A peer that vanished without a word is found out within this, in milliseconds.
+    "tcp_user_timeout": "30000",
+    "options": "-c statement_timeout=30s -c lock_timeout=10s",
+}
+
+_MISSING_TABLE = "42P01"
+_REPEATABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
+_NO_ANSWER = "The usage ledger does not answer."
+_NOT_MIGRATED = "The usage ledger's schema is not up to date."
+
+
+def create_engine(url: str) -> Engine:
+    """Return an engine for `sqlite:///path` or `postgresql+psycopg://…`; nothing is connected yet.
+
+    Raises: ConfigError when the URL is of no use, without repeating it: it may hold a password.
+    """
+    try:
+        parsed = make_url(url)
+        if parsed.get_backend_name() == "sqlite":
+            return _sqlite_engine(parsed)
+        if parsed.get_backend_name() == "postgresql":
+            return _postgresql_engine(parsed)
+    except ModuleNotFoundError as exc:
+        raise ConfigError(f"DATABASE_URL needs a driver that is not installed: {exc.name}") from exc
+    except SQLAlchemyError as exc:
+        raise ConfigError("DATABASE_URL is not a database URL") from exc
+    raise ConfigError("DATABASE_URL must begin with sqlite:///, postgres:// or postgresql://")
+
+
+def _sqlite_engine(url: URL) -> Engine:
+    if url.database in {None, "", ":memory:"}:
+        raise ConfigError("DATABASE_URL names no file; several processes share the ledger")
+    directory = Path(str(url.database)).parent
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise ConfigError(f"cannot make the ledger's directory {directory}: {exc}") from exc
+    engine = sa.create_engine(url, connect_args={"timeout": BUSY_S})
+    event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    # The driver would begin transactions by its own rules, too late for a read before a write.
+    connection.isolation_level = None
+    # FULL: an event is dropped from Redis once it is committed here, so a commit outlives a
+    # power cut. WAL itself is a property of the file: `upgrade` sets it.
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    options = connection.get_execution_options()
+    if options.get("isolation_level") == "AUTOCOMMIT":
+        return
+    # A transaction that read first and then writes would fail when another wrote in between.
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes") else "BEGIN")
+
+
+def _postgresql_engine(url: URL) -> Engine:
+    return sa.create_engine(
+        url.set(drivername="postgresql+psycopg", query={**POSTGRESQL_DEFAULTS, **url.query}),
+        pool_pre_ping=True,
+        pool_timeout=POOL_WAIT_S,
+    )
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """Yield a connection in a transaction that only reads.
+
+    Raises: LedgerUnavailable.
+    """
+    with ledger_errors(), engine.connect() as connection, connection.begin():
+        yield connection
+
+
+def write(engine: Engine, work: Callable[[Connection], T]) -> T:
+    """Run `work` in one transaction, commit it and return its result.
+
+    Repeats: on a deadlock, a serialization failure or a locked SQLite file, the transaction is
+    rolled back and `work` runs again, ATTEMPTS times in all; so it must change nothing else.
+    Raises: LedgerUnavailable, nothing written, unless the connection broke in the commit itself.
+    """
+    with ledger_errors():
+        for _ in range(ATTEMPTS - 1):
+            try:
+                return _write_once(engine, work)
+            except DBAPIError as exc:
+                if not _repeatable(exc):
+                    raise
+        return _write_once(engine, work)
+
+
+def _write_once(engine: Engine, work: Callable[[Connection], T]) -> T:
+    with engine.execution_options(writes=True).begin() as connection:
+        return work(connection)
+
+
+def insert(connection: Connection, table: Table) -> Insert:
+    """Return an INSERT that can say ON CONFLICT in the connection's own dialect."""
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table)
+    return postgresql.insert(table)
+
+
+@contextmanager
+def ledger_errors() -> Iterator[None]:
+    """Turn every failure of the database into LedgerUnavailable.
+
+    A value or a row that breaks a constraint is our own mistake, and leaves as it is.
+    """
+    try:
+        yield
+    except (IntegrityError, DataError):
+        raise
+    except DBAPIError as exc:
+        raise LedgerUnavailable(_NOT_MIGRATED if _table_missing(exc) else _NO_ANSWER) from exc
+    except PoolTimeout as exc:
+        raise LedgerUnavailable(_NO_ANSWER) from exc
+
+
+def _sqlstate(error: DBAPIError) -> str | None:
+    return getattr(error.orig, "sqlstate", None)
+
+
+def _repeatable(error: DBAPIError) -> bool:
+    # The low byte is the primary code; BUSY has variants.
+    sqlite_code: int = getattr(error.orig, "sqlite_errorcode", 0) or 0
+    return _sqlstate(error) in _REPEATABLE or sqlite_code & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def _table_missing(error: DBAPIError) -> bool:
+    return _sqlstate(error) == _MISSING_TABLE or "no such table" in str(error.orig)
+
+
+def upgrade(url: str) -> None:
+    """Bring the database at `url` to the newest schema; when it is there already, do nothing.
+
+    All migrations run in one transaction behind a lock, so several processes may call this at once.
+    Raises: LedgerUnavailable, nothing changed.
+    """
+    engine = create_engine(url)
+    try:
+        if engine.dialect.name == "sqlite":
+            _use_wal(engine)
+        write(engine, _run_migrations)
+    finally:
+        engine.dispose()
+
+
+def _use_wal(engine: Engine) -> None:
+    with ledger_errors(), engine.connect() as connection:
+        connection.execution_options(isolation_level="AUTOCOMMIT")
+        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+
+
+def _run_migrations(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+        connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
+    config = _alembic_config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _alembic_config() -> Config:
+    config = Config()
+    # The option goes through configparser, to which % is special.
+    config.set_main_option("script_location", str(CONFIG_DIR / "migrations").replace("%", "%%"))
+    return config
+
+
+def schema_is_current(engine: Engine) -> bool:
+    """Say whether every migration that this version knows has run.
+
+    A newer schema counts as current: while a release rolls out, the old version still serves.
+    Raises: LedgerUnavailable when the database does not answer.
+    """
+    with reading(engine) as connection:
+        revision = MigrationContext.configure(connection).get_current_revision()
+    return revision is not None and revision not in _outdated_revisions()
+
+
+@cache
+def _outdated_revisions() -> frozenset[str]:
+    script = ScriptDirectory.from_config(_alembic_config())
+    known: set[Any] = {step.revision for step in script.walk_revisions()}
+    return frozenset(known - {script.get_current_head()})

@@ -1,0 +1,107 @@
+"""The ledger's tables, as the newest migration leaves them; knows no query.
+
+Text compares byte by byte on both databases: accounts, keys and models keep their case. Times are
+Unix time in UTC, in the unit that the name ends in.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from app.completion import USAGE_COUNTS
+
+#: Width of a rollup's slot: every time zone's day is a whole number of quarters of an hour.
+SLOT_S = 15 * 60
+
+#: SQLite compares bytes of its own accord; PostgreSQL by the language of the machine.
+BYTEWISE = Text().with_variant(Text(collation="C"), "postgresql")
+
+metadata = MetaData()
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("account_id", BYTEWISE, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("created_at_ms", BigInteger, nullable=False),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("key_id", BYTEWISE, primary_key=True),
+    Column("secret_sha256", LargeBinary, nullable=False, unique=True),
+    Column("name", Text),
+    #: Scopes in alphabetical order, between single spaces.
+    Column("scopes", Text, nullable=False),
+    Column("created_at_ms", BigInteger, nullable=False),
+    Column("expires_at_ms", BigInteger),
+    Column("revoked_at_ms", BigInteger),
+    Column("rotated_from", BYTEWISE, ForeignKey("api_keys.key_id")),
+    Column("operation_id", BYTEWISE),
+    UniqueConstraint("rotated_from", "operation_id", name="api_keys_one_per_operation"),
+)
+
+api_key_accounts = Table(
+    "api_key_accounts",
+    metadata,
+    Column("key_id", BYTEWISE, ForeignKey("api_keys.key_id"), primary_key=True),
+    Column("account_id", BYTEWISE, ForeignKey("accounts.account_id"), primary_key=True),
+)
+
+#: One row per UsageEvent, column by field. It names accounts and keys without foreign keys: what
+#: was used is recorded whatever has become of them.
+entries = Table(
+    "entries",
+    metadata,
+    Column("event_id", BYTEWISE, primary_key=True),
+    Column("request_id", BYTEWISE, nullable=False),
+    Column("account_id", BYTEWISE, nullable=False),
+    Column("api_key_id", BYTEWISE, nullable=False),
+    Column("user", BYTEWISE),
+    Column("vendor", BYTEWISE, nullable=False),
+    Column("model", BYTEWISE, nullable=False),
+    Column("model_served", BYTEWISE),
+    Column("stream", Boolean, nullable=False),
+    Column("status", BYTEWISE, nullable=False),
+    Column("source", BYTEWISE, nullable=False),
+    *(Column(name, BigInteger, nullable=False) for name in USAGE_COUNTS),
+    Column("vendor_request_id", BYTEWISE),
+    Column("http_status", BigInteger),
+    Column("attempts", BigInteger, nullable=False),
+    Column("client_retry_count", BigInteger, nullable=False),
+    Column("started_at_ms", BigInteger, nullable=False),
+    Column("first_token_ms", BigInteger),
+    Column("duration_ms", BigInteger, nullable=False),
+    Index("entries_by_account_and_time", "account_id", "started_at_ms"),
+)
+
+ROLLUP_KEY: tuple[str, ...] = ("account_id", "slot_s", "api_key_id", "vendor", "model")
+ROLLUP_MEASURES: tuple[str, ...] = (
+    "requests",
+    "failed_requests",
+    "estimated_requests",
+    *USAGE_COUNTS,
+)
+
+#: Sums of entries; `slot_s` is the start of the slot that holds `started_at_ms`.
+rollups = Table(
+    "rollups",
+    metadata,
+    Column("account_id", BYTEWISE, primary_key=True),
+    Column("slot_s", BigInteger, primary_key=True, autoincrement=False),
+    Column("api_key_id", BYTEWISE, primary_key=True),
+    Column("vendor", BYTEWISE, primary_key=True),
+    Column("model", BYTEWISE, primary_key=True),
+    *(Column(name, BigInteger, nullable=False) for name in ROLLUP_MEASURES),
+    sqlite_with_rowid=False,
+)

@@ -1,0 +1,83 @@
+"""The ledger: posts usage events as entries, and their sums as rollups, exactly once.
+
+Does not know the stream that events come from, nor how they are asked for.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any
+
+from sqlalchemy import Connection, Engine
+
+from app.completion import USAGE_COUNTS
+from app.database import insert, write
+from app.tables import ROLLUP_KEY, ROLLUP_MEASURES, SLOT_S, entries, rollups
+from app.usage.event import UsageEvent
+
+_FIELDS: tuple[str, ...] = tuple(f.name for f in fields(UsageEvent))
+_values = attrgetter(*_FIELDS)
+_counts = attrgetter(*USAGE_COUNTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What every account used, in SQL."""
+
+    engine: Engine
+
+    def post(self, events: Iterable[UsageEvent]) -> int:
+        """Post entries and their rollups in one transaction; return how many were new.
+
+        Shapes: any number of events, in any order.
+        Repeats: a known `event_id` is a no-op, also within `events`, so a batch may be posted
+        again; of two events with one id, the first posted stays.
+        Raises: LedgerUnavailable, nothing posted; in the rare case that the connection broke in
+        the commit, everything posted, and posting again tells.
+        """
+        first: dict[str, UsageEvent] = {}
+        for event in events:
+            first.setdefault(event.event_id, event)
+        if not first:
+            return 0
+        # Every writer takes its locks in the order of the keys, so that no two wait in a circle.
+        batch = [first[event_id] for event_id in sorted(first)]
+        return write(self.engine, lambda connection: _post(connection, batch))
+
+
+def _post(connection: Connection, batch: Sequence[UsageEvent]) -> int:
+    statement = insert(connection, entries).on_conflict_do_nothing(index_elements=["event_id"])
+    rows = [dict(zip(_FIELDS, _values(event), strict=True)) for event in batch]
+    new = set(connection.scalars(statement.returning(entries.c.event_id), rows))
+    _add_to_rollups(connection, [event for event in batch if event.event_id in new])
+    return len(new)
+
+
+def _add_to_rollups(connection: Connection, events: Sequence[UsageEvent]) -> None:
+    rows = summed(events)
+    if not rows:
+        return
+    statement = insert(connection, rollups)
+    added = {name: rollups.c[name] + statement.excluded[name] for name in ROLLUP_MEASURES}
+    connection.execute(statement.on_conflict_do_update(index_elements=ROLLUP_KEY, set_=added), rows)
+
+
+def summed(events: Iterable[UsageEvent]) -> list[Mapping[str, Any]]:
+    """Return the rollup rows that `events` add up to, in the order of their keys."""
+    sums: defaultdict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0] * len(ROLLUP_MEASURES))
+    for event in events:
+        row = sums[_rollup_key(event)]
+        for index, measure in enumerate(_measures(event)):
+            row[index] += measure
+    names = (*ROLLUP_KEY, *ROLLUP_MEASURES)
+    return [dict(zip(names, (*key, *sums[key]), strict=True)) for key in sorted(sums)]
+
+
+def _rollup_key(event: UsageEvent) -> tuple[Any, ...]:
+    slot_s = event.started_at_ms // (SLOT_S * 1000) * SLOT_S
+    return (event.account_id, slot_s, event.api_key_id, event.vendor, event.model)
+
+
+def _measures(event: UsageEvent) -> tuple[int, ...]:
+    return (1, event.status == "failed", event.source == "estimated", *_counts(event))

@@ -1,0 +1,13 @@
+"""Alembic's entry point: runs migrations on the connection that `app.database` hands over."""
+
+from alembic import context
+
+from app.tables import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    # SQLite can alter little in place; alembic then copies the table.
+    render_as_batch=True,
+)
+context.run_migrations()
