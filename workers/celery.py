@@ -40,7 +40,7 @@ celery_app.conf.update(
 )
 
 
-@after_setup_logger.connect
+@after_setup_logger.connect  # type: ignore[untyped-decorator]
 def _quiet_the_clock(**_: Any) -> None:
     """Keep a line for each second's task out of the log: a drain that moved something says so."""
     for name in ("celery.beat", "celery.app.trace", "celery.worker.strategy"):

@@ -37,14 +37,14 @@ def _left_for_the_next() -> Iterator[None]:
         logger.warning("left for the next time: %s", exc)
 
 
-@celery_app.task(name="usage.drain")
+@celery_app.task(name="usage.drain")  # type: ignore[untyped-decorator]
 @_left_for_the_next()
 def drain_events() -> None:
     """Post what waits in the stream."""
     drain(_stream(), _ledger(), consumer=f"{socket.gethostname()}:{os.getpid()}")
 
 
-@celery_app.task(name="usage.forget_idle_consumers")
+@celery_app.task(name="usage.forget_idle_consumers")  # type: ignore[untyped-decorator]
 @_left_for_the_next()
 def forget_idle_consumers() -> None:
     """Drop the names of worker processes that are gone."""

@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from operator import itemgetter
 from typing import Any, Literal, get_args
 
 import orjson
@@ -109,8 +110,12 @@ class UsageEvent:
             raise UndecodableEvent("not JSON") from exc
         if not isinstance(values, dict):
             raise UndecodableEvent("not a JSON object")
+        try:
+            row = _row(values)
+        except KeyError as exc:
+            raise UndecodableEvent(f"{exc.args[0]} is missing") from exc
         _check(values)
-        return cls(**{name: values[name] for name in _CHECKS})
+        return cls(**dict(zip(_CHECKS, row, strict=True)))
 
 
 def _is_number(value: Any) -> bool:
@@ -145,12 +150,19 @@ _TYPE_CHECKS: Mapping[Any, Callable[[Any], bool]] = {
 }
 _CHECKS = {f.name: _TYPE_CHECKS[f.type] for f in fields(UsageEvent)}
 _TEXTS = tuple(f.name for f in fields(UsageEvent) if f.type in (str, str | None))
+_NUMBERS = tuple(f.name for f in fields(UsageEvent) if f.type is int)
+_CHECKS_BUT_NUMBERS = {name: fits for name, fits in _CHECKS.items() if name not in _NUMBERS}
+_row = itemgetter(*_CHECKS)
+_numbers = itemgetter(*_NUMBERS)
 
 
 def _check(values: Mapping[str, Any]) -> None:
-    for name, fits in _CHECKS.items():
-        if name not in values:
-            raise UndecodableEvent(f"{name} is missing")
+    # All numbers at once, since a drain decodes tens of thousands of events a second; one by one
+    # only to find out which is wrong.
+    numbers = _numbers(values)
+    good = {*map(type, numbers)} == {int} and min(numbers) >= 0 and max(numbers) <= NUMBER_LIMIT
+    checks = _CHECKS_BUT_NUMBERS if good else _CHECKS
+    for name, fits in checks.items():
         if not fits(values[name]):
             raise UndecodableEvent(f"{name} is of a wrong type or out of range")
 
