@@ -1,0 +1,64 @@
+"""`tollgate`, the command line. Each command is imported when it runs, so that help is instant."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import click
+
+from app.settings import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEntry:
+    """Where a command is, and its line in the help."""
+
+    module: str
+    attribute: str
+    summary: str
+
+    def load(self) -> click.Command:
+        """Import the command."""
+        command: click.Command = getattr(import_module(self.module), self.attribute)
+        return command
+
+
+COMMANDS: Mapping[str, CommandEntry] = {
+    "accounts": CommandEntry("app.cli.accounts", "accounts", "Create and list accounts."),
+    "db": CommandEntry("app.cli.db", "db", "Prepare the ledger's database."),
+    "dev": CommandEntry("app.cli.dev", "dev", "Run all of Tollgate on this machine."),
+    "keys": CommandEntry("app.cli.keys", "keys", "Create, list, revoke and rotate API keys."),
+    "usage": CommandEntry("app.cli.usage", "usage_command", "Show what accounts used."),
+}
+
+
+class CommandTable(click.Group):
+    """A group whose commands are the entries of COMMANDS."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """Return the names."""
+        return sorted(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        entry = COMMANDS.get(cmd_name)
+        return entry.load() if entry else None
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands' summaries without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name].summary) for name in sorted(COMMANDS)])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a wrong environment becomes a sentence and exit code 1."""
+        try:
+            return super().invoke(ctx)
+        except ConfigError as exc:
+            raise click.ClickException(str(exc)) from exc
+
+
+@click.command("tollgate", cls=CommandTable)
+@click.version_option(package_name="tollgate")
+def main() -> None:
+    """Tollgate, a gateway for text completions that accounts for every token."""

@@ -1,0 +1,179 @@
+"""`tollgate dev` as a person runs it: a process in a terminal, and Ctrl-C."""
+
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import coverage
+import openai
+import pytest
+import scale_gp_beta
+
+from app.cli.children import ChildFailed, Children
+from app.settings import ROOT
+
+DEADLINE_S = 120
+MODEL = "sandbox/echo?delay_ms=50"
+
+
+def command(var: Path, port: int) -> list[str]:
+    measured = ["-m", "coverage", "run"] if coverage.Coverage.current() else []
+    arguments = ["-m", "app.cli", "dev", f"--var={var}", f"--port={port}"]
+    return [sys.executable, *measured, *arguments]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+    return port
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def is_gone(pid: int) -> bool:
+    """Say whether a process has ended, whether or not anyone has asked for its exit code."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return status.rpartition(")")[2].split()[0] in {"Z", "X"}
+
+
+@contextmanager
+def running(var: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A `tollgate dev` that is up, and what it has said until then."""
+    process = subprocess.Popen(
+        command(var, port),
+        cwd=ROOT,
+        env={**os.environ, "HOME": ""},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    with process:
+        try:
+            said = ""
+            while "Running until Ctrl-C" not in said:
+                line = process.stdout.readline()
+                assert line, f"it ended: {said}"
+                said += line
+            yield process, said
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+    assert process.stdout is not None
+    said = process.stdout.read()
+    return process.wait(DEADLINE_S), said
+
+
+def key_in(said: str) -> str:
+    match = re.search(r"API key +(\S+)", said)
+    assert match
+    return match[1]
+
+
+def children_of(process: subprocess.Popen[str]) -> dict[str, int]:
+    """The pids of the children by the log that each writes."""
+    found = {}
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+    for pid in map(int, children.split()):
+        log = Path(f"/proc/{pid}/fd/1").readlink()
+        found[log.stem] = pid
+    return found
+
+
+def test_it_shows_a_completion_and_its_usage_and_a_second_run_adds_to_them(tmp_path: Path) -> None:
+    var, port = tmp_path / "var", free_port()
+    with running(var, port) as (process, said):
+        assert "Every word of this answer is a token" in said
+        assert re.search(rf"{re.escape(MODEL)} +1 +15 +15\n", said)
+        key = key_in(said)
+        assert stat.S_IMODE((var / "dev-key").stat().st_mode) == 0o600
+        assert set(children_of(process)) == {"valkey", "sandbox", "worker", "beat", "web"}
+
+        url = f"http://127.0.0.1:{port}"
+        with openai.OpenAI(base_url=f"{url}/v5", api_key=key) as client:
+            completion = client.completions.create(model="sandbox/echo", prompt="a b")
+            assert completion.choices[0].text == "a b"
+        with scale_gp_beta.SGPClient(base_url=url, api_key=key, account_id="demo") as client:
+            stream = client.completions.create(model="sandbox/echo", prompt="c d", stream=True)
+            assert "".join(chunk.choices[0].text for chunk in stream) == "c d"
+
+        pids = children_of(process).values()
+        process.send_signal(signal.SIGINT)
+        code, rest = finish(process)
+        assert (code, rest) == (0, "Stopped; what was used is kept.\n")
+        assert all(map(is_gone, pids))
+
+    with running(var, port) as (process, said):
+        assert key_in(said) == key
+        assert re.search(rf"{re.escape(MODEL)} +2 +30 +30\n", said)
+        assert re.search(r"sandbox/echo +2 +4 +4\n", said)
+        process.send_signal(signal.SIGTERM)
+        assert finish(process)[0] == 0
+
+
+def test_it_stops_when_a_child_dies_and_says_which(tmp_path: Path) -> None:
+    with running(tmp_path, free_port()) as (process, _):
+        os.kill(children_of(process)["beat"], signal.SIGKILL)
+        code, said = finish(process)
+    assert code == 1
+    assert "beat ended with exit code -9" in said
+    assert "start again" in said
+
+
+def test_its_children_do_not_outlive_it(tmp_path: Path) -> None:
+    with running(tmp_path, free_port()) as (process, _):
+        pids = children_of(process).values()
+        process.kill()
+        wait_for(lambda: all(map(is_gone, pids)))
+
+
+def test_a_directory_serves_one_at_a_time(tmp_path: Path) -> None:
+    with running(tmp_path, free_port()):
+        second = subprocess.run(
+            command(tmp_path, free_port()), cwd=ROOT, capture_output=True, text=True, check=False
+        )
+    assert second.returncode == 1
+    assert "Another `tollgate dev` uses" in second.stderr
+
+
+def test_a_port_in_use_is_said_at_once(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        process = subprocess.run(
+            command(tmp_path, port), cwd=ROOT, capture_output=True, text=True, check=False
+        )
+    assert process.returncode == 1
+    assert f"Cannot listen on port {port}: Address already in use" in process.stderr
+
+
+def test_a_child_that_fails_shows_the_end_of_its_log(tmp_path: Path) -> None:
+    with Children(tmp_path, {}) as children:
+        script = "import sys; print('line'); sys.exit('no such thing')"
+        children.start("broken", [sys.executable, "-c", script])
+        with pytest.raises(ChildFailed, match=r"broken ended with exit code 1(?s:.)*no such thing"):
+            children.wait_until(lambda: False, "broken", DEADLINE_S)
+
+
+def test_a_child_that_is_not_ready_in_time_is_named(tmp_path: Path) -> None:
+    with Children(tmp_path, {}) as children:
+        children.start("slow", [sys.executable, "-c", "import signal; signal.pause()"])
+        with pytest.raises(ChildFailed, match="slow is not ready after 0 s"):
+            children.wait_until(lambda: False, "slow", 0.2)
