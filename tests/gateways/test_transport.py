@@ -1,4 +1,5 @@
 import gzip
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -145,8 +146,6 @@ def test_bytes_that_trickle_in_do_not_outlive_the_deadline(
 @pytest.fixture
 def slow_headers() -> Iterator[str]:
     """Listen, accept and never answer."""
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as sock:
         yield f"http://127.0.0.1:{sock.getsockname()[1]}/v1"
 
@@ -163,9 +162,9 @@ def test_a_caller_that_leaves_ends_the_call_before_any_header_came(
 ) -> None:
     row = row_at(slow_headers)
     started = time.monotonic()
-    with transport.call(row, ask(row), lambda: time.monotonic() > started + 0.1) as call:
-        with pytest.raises(CallerLeft):
-            call.send()
+    left = lambda: time.monotonic() > started + 0.1  # noqa: E731
+    with transport.call(row, ask(row), left) as call, pytest.raises(CallerLeft):
+        call.send()
 
 
 def test_a_caller_that_leaves_ends_the_call_in_the_middle_of_the_body(

@@ -1,0 +1,14 @@
+"""A whole deployment: gunicorn, a Celery worker with beat, Valkey, a ledger, a simulated vendor."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.deployment import Deployment, deployed
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """One deployment for all tests of a module."""
+    with deployed(tmp_path_factory.mktemp("deployment")) as deployment:
+        yield deployment

@@ -1,0 +1,94 @@
+"""Starting and stopping a whole deployment as its Procfile would."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.database import upgrade
+from app.settings import Settings
+from app.usage.query import UsageQuery, UsageReader, UsageRow
+from tests.gateway import ROOT, Gateway, gunicorn, vendor_table, with_account
+from tests.services.polling import wait_until
+from tests.services.valkey import Valkey
+from tests.vendor import SimulatedVendor
+
+
+@dataclass
+class Deployment:
+    """A running deployment. `root` is where its files and logs are."""
+
+    gateway: Gateway
+    vendor: SimulatedVendor
+    web_pid: int
+    root: Path
+
+    def usage(self, account_id: str) -> UsageRow | None:
+        """Return all that the ledger has of an account, once nothing is under way."""
+        wait_until(lambda: not self.gateway.redis.hlen("usage:open"))
+        wait_until(lambda: not self.gateway.redis.xlen("usage:events"))
+        query = UsageQuery(
+            start_s=0,
+            end_s=int(time.time()) + 900,
+            bucket_s=None,
+            account_ids=frozenset({account_id}),
+            group_by=("account",),
+        )
+        rows = UsageReader(self.gateway.engine).rows(query)
+        return rows[0] if rows else None
+
+
+@contextmanager
+def deployed(root: Path) -> Iterator[Deployment]:
+    """Run everything; an account `acme` with a key is there."""
+    valkey, vendor = Valkey(root).start(), SimulatedVendor()
+    table = root / "vendors.toml"
+    table.write_text(vendor_table(vendor.url))
+    env = {
+        "REDIS_URL": valkey.url,
+        "DATABASE_URL": f"sqlite:///{root / 'ledger.db'}",
+        "TOLLGATE_VENDORS": str(table),
+        "SIM_API_KEY": "sk-simulated-secret",
+    }
+    settings = Settings.from_env(env)
+    upgrade(settings.database_url)
+    try:
+        with (
+            celery(env, root / "worker.log"),
+            gunicorn(env, root / "web.log") as (url, pid),
+            with_account(url, settings) as gateway,
+        ):
+            yield Deployment(gateway, vendor, pid, root)
+    finally:
+        vendor.stop()
+        valkey.stop()
+
+
+@contextmanager
+def celery(env: Mapping[str, str], log: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run a real Celery worker with beat."""
+    command = [sys.executable, "-m", "celery", "-A", "workers.celery", "worker", "-B"]
+    command += ["--concurrency", "1", "--schedule", str(log.with_suffix(".schedule"))]
+    with log.open("wb") as output:
+        worker = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, **env},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield worker
+    finally:
+        worker.terminate()
+        try:
+            worker.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(worker.pid, signal.SIGKILL)
+            worker.wait()
