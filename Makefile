@@ -21,7 +21,7 @@ check: .venv/dev.stamp
 	$(BIN)/ruff check --config config/ruff.toml $(FILES)
 	$(BIN)/ruff format --check --config config/ruff.toml $(FILES)
 	$(BIN)/mypy
-	$(BIN)/lint-imports --config setup.cfg
+	$(BIN)/lint-imports
 
 bench: .venv/dev.stamp
 	@$(BIN)/python -m bench
