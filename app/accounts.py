@@ -189,8 +189,10 @@ def _missing(connection: Connection, account_ids: Iterable[str]) -> set[str]:
 
 
 def _add_account(connection: Connection, account: Account) -> bool:
+    # The row itself says so: an INSERT's row count is not kept on every driver.
     statement = insert(connection, accounts).on_conflict_do_nothing()
-    return connection.execute(statement, asdict(account)).rowcount == 1
+    added = connection.execute(statement.returning(accounts.c.account_id), asdict(account))
+    return added.first() is not None
 
 
 def _add_key(

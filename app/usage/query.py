@@ -142,7 +142,7 @@ def _entries(query: UsageQuery, start_s: int, end_s: int) -> Select[Any]:
         *(table[name] for name in USAGE_COUNTS),
     )
     columns = (table[name] for name in query.columns)
-    time_s = (table.started_at_ms // sa.literal_column("1000")).label("time_s")
+    time_s = (table.started_at_ms // sa.literal_column("1000", sa.BigInteger)).label("time_s")
     return select(time_s, *columns, *measures).where(
         table.started_at_ms >= start_s * 1000,
         table.started_at_ms < end_s * 1000,

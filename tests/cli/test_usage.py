@@ -1,0 +1,255 @@
+"""`tollgate usage`."""
+
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from app.accounts import Accounts
+from app.usage.event import UsageEvent
+from app.usage.ledger import Ledger
+from tests.cli.command import Tollgate
+from tests.usage.events import usage_event
+
+HOUR_S = 3_600
+DAY_S = 86_400
+#: Midnight, 2026-09-01 UTC.
+MIDNIGHT_S = 1_788_220_800
+SEPTEMBER = ("--since", "2026-09-01", "--until", "2026-10-01")
+
+
+def at(time_s: float, **changes: Any) -> UsageEvent:
+    """Return an event of `acme` that started then."""
+    return usage_event(**({"account_id": "acme", "started_at_ms": int(time_s * 1000)} | changes))
+
+
+@pytest.fixture
+def ledger(tollgate: Tollgate) -> Ledger:
+    """The ledger that the commands read, with the accounts `acme` and `beta`."""
+    for account_id in ("acme", "beta"):
+        Accounts(tollgate.engine).create(account_id, account_id)
+    return Ledger(tollgate.engine)
+
+
+def _json(tollgate: Tollgate, *arguments: str) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads(
+        tollgate.run("usage", *arguments, "--format", "json").stdout
+    )
+    return report
+
+
+def test_the_table_is_by_account_with_the_largest_first_and_a_total(
+    tollgate: Tollgate, ledger: Ledger
+) -> None:
+    ledger.post(
+        [
+            at(MIDNIGHT_S),
+            at(MIDNIGHT_S, status="failed", total_tokens=0, prompt_tokens=0, completion_tokens=0),
+            at(MIDNIGHT_S, account_id="beta", total_tokens=1_005, prompt_tokens=1_003),
+            at(MIDNIGHT_S, account_id="beta", source="estimated", cached_tokens=1),
+        ]
+    )
+    result = tollgate.run("usage", *SEPTEMBER)
+    assert result.stdout == (
+        "account  requests  failed  prompt  completion  total  cached  estimated\n"
+        "beta            2       0    1006           4   1010       1  ~1\n"
+        "acme            1       1       3           2      5       0\n"
+        "total           3       1    1009           6   1015       1  ~1\n"
+    )
+    assert "from 2026-09-01T00:00:00Z to 2026-10-01T00:00:00Z" in result.stderr
+    assert "~" in result.stderr
+
+
+def test_one_account_is_shown_by_model(tollgate: Tollgate, ledger: Ledger) -> None:
+    ledger.post([at(MIDNIGHT_S, model="a/b:1"), at(MIDNIGHT_S, account_id="beta", model="n")])
+    rows = _json(tollgate, "acme", *SEPTEMBER)["rows"]
+    assert [row["model"] for row in rows] == ["openai/a/b:1"]
+
+
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ("account", [("acme", 3), ("beta", 1)]),
+        ("vendor", [("openai", 3), ("vllm", 1)]),
+        ("model", [("openai/m", 3), ("vllm/m", 1)]),
+        ("key", [("key_1", 3), ("key_2", 1)]),
+        ("user", [(None, 3), ("u", 1)]),
+        ("day", [("2026-09-01", 1), ("2026-09-02", 2), ("2026-09-03", 1)]),
+        (
+            "hour",
+            [
+                ("2026-09-01T23:00:00Z", 1),
+                ("2026-09-02T00:00:00Z", 1),
+                ("2026-09-02T23:00:00Z", 1),
+                ("2026-09-03T00:00:00Z", 1),
+            ],
+        ),
+    ],
+)
+def test_usage_is_summed_by_each_column(
+    tollgate: Tollgate, ledger: Ledger, by: str, expected: list[tuple[str | None, int]]
+) -> None:
+    ledger.post(
+        [
+            at(MIDNIGHT_S + DAY_S - 0.001),
+            at(MIDNIGHT_S + DAY_S),
+            at(MIDNIGHT_S + 2 * DAY_S - 0.001),
+            at(
+                MIDNIGHT_S + 2 * DAY_S,
+                account_id="beta",
+                vendor="vllm",
+                api_key_id="key_2",
+                user="u",
+            ),
+        ]
+    )
+    report = _json(tollgate, *SEPTEMBER, "--by", by)
+    assert [(row[by], row["requests"]) for row in report["rows"]] == expected
+    assert report["total"]["total_tokens"] == 20
+
+
+def test_columns_come_in_the_order_they_were_asked_for(tollgate: Tollgate, ledger: Ledger) -> None:
+    ledger.post(
+        at(MIDNIGHT_S + day * DAY_S, account_id=account_id)
+        for day in range(2)
+        for account_id in ("acme", "beta")
+    )
+    rows = _json(tollgate, *SEPTEMBER, "--by", "account,day")["rows"]
+    assert [list(row)[:2] for row in rows] == [["account", "day"]] * 4
+    assert [(row["account"], row["day"]) for row in rows] == [
+        ("acme", "2026-09-01"),
+        ("acme", "2026-09-02"),
+        ("beta", "2026-09-01"),
+        ("beta", "2026-09-02"),
+    ]
+
+
+def test_csv_and_json_carry_the_same_whole_numbers(tollgate: Tollgate, ledger: Ledger) -> None:
+    ledger.post(
+        [
+            at(MIDNIGHT_S, user='a,"b"\nc', prompt_tokens=2**40, reasoning_tokens=1),
+            at(MIDNIGHT_S, status="failed"),
+        ]
+    )
+    arguments = ("--by", "user,model", *SEPTEMBER)
+    text = tollgate.run("usage", *arguments, "--format", "csv").stdout
+    report = _json(tollgate, *arguments)
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert rows == [
+        {name: "" if value is None else str(value) for name, value in row.items()}
+        for row in report["rows"]
+    ]
+    assert {row["user"] for row in rows} == {'a,"b"\nc', ""}
+    assert (report["start"], report["end"]) == ("2026-09-01T00:00:00Z", "2026-10-01T00:00:00Z")
+    assert report["total"]["prompt_tokens"] == 2**40 + 3
+    counts = [name for name in report["total"] if name != "estimated_requests"]
+    assert all(sum(row[name] for row in report["rows"]) == report["total"][name] for name in counts)
+
+
+def test_a_span_is_counted_back_from_now_and_the_present_is_in_it(
+    tollgate: Tollgate, ledger: Ledger
+) -> None:
+    now_s = time.time()
+    ledger.post(at(now_s - age_s) for age_s in (0, 1_800, 2 * HOUR_S, 40 * HOUR_S, 40 * DAY_S))
+    found = {
+        since: _json(tollgate, "--since", since)["total"]["requests"]
+        for since in ("90m", "12h", "30d", "50d")
+    }
+    assert found == {"90m": 2, "12h": 3, "30d": 4, "50d": 5}
+    assert _json(tollgate)["total"]["requests"] == 4
+    assert _json(tollgate, "--until", "1h")["total"]["requests"] == 2
+
+
+def test_times_are_exact_and_in_utc_unless_they_name_a_zone(
+    tollgate: Tollgate, ledger: Ledger
+) -> None:
+    ledger.post([at(MIDNIGHT_S + 90), at(MIDNIGHT_S + 100)])
+    for since, until, count in (
+        ("2026-09-01T00:01:30", "2026-09-01T00:01:40", 1),
+        ("2026-09-01T00:01:30Z", "2026-09-01T00:01:41Z", 2),
+        ("2026-09-01T05:46:30+05:45", "2026-09-01T05:46:41+05:45", 2),
+        ("2026-09-01T00:01:31", "2026-09-01T00:01:40", 0),
+    ):
+        report = _json(tollgate, "--since", since, "--until", until)
+        assert report["total"]["requests"] == count
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "said"),
+    [
+        (["nobody"], 1, "tollgate accounts list"),
+        (["ACME"], 1, "no account ACME"),
+        (["--since", "3w"], 2, "neither a span"),
+        (["--since", "yesterday"], 2, "neither a span"),
+        (["--since", "2026-13-01"], 2, "neither a span"),
+        (["--since", "999999d"], 2, "neither a span"),
+        (["--since", "0001-01-01T00:00+14:00"], 2, "neither a span"),
+        (["--since", "1h", "--until", "2h"], 2, "before --until"),
+        (["--since", "2099-01-01"], 2, "before --until"),
+        (["--by", "colour"], 2, "none of account"),
+        (["--by", "account,"], 2, "none of account"),
+        (["--by", "day,hour"], 2, "one of them"),
+        (["--format", "xml"], 2, "table"),
+    ],
+)
+@pytest.mark.usefixtures("ledger")
+def test_what_cannot_be_answered_is_said_on_stderr(
+    tollgate: Tollgate, arguments: list[str], exit_code: int, said: str
+) -> None:
+    result = tollgate.run("usage", *arguments, exit_code=exit_code)
+    assert result.stdout == ""
+    assert said in " ".join(result.stderr.split())
+
+
+@pytest.mark.usefixtures("ledger")
+def test_no_usage_is_said_with_what_to_do(tollgate: Tollgate) -> None:
+    result = tollgate.run("usage", "acme")
+    assert result.stdout == ""
+    assert "No usage is recorded" in result.stderr
+    assert "--since" in result.stderr
+    assert _json(tollgate, "acme")["rows"] == []
+    assert len(tollgate.run("usage", "--format", "csv").stdout.splitlines()) == 1
+
+
+def test_a_pipe_gets_numbers_without_commas_and_no_bars(tollgate: Tollgate, ledger: Ledger) -> None:
+    ledger.post([at(MIDNIGHT_S, total_tokens=1_234_567)])
+    stdout = tollgate.run("usage", *SEPTEMBER).stdout
+    assert "1234567" in stdout
+    assert "█" not in stdout
+
+
+def test_a_terminal_gets_a_bar_for_each_row_to_scale(tollgate: Tollgate, ledger: Ledger) -> None:
+    ledger.post(
+        [
+            at(MIDNIGHT_S, user="all", total_tokens=8_000_000),
+            at(MIDNIGHT_S, user="half", total_tokens=4_000_000),
+            at(MIDNIGHT_S, user="\x1b]0;a bit", total_tokens=1),
+            at(MIDNIGHT_S, user="\N{CJK UNIFIED IDEOGRAPH-6F22}" * 40, total_tokens=2),
+        ]
+    )
+    shown = _in_terminal(tollgate, "usage", *SEPTEMBER, "--by", "user")
+    headings, *rows, total = shown.splitlines()
+    bars = [row.rpartition("  ")[2] for row in rows]
+    assert bars == ["█" * 24, "█" * 12, "▏", "▏"]
+    assert "\x1b" not in shown
+    assert "8,000,000" in rows[0]
+    assert "…" in rows[2]
+    assert not {"█", "▏"} & set(headings + total)
+
+
+def _in_terminal(tollgate: Tollgate, *arguments: str) -> str:
+    """Run a command whose standard output is a terminal of 160 columns; return what it shows."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", "from app.cli import main; main()", *arguments]
+    env = os.environ | {"DATABASE_URL": tollgate.database_url, "COLUMNS": "160"}
+    with os.fdopen(theirs, "wb") as terminal:
+        subprocess.run(command, stdout=terminal, env=env, check=True, timeout=120)
+    with os.fdopen(ours, "rb") as screen:
+        return screen.read1(1 << 16).decode().replace("\r\n", "\n")
