@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,13 +31,17 @@ def add_account(connection: Connection, account_id: str) -> None:
     )
 
 
+def add(engine: Engine, account_id: str) -> None:
+    write(engine, lambda connection: add_account(connection, account_id))
+
+
 def account_ids(engine: Engine) -> list[str]:
     with reading(engine) as connection:
         return list(connection.scalars(sa.select(accounts.c.account_id).order_by(sa.text("1"))))
 
 
 def test_what_is_written_is_there_for_another_engine(database_url: str, engine: Engine) -> None:
-    write(engine, lambda connection: add_account(connection, "a"))
+    add(engine, "a")
     other = create_engine(database_url)
     assert account_ids(other) == ["a"]
     other.dispose()
@@ -54,7 +59,7 @@ def test_a_write_that_fails_leaves_nothing(engine: Engine) -> None:
 
 def test_text_compares_and_sorts_byte_by_byte(engine: Engine) -> None:
     for account_id in ("b", "a", "A", "é", "B", "a-1"):
-        write(engine, lambda connection, it=account_id: add_account(connection, it))
+        add(engine, account_id)
     assert account_ids(engine) == ["A", "B", "a", "a-1", "b", "é"]
 
 
@@ -68,11 +73,8 @@ def test_reads_do_not_wait_for_a_write(engine: Engine) -> None:
 
 
 def test_writers_in_many_threads_take_turns(engine: Engine) -> None:
-    def add(number: int) -> None:
-        write(engine, lambda connection: add_account(connection, f"a{number:03}"))
-
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(add, range(100)))
+        list(pool.map(partial(add, engine), map(str, range(100))))
     assert len(account_ids(engine)) == 100
 
 
@@ -113,7 +115,7 @@ def test_a_statement_that_takes_too_long_is_cut_off(postgres_url: str) -> None:
 def test_a_deadlock_is_resolved_by_doing_the_loser_again(postgres_url: str) -> None:
     engine = create_engine(postgres_url)
     for account_id in ("a", "b"):
-        write(engine, lambda connection, it=account_id: add_account(connection, it))
+        add(engine, account_id)
     both_hold_one = threading.Barrier(2)
     tries = []
 
@@ -144,7 +146,7 @@ def test_a_locked_sqlite_file_is_waited_for(sqlite_url: str) -> None:
     locker.execute("BEGIN IMMEDIATE")
     release = threading.Timer(0.3, locker.execute, ["COMMIT"])
     release.start()
-    write(engine, lambda connection: add_account(connection, "a"))
+    add(engine, "a")
     release.join()
     locker.close()
     assert account_ids(engine) == ["a"]
@@ -160,7 +162,7 @@ def test_a_sqlite_file_that_stays_locked_is_unavailable(
     locker.isolation_level = None
     locker.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerUnavailable):
-        write(engine, lambda connection: add_account(connection, "a"))
+        add(engine, "a")
     locker.close()
     engine.dispose()
 
@@ -249,7 +251,7 @@ def test_the_migrations_make_what_the_tables_say(engine: Engine) -> None:
 
 
 def test_upgrading_twice_keeps_what_is_there(database_url: str, engine: Engine) -> None:
-    write(engine, lambda connection: add_account(connection, "a"))
+    add(engine, "a")
     upgrade(database_url)
     assert account_ids(engine) == ["a"]
 

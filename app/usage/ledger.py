@@ -9,7 +9,18 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Connection, Engine
+import orjson
+from sqlalchemy import (
+    JSON,
+    Connection,
+    Engine,
+    Text,
+    bindparam,
+    cast,
+    column,
+    func,
+    select,
+)
 
 from app.completion import USAGE_COUNTS
 from app.database import insert, write
@@ -17,6 +28,9 @@ from app.tables import ROLLUP_KEY, ROLLUP_MEASURES, SLOT_S, entries, rollups
 from app.usage.event import UsageEvent
 
 _FIELDS: tuple[str, ...] = tuple(f.name for f in fields(UsageEvent))
+#: Events sent to the database in one statement, so that memory stays flat.
+_AT_ONCE = 5000
+
 _values = attrgetter(*_FIELDS)
 _counts = attrgetter(*USAGE_COUNTS)
 
@@ -47,11 +61,33 @@ class Ledger:
 
 
 def _post(connection: Connection, batch: Sequence[UsageEvent]) -> int:
+    posted: list[UsageEvent] = []
+    for start in range(0, len(batch), _AT_ONCE):
+        part = batch[start : start + _AT_ONCE]
+        new = frozenset(_add_entries(connection, part))
+        posted += [event for event in part if event.event_id in new]
+    _add_to_rollups(connection, posted)
+    return len(posted)
+
+
+def _add_entries(connection: Connection, events: Sequence[UsageEvent]) -> Iterable[str]:
+    """Add the entries that are not there yet; return the ids of those."""
     statement = insert(connection, entries).on_conflict_do_nothing(index_elements=["event_id"])
-    rows = [dict(zip(_FIELDS, _values(event), strict=True)) for event in batch]
-    new = set(connection.scalars(statement.returning(entries.c.event_id), rows))
-    _add_to_rollups(connection, [event for event in batch if event.event_id in new])
-    return len(new)
+    new = statement.returning(entries.c.event_id)
+    if connection.dialect.name == "postgresql":
+        # One parameter for all: with one for each value, PostgreSQL takes ten times as long.
+        text = orjson.dumps(events).decode()
+        return connection.scalars(new.from_select(_FIELDS, _FROM_JSON), {"events": text})
+    return connection.scalars(
+        new, [dict(zip(_FIELDS, _values(event), strict=True)) for event in events]
+    )
+
+
+_FROM_JSON = select(
+    func.json_to_recordset(cast(bindparam("events", type_=Text), JSON))
+    .table_valued(*(column(name, entries.c[name].type) for name in _FIELDS))
+    .render_derived(with_types=True)
+)
 
 
 def _add_to_rollups(connection: Connection, events: Sequence[UsageEvent]) -> None:
