@@ -1,4 +1,4 @@
-"""The ledger: each event posted once, whatever is repeated, reordered or posted at the same time."""
+"""The ledger: each event posted once, whatever is repeated, reordered or posted at once."""
 
 import random
 from collections.abc import Iterator, Sequence
