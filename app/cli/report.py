@@ -106,7 +106,7 @@ def print_table(report: Report) -> None:
     for line in _table(report):
         click.echo(line)
     if any(row.estimated_requests for row in report.rows):
-        click.echo("~ requests that Tollgate counted itself, having no count from the vendor", err=True)
+        click.echo("~ requests counted by Tollgate, which had no count from the vendor", err=True)
 
 
 def _say_nothing_is_recorded(report: Report) -> None:
