@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from app.channel import Channel, ConsumerGone
 from app.completion import Completion, CompletionRequest
 from app.errors import GatewayError
-from app.gateways import GATEWAYS
+from app.gateways import FAMILIES
 from app.gateways.base import Gateway, Vendor, VendorRequest
 from app.gateways.transport import CallerLeft, Transport, VendorCall, deadline_after
 from app.gateways.vendors import VendorTable
@@ -104,7 +104,8 @@ class Completer:
 
     def _plan(self, request: CompletionRequest) -> _Plan:
         vendor = self._vendors.find(request.vendor)
-        gateway = GATEWAYS[vendor.gateway]
+        gateway = FAMILIES[vendor.gateway].native
+        assert gateway is not None
         return _Plan(vendor, gateway, gateway.encode(vendor, request))
 
     def _open(self, request: CompletionRequest, context: RequestContext) -> Meter:

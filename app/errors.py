@@ -14,6 +14,7 @@ Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing e
     │   └── ScopeMissing
     ├── GatewayError                        something between us and the vendor
     │   ├── VendorRefused              400, 404, 413: the vendor does not take the request itself
+    │   │   └── WrongEndpoint                   not on this endpoint: the other one has the model
     │   ├── VendorAuthentication       502  the vendor refuses *our* key or our money
     │   ├── VendorRateLimited          429
     │   ├── VendorFailed               502  an error, nonsense, or a broken connection
@@ -26,6 +27,7 @@ Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing e
 """
 
 from collections.abc import Mapping
+from typing import Literal
 
 
 class TollgateError(Exception):
@@ -165,6 +167,22 @@ class VendorRefused(GatewayError):
     ) -> None:
         super().__init__(message, vendor_status=vendor_status, param=param, code=code)
         self.status = 400 if vendor_status == 422 else vendor_status
+
+
+class WrongEndpoint(VendorRefused):
+    """The vendor has this model, but on its other endpoint: `wants` is "chat" or "native"."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        wants: Literal["chat", "native"],
+        vendor_status: int,
+        param: str | None = None,
+        code: str | None = None,
+    ) -> None:
+        super().__init__(message, vendor_status=vendor_status, param=param, code=code)
+        self.wants = wants
 
 
 class VendorAuthentication(GatewayError):

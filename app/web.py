@@ -5,7 +5,7 @@ from flask import Flask
 from app.accounts import Accounts
 from app.completer import Completer
 from app.database import create_engine
-from app.gateways import GATEWAYS
+from app.gateways import FAMILIES
 from app.gateways.transport import Transport
 from app.gateways.vendors import load_vendors
 from app.gateways.watchdog import Watchdog
@@ -25,7 +25,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     settings = settings or Settings.from_env()
     engine = create_engine(settings.database_url)
     stream = EventStream(connect(settings.redis_url, settings.redis_timeout_s))
-    vendors = load_vendors(settings.vendors_file, settings.env, GATEWAYS)
+    vendors = load_vendors(settings.vendors_file, settings.env, FAMILIES)
     app = Flask("tollgate", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit_bytes
     app.extensions[EXTENSION] = Services(

@@ -1,19 +1,22 @@
 """JSON as it crosses the wire: strict from callers, forgiving from vendors."""
 
 import json
+import math
 from typing import Any
 
 import orjson
 
 from app.errors import InvalidJSON
 
-#: Deepest nesting of a request; the public contract needs three levels.
+#: Deepest nesting, theirs and ours: the contract needs five levels, and the encoders below can
+#: write far more.
 DEPTH_LIMIT = 64
 
 
 def load_request(body: bytes) -> dict[str, Any]:
     """Parse a caller's body: one JSON object in UTF-8; of a repeated key, the last value counts.
 
+    An integer beyond 64 bits becomes a float.
     Raises: InvalidJSON, whose message never quotes the body.
     """
     try:
@@ -22,15 +25,17 @@ def load_request(body: bytes) -> dict[str, Any]:
         raise InvalidJSON(f"The request's body is not valid JSON: {exc.msg}.") from exc
     if not isinstance(value, dict):
         raise InvalidJSON("The request's body must be a JSON object.")
-    # No value is deeper than the brackets in its text: few bodies need the walk.
-    if body.count(b"{") + body.count(b"[") > DEPTH_LIMIT and _deeper_than(value, DEPTH_LIMIT):
+    if _too_deep(value, body):
         raise InvalidJSON(f"The request's body is nested more than {DEPTH_LIMIT} levels deep.")
     return value
 
 
-def _deeper_than(value: Any, limit: int) -> bool:
-    level = [value]
-    for _ in range(limit):
+def _too_deep(value: Any, text: bytes) -> bool:
+    # No value is deeper than the brackets in its text: few texts need the walk.
+    if text.count(b"{") + text.count(b"[") <= DEPTH_LIMIT:
+        return False
+    level = [[value]]
+    for _ in range(DEPTH_LIMIT + 1):
         level = [
             child
             for parent in level
@@ -43,21 +48,29 @@ def _deeper_than(value: Any, limit: int) -> bool:
 
 
 def load_vendor(body: bytes) -> Any:
-    """Parse a vendor's JSON; NaN, infinities and lone surrogates are taken, as some send them.
+    """Parse a vendor's JSON, taking what some send: NaN and infinities, as null; lone surrogates.
 
     Raises: ValueError.
     """
     try:
-        return orjson.loads(body)
+        value = orjson.loads(body)
     except orjson.JSONDecodeError:
         try:
-            return json.loads(body)
+            value = json.loads(body, parse_constant=lambda _: None, parse_float=_finite)
         except RecursionError as exc:
             raise ValueError("nested too deep") from exc
+    if _too_deep(value, body):
+        raise ValueError("nested too deep")
+    return value
+
+
+def _finite(digits: str) -> float | None:
+    number = float(digits)
+    return number if math.isfinite(number) else None
 
 
 def dump(value: Any) -> bytes:
-    """Return `value` as JSON in UTF-8, on one line; NaN and infinities become null."""
+    """Return what the loaders above gave, or something made of it, as JSON in UTF-8 on one line."""
     try:
         return orjson.dumps(value)
     except TypeError:  # a lone surrogate, which only the escaped form can carry

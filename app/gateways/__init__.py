@@ -1,8 +1,11 @@
-"""Gateways: one module per wire format; GATEWAYS is the table of them."""
+"""Gateways: one module per wire format; FAMILIES is the table of them."""
 
 from collections.abc import Mapping
 
-from app.gateways.base import Gateway
+from app.gateways.base import Family
 from app.gateways.openai import OpenAIGateway
 
-GATEWAYS: Mapping[str, Gateway] = {"openai": OpenAIGateway()}
+#: What `gateway` may say in the vendor table.
+FAMILIES: Mapping[str, Family] = {
+    "openai": Family(native=OpenAIGateway()),
+}

@@ -3,9 +3,12 @@
 `app.gateways.transport` sends what `encode` returns and feeds a decoder what comes back.
 """
 
+import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
+
+from marshmallow.fields import Field
 
 from app.completion import Completion, CompletionRequest
 from app.errors import GatewayError
@@ -39,13 +42,20 @@ class Vendor:
     api_key: str | None = field(default=None, repr=False)
     missing: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    auth: str = "bearer"
     models: tuple[str, ...] = ("*",)
+    native: tuple[str, ...] = ()
+    fallbacks: tuple[str, ...] = ()
+    retries: int = 2
     refuses: frozenset[str] = frozenset()
     drop_unsupported: bool = False
+    list_prompts: bool = True
+    max_n: int = 128
     token_prompts: bool = False
     asks_usage: bool = True
     on_disconnect: str = "cancel"
     timeouts: Timeouts = field(default_factory=Timeouts)
+    quirks: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +87,18 @@ class StreamDecoder(Protocol):
 
 
 class Gateway(Protocol):
-    """One wire format."""
+    """One wire format.
+
+    refuses       parameters that the wire has no word for
+    list_prompts  whether one call takes several prompts
+    max_n         how many samples one call can give; the rest takes more calls
+    quirks        the keys of a vendor's `quirks` table, each with its marshmallow field
+    """
+
+    refuses: ClassVar[frozenset[str]]
+    list_prompts: ClassVar[bool]
+    max_n: ClassVar[int]
+    quirks: ClassVar[Mapping[str, Field[Any]]]
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
         """Return the vendor's request.
@@ -104,11 +125,45 @@ class Gateway(Protocol):
         ...
 
 
-def bearer(vendor: Vendor) -> dict[str, str]:
-    """Return the headers that authenticate with a bearer token, none without a key."""
-    return {"authorization": f"Bearer {vendor.api_key}"} if vendor.api_key else {}
+def authorization(vendor: Vendor) -> dict[str, str]:
+    """Return the headers that carry the vendor's key as its `auth` says; none without a key.
+
+    `google` and `aws` are no header made of a key: `app.gateways.credentials` signs for them.
+    """
+    key = vendor.api_key
+    if not key or vendor.auth in SIGNED:
+        return {}
+    if vendor.auth == "bearer":
+        return {"authorization": f"Bearer {key}"}
+    if vendor.auth == "basic":  # the key is the user name, and there is no password
+        return {"authorization": f"Basic {base64.b64encode(f'{key}:'.encode()).decode()}"}
+    return {vendor.auth: key}
+
+
+#: Ways to carry a key in a header, and those that sign each request instead.
+AUTH_HEADERS = ("bearer", "basic", "x-api-key", "api-key", "x-goog-api-key")
+SIGNED = ("google", "aws")
 
 
 def plain_mapping(value: Any) -> Mapping[str, Any]:
     """Return `value` when it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The gateways behind one name of the vendor table.
+
+    `native` takes a prompt as it is; `chat` takes it as a user's message. A vendor's `native`
+    globs say which of its models go which way.
+    """
+
+    native: Gateway | None = None
+    chat: Gateway | None = None
+
+
+def single_prompt(request: CompletionRequest) -> str:
+    """Return the prompt of a request that the completer has split: one text."""
+    if not isinstance(request.prompt, str):
+        raise TypeError("a chat gateway is given one text at a time")
+    return request.prompt

@@ -37,8 +37,8 @@ def narrow(vendor: Vendor, reason: Any) -> FinishReason | None:
         return None
     narrowed = REASONS.get(reason) if isinstance(reason, str) else None
     if narrowed is None:
+        named = repr(reason[:64]) if isinstance(reason, str) else "no word at all"
         raise VendorFailed(
-            f"The vendor `{vendor.name}` ended the answer with the reason {str(reason)[:64]!r}.",
-            billable=True,
+            f"The vendor `{vendor.name}` ended the answer with the reason {named}.", billable=True
         )
     return narrowed

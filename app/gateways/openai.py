@@ -6,13 +6,15 @@ Source: OpenAI's CreateCompletionRequest and CreateCompletionResponse; docs/vend
 
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
+
+from marshmallow.fields import Field
 
 from app import wire
 from app.completion import Choice, Completion, CompletionRequest, Usage
 from app.errors import GatewayError, VendorFailed
 from app.gateways import failures
-from app.gateways.base import Vendor, VendorRequest, bearer, plain_mapping
+from app.gateways.base import Vendor, VendorRequest, authorization, plain_mapping
 from app.gateways.finish import narrow
 from app.gateways.parameters import check_prompt, supported
 from app.sse import EventParser, EventTooLarge, ServerSentEvent
@@ -22,6 +24,11 @@ DONE = b"[DONE]"
 
 class OpenAIGateway:
     """Native text completions: the request is forwarded, the answer brought into form."""
+
+    refuses: ClassVar[frozenset[str]] = frozenset()
+    list_prompts: ClassVar[bool] = True
+    max_n: ClassVar[int] = 128
+    quirks: ClassVar[Mapping[str, Field[Any]]] = {}
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
         """Return the vendor's request: what the caller set, and nothing that it did not."""
@@ -39,7 +46,7 @@ class OpenAIGateway:
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream" if request.stream else "application/json",
-            **bearer(vendor),
+            **authorization(vendor),
             **vendor.headers,
         }
         return VendorRequest(f"{vendor.base_url}/completions", headers, wire.dump(body), dropped)

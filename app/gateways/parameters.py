@@ -21,15 +21,17 @@ NEUTRAL: Mapping[str, tuple[Any, ...]] = {
 }
 
 
-def supported(vendor: Vendor, request: CompletionRequest) -> tuple[dict[str, Any], tuple[str, ...]]:
+def supported(
+    vendor: Vendor, request: CompletionRequest, wire_refuses: frozenset[str] = frozenset()
+) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the parameters to send, and the names of those dropped against the caller's wish.
 
-    Raises: UnsupportedParameter for one that the vendor refuses, unless its value changes nothing
-    or the vendor's entry says `drop_unsupported`.
+    Raises: UnsupportedParameter for one that the vendor or its wire refuses, unless its value
+    changes nothing or the vendor's entry says `drop_unsupported`.
     """
     parameters = request.parameters()
     dropped = []
-    for name in vendor.refuses & parameters.keys():
+    for name in (vendor.refuses | wire_refuses) & parameters.keys():
         value = parameters.pop(name)
         if _is_neutral(name, value, request):
             continue
@@ -57,4 +59,16 @@ def check_prompt(vendor: Vendor, request: CompletionRequest) -> None:
     if not is_text and not vendor.token_prompts:
         raise UnsupportedParameter(
             f"The vendor `{vendor.name}` takes text as `prompt`, no token ids.", param="prompt"
+        )
+
+
+def check_extra(vendor: Vendor, request: CompletionRequest) -> None:
+    """Refuse fields beyond the contract, for wires that are not OpenAI's.
+
+    Raises: UnsupportedParameter.
+    """
+    for name in request.extra:
+        raise UnsupportedParameter(
+            f"`{name[:64]}` is not a parameter that the vendor `{vendor.name}` takes.",
+            param=name[:64],
         )

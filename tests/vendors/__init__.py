@@ -1,0 +1,6 @@
+"""Simulated vendors: one module per wire; WIRES says which row of the table speaks which."""
+
+from tests.vendors.base import Wire
+from tests.vendors.openai import OpenAIWire
+
+WIRES: dict[str, Wire] = {}
