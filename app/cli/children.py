@@ -75,6 +75,10 @@ class Children:
             )
         self._children.append(Child(name, process, log))
 
+    def pid(self, name: str) -> int:
+        """Return a child's process id."""
+        return next(child.process.pid for child in self._children if child.name == name)
+
     def check(self) -> None:
         """Raise ChildFailed if a child has ended."""
         for child in self._children:

@@ -7,8 +7,7 @@ import socket
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +18,8 @@ import scale_gp_beta
 
 from app.cli.children import ChildFailed, Children
 from app.settings import ROOT
+from tests.services.polling import wait_until
+from tests.services.ports import free_port
 
 DEADLINE_S = 120
 MODEL = "sandbox/echo?delay_ms=50"
@@ -28,19 +29,6 @@ def command(var: Path, port: int) -> list[str]:
     measured = ["-m", "coverage", "run"] if coverage.Coverage.current() else []
     arguments = ["-m", "app.cli", "dev", f"--var={var}", f"--port={port}"]
     return [sys.executable, *measured, *arguments]
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-    return port
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def is_gone(pid: int) -> bool:
@@ -142,7 +130,7 @@ def test_its_children_do_not_outlive_it(tmp_path: Path) -> None:
     with running(tmp_path, free_port()) as (process, _):
         pids = children_of(process).values()
         process.kill()
-        wait_for(lambda: all(map(is_gone, pids)))
+        wait_until(lambda: all(map(is_gone, pids)))
 
 
 def test_a_directory_serves_one_at_a_time(tmp_path: Path) -> None:

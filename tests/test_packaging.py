@@ -1,0 +1,163 @@
+"""The files that install, start and deploy Tollgate say what is true."""
+
+import ast
+import importlib.metadata
+import os
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from configparser import ConfigParser
+from pathlib import Path
+
+import pytest
+import requests
+from packaging.requirements import Requirement
+
+from app.settings import CONFIG_DIR, NUMBERS, ROOT
+from tests.services.polling import wait_until
+from tests.services.ports import free_port
+
+GUNICORN = [sys.executable, "-m", "gunicorn", "--config", str(CONFIG_DIR / "gunicorn.conf.py")]
+
+
+def declared() -> set[str]:
+    """The distributions that setup.cfg asks for, to run and in the extras that app may use."""
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    extras = config["options.extras_require"]
+    lines = [config["options"]["install_requires"], extras["embedded"], extras["postgres"]]
+    names = (line for text in lines for line in text.splitlines() if line)
+    return {Requirement(name).name.lower() for name in names if not name.startswith("#")}
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The top-level packages that a module imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def test_what_is_imported_is_declared() -> None:
+    """A library that comes only because another needs it may go when that one changes."""
+    ours = {"app", "workers", "config"} | sys.stdlib_module_names
+    # Flask's own other half, and what comes and goes with it by its promise.
+    known = declared() | {"werkzeug"}
+    distributions = importlib.metadata.packages_distributions()
+    undeclared = {
+        (str(path.relative_to(ROOT)), package)
+        for folder in ("app", "workers", "config")
+        for path in (ROOT / folder).rglob("*.py")
+        for package in imported(path)
+        if package not in ours
+        and not known & {name.lower() for name in distributions.get(package, [])}
+    }
+    assert undeclared == set()
+
+
+def test_the_web_process_imports_no_celery(tmp_path: Path) -> None:
+    script = "import app.wsgi, sys; print({'celery', 'kombu', 'workers'} & set(sys.modules))"
+    env = {**os.environ, "REDIS_URL": "redis://127.0.0.1:1/0"}
+    env |= {"DATABASE_URL": f"sqlite:///{tmp_path / 'ledger.db'}"}
+    output = subprocess.check_output([sys.executable, "-c", script], cwd=ROOT, env=env, text=True)
+    assert output == "set()\n"
+
+
+def test_help_is_given_without_loading_what_runs() -> None:
+    script = "import app.cli, sys; print({'flask', 'sqlalchemy', 'redis'} & set(sys.modules))"
+    output = subprocess.check_output([sys.executable, "-c", script], cwd=ROOT, text=True)
+    assert output == "set()\n"
+
+
+def test_gunicorn_raises_its_descriptor_limit_patches_first_and_writes_nothing(
+    tmp_path: Path, sqlite_url: str, redis_url: str
+) -> None:
+    """With --preload the application is imported in the master: patched before, or never."""
+    home, log, port = tmp_path / "home", tmp_path / "log", free_port()
+    home.mkdir()
+    env = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(home), "PORT": str(port)}
+    env |= {"REDIS_URL": redis_url, "DATABASE_URL": sqlite_url}
+    with log.open("w") as output:
+        server = subprocess.Popen(
+            [
+                "sh",
+                "-c",
+                'ulimit -S -n 256 && exec "$@"',
+                "sh",
+                *GUNICORN,
+                "--preload",
+                "app.wsgi:app",
+            ],
+            cwd=ROOT,
+            env=env,
+            stderr=output,
+        )
+    try:
+        wait_until(lambda: server.poll() is not None or answers(f"http://127.0.0.1:{port}/readyz"))
+        assert server.poll() is None, log.read_text()
+        soft, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+        assert soft == hard or soft >= 2 * 4000
+    finally:
+        server.terminate()
+        server.wait(timeout=60)
+    assert "Warning" not in log.read_text()
+    assert list(home.iterdir()) == []
+
+
+def answers(url: str) -> bool:
+    try:
+        return requests.get(url, timeout=60).ok
+    except requests.ConnectionError:
+        return False
+
+
+def test_the_procfile_runs_under_honcho(tmp_path: Path, redis_url: str) -> None:
+    """The release migrates a new database, and then waits, so that honcho stops nothing."""
+    log, port = tmp_path / "log", free_port()
+    env = {**os.environ, "REDIS_URL": redis_url, "PORT": str(port), "PYTHONUNBUFFERED": "1"}
+    env |= {"DATABASE_URL": f"sqlite:///{tmp_path / 'ledger.db'}"}
+    env |= {"PATH": f"{tool_path(tmp_path)}:{env['PATH']}", "PYTHONPATH": str(ROOT)}
+    with log.open("w") as output:
+        honcho = subprocess.Popen(
+            [sys.executable, "-m", "honcho", "start"], cwd=ROOT, env=env, stdout=output
+        )
+    try:
+        wait_until(lambda: honcho.poll() is not None or answers(f"http://127.0.0.1:{port}/readyz"))
+        wait_until(lambda: honcho.poll() is not None or "ready." in log.read_text())
+        assert honcho.poll() is None, log.read_text()
+    finally:
+        honcho.terminate()
+        honcho.wait(timeout=60)
+    stopped = re.findall(r"system +\| (\w+)\.1 stopped", log.read_text())
+    assert sorted(stopped) == ["beat", "release", "web", "worker"]
+
+
+def tool_path(directory: Path) -> Path:
+    """A folder with the Procfile's commands, run by this Python whatever PATH says."""
+    tools = directory / "bin"
+    tools.mkdir()
+    for name, module in {"gunicorn": "gunicorn", "celery": "celery", "tollgate": "app.cli"}.items():
+        script = tools / name
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
+        script.chmod(0o755)
+    return tools
+
+
+@pytest.mark.parametrize("honcho", [None, "release.1"])
+def test_the_release_step_ends_where_it_must(honcho: str | None) -> None:
+    procfile = (ROOT / "Procfile").read_text(encoding="utf-8")
+    release = re.search(r"^release: (.+)$", procfile, re.MULTILINE)
+    assert release
+    step = release[1].replace("tollgate db upgrade", "true").replace("tail -f", "echo tail")
+    env = {"PATH": os.environ["PATH"]} | ({"HONCHO_PROCESS_NAME": honcho} if honcho else {})
+    output = subprocess.check_output(["sh", "-c", step], env=env, text=True)
+    assert output == ("tail /dev/null\n" if honcho else "")
+
+
+def test_the_readme_names_every_setting() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    settings = ["REDIS_URL", "DATABASE_URL", "PORT", "WEB_CONCURRENCY", "TOLLGATE_VENDORS"]
+    assert [name for name in (*settings, *NUMBERS.values()) if f"`{name}`" not in readme] == []
