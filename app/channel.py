@@ -60,9 +60,8 @@ class Channel(Generic[T]):
                 break
             if not self._filled.wait(None if until_s is None else until_s - time.monotonic()):
                 return []
-        taken = []
-        while self._items:
-            taken.append(self._items.popleft())
+        # What is there now: a producer that keeps up would never let us go.
+        taken = [self._items.popleft() for _ in range(len(self._items))]
         self._space.set()
         if taken:
             return taken

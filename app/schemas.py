@@ -7,7 +7,7 @@ Source: the public reference of `POST /v5/completions` and OpenAI's CreateComple
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from marshmallow import INCLUDE, Schema, ValidationError, fields, validates_schema
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, validates_schema
 
 from app.completion import Choice, Completion, CompletionRequest, Usage
 from app.errors import InvalidRequest, UnsupportedParameter
@@ -217,12 +217,12 @@ def _required(field: type[fields.Field[Any]]) -> fields.Field[Any]:
 
 
 class CompletionRequestSchema(Schema):
-    """The body of `POST /v5/completions`; fields beyond the contract are kept as they are."""
+    """The body of `POST /v5/completions`, as far as the contract names its fields."""
 
     class Meta:
-        """Unknown fields are for the gateway to forward or to refuse."""
+        """Other fields are for the gateway to forward or to refuse."""
 
-        unknown = INCLUDE
+        unknown = EXCLUDE
 
     model = _required(_Model)
     prompt = _required(_Prompt)
@@ -265,18 +265,17 @@ def load_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
 
     Raises: InvalidRequest for the first field that is wrong, named in `param`.
     """
-    try:
-        values = _REQUEST.load(body)
-    except ValidationError as exc:
-        raise first_problem(exc) from exc
-    extra = {n: v for n, v in values.items() if n not in _KNOWN and v is not None}
-    for name in extra:
+    extra = {n: v for n, v in body.items() if n not in _KNOWN and v is not None}
+    for name in extra:  # looked at first: whoever sends `messages` misses no `prompt`
         if name in CHAT_ONLY:
             raise UnsupportedParameter(
                 f"`{name}` is not a parameter of text completions: {CHAT_ONLY[name]}.", param=name
             )
-    known = {n: v for n, v in values.items() if n in _KNOWN and v is not None}
-    return CompletionRequest(**known, extra=extra)
+    try:
+        values = _REQUEST.load(body)
+    except ValidationError as exc:
+        raise first_problem(exc) from exc
+    return CompletionRequest(**{n: v for n, v in values.items() if v is not None}, extra=extra)
 
 
 def first_problem(error: ValidationError) -> InvalidRequest:

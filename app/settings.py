@@ -89,6 +89,9 @@ def _positive(env: Mapping[str, str], variable: str, problems: list[str]) -> int
         number = float(env[variable])
     except ValueError:
         number = 0.0
-    if not 0 < number < float("inf"):
-        problems.append(f"{variable} is no number above 0: {env[variable]!r}")
-    return int(number) if variable.endswith("_BYTES") else number
+    whole = variable.endswith("_BYTES")
+    if not 0 < number < float("inf") or (whole and not number.is_integer()):
+        kind = "whole number" if whole else "number"
+        problems.append(f"{variable} is no {kind} above 0: {env[variable]!r}")
+        return 1  # never used
+    return int(number) if whole else number

@@ -38,12 +38,13 @@ class EventParser:
     """
 
     def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self._size = 0
+        self._pieces: list[bytes] = []  # of the line that has not ended
+        self._pieces_size = 0
+        self._lines: list[bytes] = []  # data of the event that has not ended
+        self._lines_size = 0
         self._skip_lf = False
         self._at_start = True
         self._name: str | None = None
-        self._lines: list[bytes] = []
 
     def feed(self, packet: bytes) -> Iterator[ServerSentEvent]:
         """Yield the events that `packet` completes.
@@ -55,26 +56,23 @@ class EventParser:
             self._skip_lf = False
         if not packet:
             return
-        self._size += len(packet)
-        if self._size > EVENT_LIMIT:
-            raise EventTooLarge(f"an event is longer than {EVENT_LIMIT} bytes")
         self._pieces.append(packet)
-        if b"\n" not in packet and b"\r" not in packet:
-            return
-        buffer = b"".join(self._pieces)
-        self._skip_lf = buffer.endswith(b"\r")
-        *lines, tail = _LINE_END.split(buffer)
-        self._pieces = [tail] if tail else []
-        for line in lines:
-            event = self._take(line)
-            if event:
-                yield event
-        self._size = len(tail) + sum(map(len, self._lines))
+        self._pieces_size += len(packet)
+        if b"\n" in packet or b"\r" in packet:  # a long line is joined once, when it ends
+            buffer = b"".join(self._pieces)
+            self._skip_lf = buffer.endswith(b"\r")
+            *lines, tail = _LINE_END.split(buffer)
+            self._pieces, self._pieces_size = [tail], len(tail)
+            for line in lines:
+                event = self._take(line)
+                if event:
+                    yield event
+        self._check_size(self._pieces_size)
 
     def flush(self) -> Iterator[ServerSentEvent]:
         """Yield the event that the end of the stream left without its blank line, if any."""
         tail = b"".join(self._pieces)
-        self._pieces = []
+        self._pieces, self._pieces_size = [], 0
         for line in (tail, b"") if tail else (b"",):
             event = self._take(line)
             if event:
@@ -86,17 +84,23 @@ class EventParser:
             line = line.removeprefix(_BOM)
         if not line:
             return self._dispatch()
+        self._check_size(len(line))
         field, _, value = line.partition(b":")
         if field == b"data":
             self._lines.append(value.removeprefix(b" "))
+            self._lines_size += len(line)
         elif field == b"event":
-            self._name = value.removeprefix(b" ").decode("utf-8", "replace")
+            self._name = value.removeprefix(b" ").decode("utf-8", "replace") or None
         return None  # comments, id and retry are not ours to act on
 
     def _dispatch(self) -> ServerSentEvent | None:
         lines, name = self._lines, self._name
-        self._lines, self._name = [], None
+        self._lines, self._lines_size, self._name = [], 0, None
         return ServerSentEvent(name, b"\n".join(lines)) if lines else None
+
+    def _check_size(self, line_size: int) -> None:
+        if self._lines_size + line_size > EVENT_LIMIT:
+            raise EventTooLarge(f"an event is longer than {EVENT_LIMIT} bytes")
 
 
 def frame(payload: bytes) -> bytes:

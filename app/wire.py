@@ -34,7 +34,7 @@ def _too_deep(value: Any, text: bytes) -> bool:
     # No value is deeper than the brackets in its text: few texts need the walk.
     if text.count(b"{") + text.count(b"[") <= DEPTH_LIMIT:
         return False
-    level = [[value]]
+    level: list[Any] = [[value]]
     for _ in range(DEPTH_LIMIT + 1):
         level = [
             child

@@ -22,16 +22,36 @@ from app.errors import (
 )
 from app.gateways.base import Vendor, plain_mapping
 
-#: Longest vendor message that is passed on, in characters.
+#: Longest vendor message that is passed on, and longest code or name of a parameter; characters.
 MESSAGE_LIMIT = 1000
+NAME_LIMIT = 100
 
 REFUSED = frozenset({400, 404, 413, 422})
 AUTHENTICATION = frozenset({401, 402, 403})
 TIMEOUT = frozenset({408, 504, 524})
 OVERLOADED = frozenset({503, 529})
 
-#: Codes that mean that our money is at an end, whatever the status.
-MONEY_CODES = frozenset({"insufficient_quota", "billing_error", "enforced_spend_limit_reached"})
+#: Codes and types that mean our key or our money, whatever the status.
+OURS = frozenset(
+    {
+        "authentication_error",
+        "billing_error",
+        "enforced_spend_limit_reached",
+        "insufficient_quota",
+        "invalid_api_key",
+    }
+)
+
+#: What a type means, for an error that came with status 200 and names no other.
+STATUS_OF_TYPE: Mapping[str, int] = {
+    "invalid_request_error": 400,
+    "BadRequestError": 400,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "NotFoundError": 404,
+    "rate_limit_error": 429,
+    "overloaded_error": 529,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +61,7 @@ class Detail:
     message: str | None = None
     code: str | None = None
     param: str | None = None
+    type: str | None = None
     status: int | None = None
 
 
@@ -48,38 +69,38 @@ def error_in(payload: Any) -> Any:
     """Return the error inside a JSON answer that came with status 200, or None."""
     body = plain_mapping(payload)
     if body.get("error"):
-        return body["error"]
+        return body
     return body if body.get("object") == "error" else None
 
 
 def detail(error: Any) -> Detail:
-    """Read an error value.
+    """Read an error body.
 
-    Shapes: {"message", "type", "param", "code"}; "a sentence"; {"detail": …} or {"message": …}
-    at top level; {"code": int}; a list holding one of these; anything else says nothing.
+    Shapes: {"error": one of these}; {"message", "type", "param", "code"}; "a sentence"; {"detail"
+    or "msg" or "content": one of these}; {"code": int}; a list whose first item is one of these;
+    anything else says nothing. What an inner one leaves open, the one around it may say.
     """
     if isinstance(error, list):
         error = error[0] if error else None
     if isinstance(error, str):
-        return Detail(message=error)
+        return Detail(message=error or None)
     body = plain_mapping(error)
-    if "error" in body:
-        inner = detail(body["error"])
-        return inner if inner.code else Detail(inner.message, _text(body.get("code")), inner.param)
-    message = body.get("message") or body.get("detail") or body.get("msg")
-    if isinstance(message, list | dict):
-        return detail(message)
-    code = body.get("code")
-    kind = body.get("type")
-    status = next(
-        (
-            n
-            for k in ("code", "status_code", "http_status_code", "status")
-            if (n := _status(body.get(k)))
-        ),
-        400 if kind in ("invalid_request_error", "BadRequestError") else None,
+    words = [
+        said for name in WORDS if isinstance(said := body.get(name), str | list | dict) and said
+    ]
+    inner = detail(words[0]) if words else Detail()
+    return Detail(
+        message=inner.message,
+        code=inner.code or _text(body.get("code")),
+        param=inner.param or _text(body.get("param")),
+        type=inner.type or _text(body.get("type")),
+        status=inner.status or next(filter(None, (_status(body.get(k)) for k in STATUSES)), None),
     )
-    return Detail(_text(message), _text(code) or _text(kind), _text(body.get("param")), status)
+
+
+#: Where an error body has its message, or another error body; and where it may have a status.
+WORDS = ("error", "message", "detail", "msg", "content")
+STATUSES = ("code", "status_code", "http_status_code", "status")
 
 
 def _text(value: Any) -> str | None:
@@ -110,8 +131,8 @@ def failure(
 
     `status` None is a failure reported inside an answer with status 200.
     """
-    name, code = vendor.name, status or said.status
-    if code in AUTHENTICATION or said.code in MONEY_CODES:
+    name, code = vendor.name, status or said.status or STATUS_OF_TYPE.get(said.type or "")
+    if code in AUTHENTICATION or not OURS.isdisjoint((said.code, said.type)):
         return VendorAuthentication(
             f"The vendor `{name}` refused this gateway's credentials or balance.",
             vendor_status=code,
@@ -121,8 +142,8 @@ def failure(
         return VendorRefused(
             message or f"The vendor `{name}` refused the request (HTTP {code}).",
             vendor_status=code,
-            param=said.param,
-            code=said.code,
+            param=scrubbed(vendor, said.param, NAME_LIMIT),
+            code=scrubbed(vendor, said.code, NAME_LIMIT),
         )
     retry = retry_after(headers or {})
     why = f": {message}" if message else f" (HTTP {code})." if code else "."
@@ -141,16 +162,30 @@ def failure(
     return VendorFailed(f"The vendor `{name}` failed{why}", vendor_status=code)
 
 
-_KEY_LIKE = re.compile(r"\b(?:sk|tg|pk|rk|gsk|xai|key)[-_][\w*.-]{6,}")
+_KEY_LIKE = re.compile(
+    r"""
+    \b(?:sk|gsk|xai|nvapi)[-_][\w*.-]{6,}              # OpenAI and those who took after it
+    | \b(?:fw|hf|key|pk|r8|rk|tg)[-_](?=\w*[\d*])[\w*.-]{6,}  # words begin so, too
+    | \bAIza[\w*-]{8,} | \bA[KS]IA[A-Z0-9*]{8,}       # Google, AWS
+    | \beyJ[\w-]{8,}\.[\w.-]+                         # a JSON web token
+    | (?<=Bearer[ ])[\w.~+/*-]{6,}
+    | (?<=[?&]key=)[^\s&"']+ | (?<=[_-]key=)[^\s&"']+ | (?<=token=)[^\s&"']+
+    """,
+    re.VERBOSE,
+)
+
+#: Shorter ones are no secrets but words ("EMPTY", "none"), as keyless servers have them.
+SECRET_LENGTH = 8
 
 
-def scrubbed(vendor: Vendor, message: str | None) -> str | None:
-    """Return a vendor's message, cut to size and without anything that looks like a key."""
+def scrubbed(vendor: Vendor, message: str | None, limit: int = MESSAGE_LIMIT) -> str | None:
+    """Return a vendor's words, cut to size and without anything that looks like a key."""
     if message is None:
         return None
-    if vendor.api_key:
-        message = message.replace(vendor.api_key, "***")
-    return _KEY_LIKE.sub("***", message)[:MESSAGE_LIMIT]
+    for secret in (vendor.api_key, *vendor.headers.values()):
+        if secret and len(secret) >= SECRET_LENGTH:
+            message = message.replace(secret, "***")
+    return _KEY_LIKE.sub("***", message)[:limit]
 
 
 def retry_after(headers: Mapping[str, str]) -> dict[str, str]:
@@ -173,5 +208,5 @@ def retry_after(headers: Mapping[str, str]) -> dict[str, str]:
 def _is_http_date(value: str) -> bool:
     try:
         return bool(value) and value.isascii() and parsedate_to_datetime(value).tzinfo is not None
-    except ValueError:
+    except (ValueError, OverflowError):
         return False

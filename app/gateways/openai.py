@@ -6,6 +6,7 @@ Source: OpenAI's CreateCompletionRequest and CreateCompletionResponse; docs/vend
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from marshmallow.fields import Field
@@ -38,11 +39,8 @@ class OpenAIGateway:
         body.update(request.extra)
         if request.stream:
             body["stream"] = True
-            options = dict(request.stream_options or {})
-            if vendor.asks_usage:
-                options["include_usage"] = True
-            if options:
-                body["stream_options"] = options
+            if vendor.asks_usage:  # others refuse the whole field
+                body["stream_options"] = {**(request.stream_options or {}), "include_usage": True}
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream" if request.stream else "application/json",
@@ -55,10 +53,8 @@ class OpenAIGateway:
         """Return the whole answer, its choices in index order and each with a finish reason."""
         completion = decode_object(vendor, request, _load(vendor, body))
         if not completion.choices or any(c.finish_reason is None for c in completion.choices):
-            raise VendorFailed(
-                f"The vendor `{vendor.name}` sent an answer that is not complete.", billable=True
-            )
-        return completion
+            raise _failed(vendor, "sent an answer that is not complete")
+        return replace(completion, choices=_in_order(completion.choices))
 
     def stream_decoder(self, vendor: Vendor, request: CompletionRequest) -> "OpenAIStreamDecoder":
         """Return the decoder for one streamed answer."""
@@ -91,7 +87,7 @@ class OpenAIStreamDecoder:
             for event in self._parser.feed(packet):
                 yield from self._decode(event)
         except EventTooLarge as exc:
-            raise self._broken("sent an event that is too large") from exc
+            raise _failed(self._vendor, "sent an event that is too large") from exc
 
     def close(self) -> Iterable[Completion]:
         """Yield what the end of the connection completes, if the answer is whole."""
@@ -102,7 +98,7 @@ class OpenAIStreamDecoder:
         expected = n * (len(prompt) if several else 1)
         short = not self._done and len(self._ended) < expected
         if short or not self._ended or self._open - self._ended:
-            raise self._broken("broke off before the answer was complete")
+            raise _failed(self._vendor, "broke off before the answer was complete")
 
     def _decode(self, event: ServerSentEvent) -> Iterable[Completion]:
         text = event.data.strip()
@@ -111,10 +107,9 @@ class OpenAIStreamDecoder:
         if text == DONE:
             self._done = True
             return
-        payload = _load(self._vendor, text)
-        if event.name == "error" and failures.error_in(payload) is None:
-            payload = {"error": payload or "unknown"}
-        chunk = decode_object(self._vendor, self._request, payload)
+        if event.name == "error":
+            raise self._reported(text)
+        chunk = decode_object(self._vendor, self._request, _load(self._vendor, text))
         for choice in chunk.choices:
             self._open.add(choice.index)
             if choice.finish_reason is not None:
@@ -122,38 +117,45 @@ class OpenAIStreamDecoder:
         if chunk.choices or chunk.usage is not None:
             yield chunk
 
-    def _broken(self, what: str) -> VendorFailed:
-        return VendorFailed(f"The vendor `{self._vendor.name}` {what}.", billable=True)
+    def _reported(self, text: bytes) -> GatewayError:
+        """Return the error of an event named so, whose words need not be JSON."""
+        try:
+            said = failures.detail(wire.load_vendor(text))
+        except ValueError:
+            said = failures.Detail(message=text.decode("utf-8", "replace"))
+        return failures.failure(self._vendor, None, said)
+
+
+def _failed(vendor: Vendor, what: str) -> VendorFailed:
+    return VendorFailed(f"The vendor `{vendor.name}` {what}.", billable=True)
 
 
 def _load(vendor: Vendor, text: bytes) -> Any:
     try:
         return wire.load_vendor(text)
     except ValueError as exc:
-        raise VendorFailed(
-            f"The vendor `{vendor.name}` sent something that is not JSON.", billable=True
-        ) from exc
+        raise _failed(vendor, "sent something that is not JSON") from exc
 
 
 def decode_object(vendor: Vendor, request: CompletionRequest, payload: Any) -> Completion:
     """Return a `text_completion` object, whole or a chunk, in our vocabulary.
 
+    An object without choices is an empty chunk, as vendors send some to keep a stream alive.
     Raises: GatewayError when it is an error in disguise, or no such object.
     """
     error = failures.error_in(payload)
     if error is not None:
         raise failures.failure(vendor, None, failures.detail(error))
+    choices = (payload.get("choices") or []) if isinstance(payload, dict) else None
+    if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
+        raise _failed(vendor, "sent no completion object")
     body = plain_mapping(payload)
-    choices = body.get("choices", [])
-    if not isinstance(choices, list) or ("choices" not in body and "usage" not in body):
-        raise VendorFailed(f"The vendor `{vendor.name}` sent no completion object.", billable=True)
-    decoded = [_choice(vendor, at, plain_mapping(choice)) for at, choice in enumerate(choices)]
     created, model, fingerprint = (body.get(k) for k in ("created", "model", "system_fingerprint"))
     return Completion(
         id=body["id"] if isinstance(body.get("id"), str) else "",
-        created=created if type(created) is int and created else int(time.time()),
+        created=_whole(created) or int(time.time()),
         model=model if isinstance(model, str) and model else request.model_name,
-        choices=tuple(sorted(decoded, key=lambda choice: choice.index)),
+        choices=tuple(_choice(vendor, at, choice) for at, choice in enumerate(choices)),
         usage=decode_usage(body.get("usage")),
         system_fingerprint=fingerprint if isinstance(fingerprint, str) else None,
     )
@@ -161,12 +163,22 @@ def decode_object(vendor: Vendor, request: CompletionRequest, payload: Any) -> C
 
 def _choice(vendor: Vendor, position: int, choice: Mapping[str, Any]) -> Choice:
     index, text, logprobs = choice.get("index"), choice.get("text"), choice.get("logprobs")
+    chat = text is None and ("message" in choice or "delta" in choice)
+    if chat or not isinstance(text, str | None):  # "" would pass for the vendor's answer
+        raise _failed(vendor, "sent a choice without text")
     return Choice(
         index=index if type(index) is int and index >= 0 else position,
-        text=text if isinstance(text, str) else "",
+        text=text or "",
         finish_reason=narrow(vendor, choice.get("finish_reason")),
         logprobs=logprobs if isinstance(logprobs, dict) else None,
     )
+
+
+def _in_order(choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
+    """Return choices by index, or by position where a vendor numbers two of them alike."""
+    if len({choice.index for choice in choices}) < len(choices):
+        return tuple(replace(choice, index=at) for at, choice in enumerate(choices))
+    return tuple(sorted(choices, key=lambda choice: choice.index))
 
 
 #: Usage field -> where OpenAI's wire keeps it.
@@ -185,22 +197,36 @@ USAGE_PATHS: Mapping[str, tuple[str, ...]] = {
 
 
 def decode_usage(usage: Any) -> Usage | None:
-    """Return the vendor's count, or None when there is none: absent, null, or all zeros.
+    """Return the vendor's count, or None when there is none: absent, null, nonsense, or all zeros.
 
     A total that the vendor gives is kept, also where it is not the sum.
     """
     if not isinstance(usage, dict):
         return None
-    counts = {name: _count(usage, path) for name, path in USAGE_PATHS.items()}
+    found = {name: _at(usage, path) for name, path in USAGE_PATHS.items()}
+    if any(_whole(found[name] or 0) is None for name in MAIN_COUNTS):
+        return None  # an estimate, marked as one, is better than half a count
+    counts = {name: _whole(count) or 0 for name, count in found.items()}
     if not counts["total_tokens"]:
         counts["total_tokens"] = counts["prompt_tokens"] + counts["completion_tokens"]
     return Usage(**counts) or None
 
 
-def _count(usage: Mapping[str, Any], path: tuple[str, ...]) -> int:
+#: No request has more tokens; sums of these fit every column that they will be kept in.
+COUNT_LIMIT = 2**40
+
+MAIN_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+
+
+def _at(usage: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     value: Any = usage
     for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
-        return 0
+        value = plain_mapping(value).get(key)
+    return value
+
+
+def _whole(value: Any) -> int | None:
+    """Return a count, which some vendors write as a float; None for what is none."""
+    if type(value) not in (int, float) or not 0 <= value < COUNT_LIMIT:
+        return None
     return int(value)

@@ -31,7 +31,7 @@ def supported(
     """
     parameters = request.parameters()
     dropped = []
-    for name in (vendor.refuses | wire_refuses) & parameters.keys():
+    for name in sorted((vendor.refuses | wire_refuses) & parameters.keys()):
         value = parameters.pop(name)
         if _is_neutral(name, value, request):
             continue
@@ -40,7 +40,7 @@ def supported(
                 f"The vendor `{vendor.name}` does not support `{name}`.", param=name
             )
         dropped.append(name)
-    return parameters, tuple(sorted(dropped))
+    return parameters, tuple(dropped)
 
 
 def _is_neutral(name: str, value: Any, request: CompletionRequest) -> bool:

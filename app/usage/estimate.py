@@ -4,7 +4,7 @@ The tokenizer is offline and one for all vendors; another vendor's own count dif
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
@@ -63,12 +63,27 @@ def count_prompt(prompt: Prompt) -> int:
     )
 
 
-def estimate(request: CompletionRequest, texts: Iterable[str]) -> Usage:
-    """Return the usage of a request whose choices so far are `texts`, in index order."""
+def estimate(request: CompletionRequest, texts: Mapping[int, str]) -> Usage:
+    """Return the usage of a request whose choices have said `texts` so far, by index.
+
+    An echoed prompt was not generated, and so is no part of the completion.
+    """
+    prompts, n = prompts_of(request.prompt), request.n or 1
     prompt_tokens = count_prompt(request.prompt)
-    completion_tokens = sum(map(count_tokens, texts))
+    completion_tokens = 0
+    for index, text in texts.items():
+        echoed = prompts[index // n] if request.echo and index // n < len(prompts) else ""
+        completion_tokens += _count_generated(text, echoed)
     return Usage(
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,
         total_tokens=prompt_tokens + completion_tokens,
     )
+
+
+def _count_generated(text: str, echoed: str | tuple[int, ...]) -> int:
+    if not isinstance(echoed, str):  # what these ids look like as text is the vendor's secret
+        return max(0, count_tokens(text) - len(echoed))
+    if echoed.startswith(text):  # broke off inside the prompt
+        return 0
+    return count_tokens(text.removeprefix(echoed))

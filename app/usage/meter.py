@@ -11,7 +11,7 @@ import orjson
 
 from app.completion import USAGE_COUNTS, Completion, CompletionRequest, Usage
 from app.errors import GatewayError, StreamUnavailable, VendorFailed, VendorTimeout
-from app.usage.estimate import estimate, prompts_of
+from app.usage.estimate import estimate
 from app.usage.event import Source, Status, UsageEvent, clip_user, new_event_id
 from app.usage.stream import EventStream
 
@@ -64,7 +64,9 @@ class Meter:
 
     def observe(self, chunk: Completion) -> None:
         """Take note of a chunk, or of a whole answer."""
-        self._model_served = chunk.model
+        if self._model_served is None or chunk.model != self._request.model_name:
+            # Where a chunk names no model, it bears the name that was asked for.
+            self._model_served = chunk.model
         if chunk.usage:
             self._reported = chunk.usage
         for choice in chunk.choices:
@@ -75,7 +77,8 @@ class Meter:
 
     def failed(self, error: GatewayError) -> None:
         """Take note of how the vendor call failed."""
-        self.http_status = error.vendor_status
+        if error.vendor_status is not None:  # else it failed after its status, or before
+            self.http_status = error.vendor_status
         maybe = isinstance(error, VendorFailed | VendorTimeout)  # the others say: no work was done
         self.billable = error.billable or (self.billable and maybe)
 
@@ -102,17 +105,8 @@ class Meter:
             return self._reported, "vendor"
         if not self.billable and not self._texts:
             return Usage(), "none"
-        return estimate(self._request, self._generated()), "estimated"
-
-    def _generated(self) -> list[str]:
-        """Return the choices' texts, without the prompt where the vendor was to echo it."""
-        prompts, n = prompts_of(self._request.prompt), self._request.n or 1
-        texts = []
-        for index, pieces in sorted(self._texts.items()):
-            text, at = "".join(pieces), index // n
-            prompt = prompts[at] if self._request.echo and at < len(prompts) else ""
-            texts.append(text.removeprefix(prompt) if isinstance(prompt, str) else text)
-        return texts
+        texts = {index: "".join(pieces) for index, pieces in self._texts.items()}
+        return estimate(self._request, texts), "estimated"
 
     def _elapsed_ms(self) -> int:
         return int((time.monotonic() - self._started_s) * 1000)
