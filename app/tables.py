@@ -83,6 +83,8 @@ entries = Table(
     Column("first_token_ms", BigInteger),
     Column("duration_ms", BigInteger, nullable=False),
     Index("entries_by_account_and_time", "account_id", "started_at_ms"),
+    # A range of every account that ends within a slot needs a few entries out of all.
+    Index("entries_by_time", "started_at_ms"),
 )
 
 ROLLUP_KEY: tuple[str, ...] = ("account_id", "slot_s", "api_key_id", "vendor", "model")

@@ -4,7 +4,7 @@ Does not know the stream that events come from, nor how they are asked for.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any
@@ -13,7 +13,9 @@ import orjson
 from sqlalchemy import (
     JSON,
     Connection,
+    CursorResult,
     Engine,
+    Insert,
     Text,
     bindparam,
     cast,
@@ -72,22 +74,9 @@ def _post(connection: Connection, batch: Sequence[UsageEvent]) -> int:
 
 def _add_entries(connection: Connection, events: Sequence[UsageEvent]) -> Iterable[str]:
     """Add the entries that are not there yet; return the ids of those."""
+    rows = [dict(zip(_FIELDS, _values(event), strict=True)) for event in events]
     statement = insert(connection, entries).on_conflict_do_nothing(index_elements=["event_id"])
-    new = statement.returning(entries.c.event_id)
-    if connection.dialect.name == "postgresql":
-        # One parameter for all: with one for each value, PostgreSQL takes ten times as long.
-        text = orjson.dumps(events).decode()
-        return connection.scalars(new.from_select(_FIELDS, _FROM_JSON), {"events": text})
-    return connection.scalars(
-        new, [dict(zip(_FIELDS, _values(event), strict=True)) for event in events]
-    )
-
-
-_FROM_JSON = select(
-    func.json_to_recordset(cast(bindparam("events", type_=Text), JSON))
-    .table_valued(*(column(name, entries.c[name].type) for name in _FIELDS))
-    .render_derived(with_types=True)
-)
+    return _execute(connection, statement.returning(entries.c.event_id), rows).scalars()
 
 
 def _add_to_rollups(connection: Connection, events: Sequence[UsageEvent]) -> None:
@@ -96,10 +85,29 @@ def _add_to_rollups(connection: Connection, events: Sequence[UsageEvent]) -> Non
         return
     statement = insert(connection, rollups)
     added = {name: rollups.c[name] + statement.excluded[name] for name in ROLLUP_MEASURES}
-    connection.execute(statement.on_conflict_do_update(index_elements=ROLLUP_KEY, set_=added), rows)
+    _execute(
+        connection, statement.on_conflict_do_update(index_elements=ROLLUP_KEY, set_=added), rows
+    )
 
 
-def summed(events: Iterable[UsageEvent]) -> list[Mapping[str, Any]]:
+def _execute(
+    connection: Connection, statement: Insert, rows: list[dict[str, Any]]
+) -> CursorResult[Any]:
+    """Insert rows of the statement's table, all in the order given."""
+    if connection.dialect.name == "postgresql":
+        # One parameter for all: with one for each value, PostgreSQL takes ten times as long.
+        columns = statement.table.c
+        source = (
+            func.json_to_recordset(cast(bindparam("rows", type_=Text), JSON))
+            .table_valued(*(column(it.name, it.type) for it in columns))
+            .render_derived(with_types=True)
+        )
+        statement = statement.from_select(columns.keys(), select(source))
+        return connection.execute(statement, {"rows": orjson.dumps(rows).decode()})
+    return connection.execute(statement, rows)
+
+
+def summed(events: Iterable[UsageEvent]) -> list[dict[str, Any]]:
     """Return the rollup rows that `events` add up to, in the order of their keys."""
     sums: defaultdict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0] * len(ROLLUP_MEASURES))
     for event in events:

@@ -19,7 +19,7 @@ from app.completion import Usage
 from app.database import create_engine, reading, upgrade
 from app.errors import LedgerUnavailable
 from app.tables import ROLLUP_KEY, SLOT_S, entries, rollups
-from app.usage.event import UsageEvent, new_event_id
+from app.usage.event import TEXT_LIMIT, UsageEvent, new_event_id
 from app.usage.ledger import Ledger, summed
 from tests.usage.events import usage_event
 
@@ -107,6 +107,17 @@ def test_a_batch_may_be_of_any_size(engine: Engine) -> None:
     assert Ledger(engine).post(batch[:1]) == 1
     assert Ledger(engine).post(iter(batch)) == 12_344
     assert ledger_of(engine) == as_posted(batch)
+
+
+def test_the_longest_names_fit_in_the_indexes(engine: Engine) -> None:
+    """PostgreSQL takes no index row over 2,704 bytes, and compresses only what repeats."""
+    letters = random.Random(1)  # noqa: S311 - no secret
+    longest = "".join(chr(letters.randrange(0x20000, 0x2A6DF)) for _ in range(TEXT_LIMIT))
+    event = usage_event(
+        account_id="a" * 64, vendor=longest[:64], model=longest, user=longest, request_id=longest
+    )
+    assert Ledger(engine).post([event]) == 1
+    assert ledger_of(engine) == as_posted([event])
 
 
 def test_a_batch_with_an_impossible_event_leaves_nothing(engine: Engine) -> None:

@@ -87,6 +87,7 @@ def _create_entries() -> None:
         sa.Column("duration_ms", sa.BigInteger, nullable=False),
     )
     op.create_index("entries_by_account_and_time", "entries", ["account_id", "started_at_ms"])
+    op.create_index("entries_by_time", "entries", ["started_at_ms"])
 
 
 def _create_rollups() -> None:
