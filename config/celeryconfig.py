@@ -26,6 +26,8 @@ task_ignore_result = True
 # A task carries nothing: what a dead worker had begun is still in the stream, and the next drain
 # finds it. So a task is acknowledged when it starts, and never delivered twice.
 task_acks_late = False
+# Cancels tasks that are acknowledged late, so none; unset, each lost connection logs a warning.
+worker_cancel_long_running_tasks_on_connection_loss = True
 worker_prefetch_multiplier = 1
 # A drain ends after some five seconds. One that hangs is killed, at no loss, and replaced.
 task_time_limit = 120

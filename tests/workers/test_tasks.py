@@ -1,0 +1,60 @@
+"""The tasks, run in this process."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from types import ModuleType
+
+import pytest
+
+from app.usage.ledger import Ledger
+from app.usage.stream import EventStream
+from tests.usage.events import usage_event
+from tests.workers.contents import event_ids
+
+
+@pytest.fixture
+def tasks(monkeypatch: pytest.MonkeyPatch, redis_url: str, sqlite_url: str) -> Iterator[ModuleType]:
+    """The module `workers.tasks`, set to this test's Redis and ledger."""
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    import workers.tasks
+    from app.settings import Settings
+
+    settings = Settings(redis_url=redis_url, database_url=sqlite_url)
+    monkeypatch.setattr(workers.tasks, "settings", settings)
+    yield workers.tasks
+    workers.tasks._stream.cache_clear()
+    workers.tasks._ledger().engine.dispose()
+    workers.tasks._ledger.cache_clear()
+
+
+def test_the_drain_task_posts_what_waits(
+    tasks: ModuleType, stream: EventStream, sqlite_ledger: Ledger
+) -> None:
+    event = usage_event()
+    stream.publish(event)
+    tasks.drain_events()
+    assert event_ids(sqlite_ledger.engine) == [event.event_id]
+    assert stream.backlog() == 0
+
+
+def test_the_hourly_task_keeps_consumers_that_were_just_here(
+    tasks: ModuleType, stream: EventStream
+) -> None:
+    stream.claim("recent", 1)
+    tasks.forget_idle_consumers()
+    assert stream.forget_idle_consumers(idle_ms=0) == 1
+
+
+@pytest.mark.parametrize("name", ["drain_events", "forget_idle_consumers"])
+def test_a_redis_that_is_away_is_one_line_in_the_log(
+    tasks: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+) -> None:
+    nowhere = replace(tasks.settings, redis_url="redis://127.0.0.1:1/0")
+    monkeypatch.setattr(tasks, "settings", nowhere)
+    getattr(tasks, name)()
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.exc_info is None
