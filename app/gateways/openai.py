@@ -13,8 +13,9 @@ from marshmallow.fields import Field
 
 from app import wire
 from app.completion import Choice, Completion, CompletionRequest, Usage
-from app.errors import GatewayError, VendorFailed
+from app.errors import GatewayError
 from app.gateways import failures
+from app.gateways.answers import failed, load, whole
 from app.gateways.base import Vendor, VendorRequest, authorization, plain_mapping
 from app.gateways.finish import narrow
 from app.gateways.parameters import check_prompt, supported
@@ -51,9 +52,9 @@ class OpenAIGateway:
 
     def decode(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
         """Return the whole answer, its choices in index order and each with a finish reason."""
-        completion = decode_object(vendor, request, _load(vendor, body))
+        completion = decode_object(vendor, request, load(vendor, body))
         if not completion.choices or any(c.finish_reason is None for c in completion.choices):
-            raise _failed(vendor, "sent an answer that is not complete")
+            raise failed(vendor, "sent an answer that is not complete")
         return replace(completion, choices=_in_order(completion.choices))
 
     def stream_decoder(self, vendor: Vendor, request: CompletionRequest) -> "OpenAIStreamDecoder":
@@ -87,7 +88,7 @@ class OpenAIStreamDecoder:
             for event in self._parser.feed(packet):
                 yield from self._decode(event)
         except EventTooLarge as exc:
-            raise _failed(self._vendor, "sent an event that is too large") from exc
+            raise failed(self._vendor, "sent an event that is too large") from exc
 
     def close(self) -> Iterable[Completion]:
         """Yield what the end of the connection completes, if the answer is whole."""
@@ -98,7 +99,7 @@ class OpenAIStreamDecoder:
         expected = n * (len(prompt) if several else 1)
         short = not self._done and len(self._ended) < expected
         if short or not self._ended or self._open - self._ended:
-            raise _failed(self._vendor, "broke off before the answer was complete")
+            raise failed(self._vendor, "broke off before the answer was complete")
 
     def _decode(self, event: ServerSentEvent) -> Iterable[Completion]:
         text = event.data.strip()
@@ -109,7 +110,7 @@ class OpenAIStreamDecoder:
             return
         if event.name == "error":
             raise self._reported(text)
-        chunk = decode_object(self._vendor, self._request, _load(self._vendor, text))
+        chunk = decode_object(self._vendor, self._request, load(self._vendor, text))
         for choice in chunk.choices:
             self._open.add(choice.index)
             if choice.finish_reason is not None:
@@ -126,17 +127,6 @@ class OpenAIStreamDecoder:
         return failures.failure(self._vendor, None, said)
 
 
-def _failed(vendor: Vendor, what: str) -> VendorFailed:
-    return VendorFailed(f"The vendor `{vendor.name}` {what}.", billable=True)
-
-
-def _load(vendor: Vendor, text: bytes) -> Any:
-    try:
-        return wire.load_vendor(text)
-    except ValueError as exc:
-        raise _failed(vendor, "sent something that is not JSON") from exc
-
-
 def decode_object(vendor: Vendor, request: CompletionRequest, payload: Any) -> Completion:
     """Return a `text_completion` object, whole or a chunk, in our vocabulary.
 
@@ -148,12 +138,12 @@ def decode_object(vendor: Vendor, request: CompletionRequest, payload: Any) -> C
         raise failures.failure(vendor, None, failures.detail(error))
     choices = (payload.get("choices") or []) if isinstance(payload, dict) else None
     if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
-        raise _failed(vendor, "sent no completion object")
+        raise failed(vendor, "sent no completion object")
     body = plain_mapping(payload)
     created, model, fingerprint = (body.get(k) for k in ("created", "model", "system_fingerprint"))
     return Completion(
         id=body["id"] if isinstance(body.get("id"), str) else "",
-        created=_whole(created) or int(time.time()),
+        created=whole(created) or int(time.time()),
         model=model if isinstance(model, str) and model else request.model_name,
         choices=tuple(_choice(vendor, at, choice) for at, choice in enumerate(choices)),
         usage=decode_usage(body.get("usage")),
@@ -165,7 +155,7 @@ def _choice(vendor: Vendor, position: int, choice: Mapping[str, Any]) -> Choice:
     index, text, logprobs = choice.get("index"), choice.get("text"), choice.get("logprobs")
     chat = text is None and ("message" in choice or "delta" in choice)
     if chat or not isinstance(text, str | None):  # "" would pass for the vendor's answer
-        raise _failed(vendor, "sent a choice without text")
+        raise failed(vendor, "sent a choice without text")
     return Choice(
         index=index if type(index) is int and index >= 0 else position,
         text=text or "",
@@ -204,16 +194,13 @@ def decode_usage(usage: Any) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     found = {name: _at(usage, path) for name, path in USAGE_PATHS.items()}
-    if any(_whole(found[name] or 0) is None for name in MAIN_COUNTS):
+    if any(whole(found[name] or 0) is None for name in MAIN_COUNTS):
         return None  # an estimate, marked as one, is better than half a count
-    counts = {name: _whole(count) or 0 for name, count in found.items()}
+    counts = {name: whole(count) or 0 for name, count in found.items()}
     if not counts["total_tokens"]:
         counts["total_tokens"] = counts["prompt_tokens"] + counts["completion_tokens"]
     return Usage(**counts) or None
 
-
-#: No request has more tokens; sums of these fit every column that they will be kept in.
-COUNT_LIMIT = 2**40
 
 MAIN_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
@@ -223,10 +210,3 @@ def _at(usage: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     for key in path:
         value = plain_mapping(value).get(key)
     return value
-
-
-def _whole(value: Any) -> int | None:
-    """Return a count, which some vendors write as a float; None for what is none."""
-    if type(value) not in (int, float) or not 0 <= value < COUNT_LIMIT:
-        return None
-    return int(value)
