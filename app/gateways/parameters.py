@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.completion import CompletionRequest
-from app.errors import UnsupportedParameter
+from app.errors import InvalidRequest, UnsupportedParameter
 from app.gateways.base import Vendor
 
 #: Values that change nothing, so that leaving them out is no loss to the caller.
@@ -72,3 +72,16 @@ def check_extra(vendor: Vendor, request: CompletionRequest) -> None:
             f"`{name[:64]}` is not a parameter that the vendor `{vendor.name}` takes.",
             param=name[:64],
         )
+
+
+def check_range(
+    vendor: Vendor, request: CompletionRequest, name: str, low: float, high: float = float("inf")
+) -> None:
+    """Refuse a value that the public contract allows and the vendor does not; it is never bent.
+
+    Raises: InvalidRequest.
+    """
+    value = getattr(request, name)
+    if value is not None and not low <= value <= high:
+        bound = f"between {low} and {high}" if high < float("inf") else f"at least {low}"
+        raise InvalidRequest(f"The vendor `{vendor.name}` takes a `{name}` of {bound}.", param=name)
