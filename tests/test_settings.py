@@ -1,0 +1,84 @@
+"""Settings from the environment."""
+
+from pathlib import Path
+
+import pytest
+
+from app.settings import NUMBERS, ConfigError, Settings, database_url
+
+REDIS = {"REDIS_URL": "redis://:secret@localhost:6379/0"}
+
+
+def test_the_least_that_a_deployment_needs_is_redis() -> None:
+    settings = Settings.from_env(REDIS)
+    assert settings.redis_url == REDIS["REDIS_URL"]
+    assert settings.database_url == f"sqlite:///{Path('var').resolve() / 'ledger.db'}"
+    assert settings.vendors_file is None
+    assert settings.body_limit_bytes == 10 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("url", "spelled"),
+    [
+        ("postgres://u:p@h:5432/d?sslmode=require", "postgresql+psycopg://u:p@h:5432/d?sslmode=require"),
+        ("postgresql://u:p@h/d", "postgresql+psycopg://u:p@h/d"),
+        ("postgresql+psycopg://h/d", "postgresql+psycopg://h/d"),
+        ("sqlite:////var/lib/ledger.db", "sqlite:////var/lib/ledger.db"),
+    ],
+)  # fmt: skip
+def test_a_database_url_may_be_spelled_as_hosting_platforms_do(url: str, spelled: str) -> None:
+    assert database_url({"DATABASE_URL": url}) == spelled
+    assert Settings.from_env({**REDIS, "DATABASE_URL": url}).database_url == spelled
+
+
+@pytest.mark.parametrize("field", NUMBERS)
+def test_every_number_can_be_set(field: str) -> None:
+    settings = Settings.from_env({**REDIS, NUMBERS[field]: "7"})
+    assert getattr(settings, field) == 7
+    assert type(getattr(settings, field)) is (int if field.endswith("_bytes") else float)
+    unset = Settings.from_env({**REDIS, NUMBERS[field]: ""})
+    assert getattr(unset, field) == getattr(Settings.from_env(REDIS), field)
+
+
+@pytest.mark.parametrize("field", NUMBERS)
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "1e999", "ten", "5s", " "])
+def test_a_number_that_is_none_is_named(field: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=NUMBERS[field]):
+        Settings.from_env({**REDIS, NUMBERS[field]: value})
+
+
+@pytest.mark.parametrize("value", ["0.5", "1048576.5"])
+def test_bytes_are_whole(value: str) -> None:
+    with pytest.raises(ConfigError, match="no whole number above 0"):
+        Settings.from_env({**REDIS, "TOLLGATE_BODY_LIMIT_BYTES": value})
+
+
+def test_every_problem_is_listed_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        Settings.from_env(
+            {
+                "TOLLGATE_VENDORS": "/no/such/file.toml",
+                "TOLLGATE_KEEP_ALIVE_S": "never",
+                "TOLLGATE_BODY_LIMIT_BYTES": "10MiB",
+            }
+        )
+    lines = str(caught.value).splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "REDIS_URL",
+        "TOLLGATE_VENDORS",
+        "TOLLGATE_BODY_LIMIT_BYTES",
+        "TOLLGATE_KEEP_ALIVE_S",
+    ]
+
+
+def test_a_vendors_file_that_is_there_is_taken(tmp_path: Path) -> None:
+    file = tmp_path / "vendors.toml"
+    file.touch()
+    assert Settings.from_env({**REDIS, "TOLLGATE_VENDORS": str(file)}).vendors_file == file
+    with pytest.raises(ConfigError, match="names no file"):
+        Settings.from_env({**REDIS, "TOLLGATE_VENDORS": str(tmp_path)})
+
+
+def test_secrets_do_not_print() -> None:
+    env = {**REDIS, "DATABASE_URL": "postgres://u:secret@h/d", "OPENAI_API_KEY": "sk-secret"}
+    assert "secret" not in repr(Settings.from_env(env))
