@@ -107,6 +107,18 @@ class CompletionRequest:
         return self.model.partition("/")[2]
 
     @property
+    def prompts(self) -> Sequence[str | Sequence[int]]:
+        """The prompts one by one, each a text or token ids."""
+        if isinstance(self.prompt, str) or isinstance(self.prompt[0], int):
+            return [self.prompt]  # type: ignore[list-item]
+        return self.prompt  # type: ignore[return-value]
+
+    @property
+    def choice_count(self) -> int:
+        """How many choices a whole answer has."""
+        return len(self.prompts) * (self.n or 1)
+
+    @property
     def include_usage(self) -> bool:
         """Whether the caller of a stream asked for the usage chunk."""
         return bool(self.stream_options and self.stream_options.get("include_usage"))

@@ -70,6 +70,7 @@ entries = Table(
     Column("user", BYTEWISE),
     Column("vendor", BYTEWISE, nullable=False),
     Column("model", BYTEWISE, nullable=False),
+    Column("vendor_served", BYTEWISE),
     Column("model_served", BYTEWISE),
     Column("stream", Boolean, nullable=False),
     Column("status", BYTEWISE, nullable=False),

@@ -1,4 +1,4 @@
-"""The web application, wired together. The package itself imports nothing: workers use parts of it."""
+"""The web application, wired together here alone."""
 
 from flask import Flask
 
@@ -10,6 +10,8 @@ from app.gateways.transport import Transport
 from app.gateways.vendors import load_vendors
 from app.gateways.watchdog import Watchdog
 from app.keyring import KeyRing
+from app.resting import Rests
+from app.routing import Router
 from app.services import EXTENSION, Services
 from app.settings import Settings
 from app.usage.query import UsageReader
@@ -24,14 +26,17 @@ def create_app(settings: Settings | None = None) -> Flask:
     """
     settings = settings or Settings.from_env()
     engine = create_engine(settings.database_url)
-    stream = EventStream(connect(settings.redis_url, settings.redis_timeout_s))
+    redis = connect(settings.redis_url, settings.redis_timeout_s)
+    stream = EventStream(redis)
     vendors = load_vendors(settings.vendors_file, settings.env, FAMILIES)
     app = Flask("tollgate", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit_bytes
     app.extensions[EXTENSION] = Services(
         settings=settings,
         vendors=vendors,
-        completer=Completer(vendors, Transport(Watchdog(), settings.env), stream),
+        completer=Completer(
+            Router(vendors, FAMILIES), Transport(Watchdog(), settings.env), Rests(redis), stream
+        ),
         keyring=KeyRing(Accounts(engine), settings.key_cache_s),
         usage_reader=UsageReader(engine),
         stream=stream,

@@ -143,9 +143,13 @@ def _ready(port: int, web: "subprocess.Popen[bytes]", log: Path) -> bool:
 def vendor_table(url: str) -> str:
     """Return an overlay of vendors that are all at `url`, each with a trait."""
     rows = {
-        "sim": 'api_key_env = "SIM_API_KEY"',
-        "drain": 'on_disconnect = "drain"',
-        "quick": "timeouts = {first_token_s = 0.3, idle_s = 0.6, total_s = 1.5}",
+        "sim": 'api_key_env = "SIM_API_KEY"\nretries = 0',
+        "again": "retries = 2",
+        "standby": 'fallbacks = ["keyless", "spare/other"]\nretries = 0',
+        "spare": "retries = 0",
+        "single": "list_prompts = false\nmax_n = 2\nretries = 0",
+        "drain": 'on_disconnect = "drain"\nretries = 0',
+        "quick": "timeouts = {first_token_s = 0.3, idle_s = 0.6, total_s = 1.5}\nretries = 0",
         "picky": 'refuses = ["best_of", "suffix", "logit_bias"]',
         "lax": 'refuses = ["best_of", "suffix", "logit_bias"]\ndrop_unsupported = true',
         "tokens": "token_prompts = true",

@@ -27,12 +27,12 @@ from app.gateways.watchdog import Watchdog
 PACKET_BYTES = 64 * 1024
 ANSWER_LIMIT = 64 * 1024 * 1024
 
-Reason = Literal["deadline", "caller"]
+Reason = Literal["deadline", "cancelled"]
 
 _current: contextvars.ContextVar["VendorCall"] = contextvars.ContextVar("vendor_call")
 
 
-class CallerLeft(Exception):
+class Cancelled(Exception):
     """The call was ended because nobody waits for its answer any more."""
 
 
@@ -74,7 +74,7 @@ class VendorCall:
     def send(self) -> None:
         """Send the request and wait for the response's headers.
 
-        Raises: VendorUnreachable, VendorTimeout, VendorFailed, CallerLeft.
+        Raises: VendorUnreachable, VendorTimeout, VendorFailed, Cancelled.
         """
         token = _current.set(self)
         try:
@@ -115,7 +115,7 @@ class VendorCall:
         if now_s >= self.deadline_s:
             self.end("deadline")
         elif self._caller_left is not None and self._caller_left():
-            self.end("caller")
+            self.end("cancelled")
 
     def end(self, reason: Reason) -> None:
         """Cut the connection, from any thread; whoever waits for it gets the error at once."""
@@ -145,8 +145,8 @@ class VendorCall:
         return self._response
 
     def _raise_if_ended(self) -> None:
-        if self.ended == "caller":
-            raise CallerLeft
+        if self.ended == "cancelled":
+            raise Cancelled
         if self.ended == "deadline":
             raise VendorTimeout(
                 f"The vendor `{self._vendor.name}` did not answer in time.", billable=self.sent

@@ -4,13 +4,13 @@ The tokenizer is offline and one for all vendors; another vendor's own count dif
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from typing import Any
 
-from app.completion import CompletionRequest, Prompt, Usage
+from app.completion import CompletionRequest, Usage
 
 ENCODING = "o200k_base"
 
@@ -47,20 +47,9 @@ def count_tokens(text: str) -> int:
     return total
 
 
-def prompts_of(prompt: Prompt) -> list[str | tuple[int, ...]]:
-    """Return a request's prompts one by one, each a text or token ids."""
-    if isinstance(prompt, str):
-        return [prompt]
-    if isinstance(prompt[0], int):
-        return [tuple(prompt)]  # type: ignore[arg-type]
-    return list(prompt)  # type: ignore[arg-type]
-
-
-def count_prompt(prompt: Prompt) -> int:
+def count_prompts(request: CompletionRequest) -> int:
     """Return the tokens of all prompts of a request, each counted once."""
-    return sum(
-        count_tokens(one) if isinstance(one, str) else len(one) for one in prompts_of(prompt)
-    )
+    return sum(count_tokens(one) if isinstance(one, str) else len(one) for one in request.prompts)
 
 
 def estimate(request: CompletionRequest, texts: Mapping[int, str]) -> Usage:
@@ -68,8 +57,8 @@ def estimate(request: CompletionRequest, texts: Mapping[int, str]) -> Usage:
 
     An echoed prompt was not generated, and so is no part of the completion.
     """
-    prompts, n = prompts_of(request.prompt), request.n or 1
-    prompt_tokens = count_prompt(request.prompt)
+    prompts, n = request.prompts, request.n or 1
+    prompt_tokens = count_prompts(request)
     completion_tokens = 0
     for index, text in texts.items():
         echoed = prompts[index // n] if request.echo and index // n < len(prompts) else ""
@@ -81,7 +70,7 @@ def estimate(request: CompletionRequest, texts: Mapping[int, str]) -> Usage:
     )
 
 
-def _count_generated(text: str, echoed: str | tuple[int, ...]) -> int:
+def _count_generated(text: str, echoed: str | Sequence[int]) -> int:
     if not isinstance(echoed, str):  # what these ids look like as text is the vendor's secret
         return max(0, count_tokens(text) - len(echoed))
     if echoed.startswith(text):  # broke off inside the prompt

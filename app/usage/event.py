@@ -39,7 +39,8 @@ class UsageEvent:
     """What one request used: one per admitted request, whatever became of it.
 
     event_id        a UUIDv7, the identity in the ledger: a repeat is the same event
-    model           the model asked for, without the vendor; `model_served` is the vendor's word
+    vendor, model   what was asked for; `vendor_served` is who answered (another entry after a
+                    failover), `model_served` that vendor's word for what it served
     status          completed, failed, disconnected (the caller left), truncated (the vendor broke
                     off), abandoned (our process died)
     source          whose count it is: vendor, drained (vendor, read on after the caller left),
@@ -54,6 +55,7 @@ class UsageEvent:
     user: str | None
     vendor: str
     model: str
+    vendor_served: str | None
     model_served: str | None
     stream: bool
     status: Status

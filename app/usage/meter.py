@@ -1,4 +1,4 @@
-"""The meter of one request: it opens its record, watches its chunks, and records its usage once."""
+"""The meter of one request: it opens its record, counts its vendor calls, and records them once."""
 
 import logging
 import time
@@ -28,12 +28,58 @@ class RequestContext:
     client_retry_count: int = 0
 
 
-class Meter:
-    """Counts one request. `open`, then `observe` each chunk, then `record`, which acts once.
+class CallMeter:
+    """Counts one vendor call.
 
     The vendor's count always wins: the last that is not all zeros, since some vendors repeat it
     as a running total and some send zeros first. Without one, the text is counted, and marked.
     """
+
+    def __init__(self, vendor: str, request: CompletionRequest) -> None:
+        self.vendor = vendor
+        self.vendor_request_id: str | None = None
+        self.http_status: int | None = None
+        #: Whether the vendor may have done paid work.
+        self.billable = False
+        self.model_served: str | None = None
+        self.first_token_at_s: float | None = None
+        self._request = request
+        self._texts: defaultdict[int, list[str]] = defaultdict(list)
+        self._reported: Usage | None = None
+
+    def observe(self, chunk: Completion) -> None:
+        """Take note of a chunk, or of a whole answer."""
+        if self.model_served is None or chunk.model != self._request.model_name:
+            # Where a chunk names no model, it bears the name that was asked for.
+            self.model_served = chunk.model
+        if chunk.usage:
+            self._reported = chunk.usage
+        for choice in chunk.choices:
+            if choice.text:
+                if self.first_token_at_s is None:
+                    self.first_token_at_s = time.monotonic()
+                self._texts[choice.index].append(choice.text)
+
+    def failed(self, error: GatewayError) -> None:
+        """Take note of how the call failed."""
+        if error.vendor_status is not None:  # else it failed after its status, or before
+            self.http_status = error.vendor_status
+        maybe = isinstance(error, VendorFailed | VendorTimeout)  # the others say: no work was done
+        self.billable = error.billable or (self.billable and maybe)
+
+    @cached_property
+    def settled(self) -> tuple[Usage, Source]:
+        """The call's tokens and whose count they are; to be asked when the call is over."""
+        if self._reported is not None:
+            return self._reported, "vendor"
+        if not self.billable and not self._texts:
+            return Usage(), "none"
+        texts = {index: "".join(pieces) for index, pieces in self._texts.items()}
+        return estimate(self._request, texts), "estimated"
+
+
+class Meter:
+    """Counts one request: `open`, a `call` for each call that is made, then `record`, once."""
 
     def __init__(
         self, stream: EventStream, context: RequestContext, request: CompletionRequest
@@ -43,17 +89,9 @@ class Meter:
         self._request = request
         self._started_s = time.monotonic()
         self._started_at_ms = time.time_ns() // 1_000_000
-        self._first_token_ms: int | None = None
-        self._texts: defaultdict[int, list[str]] = defaultdict(list)
-        self._reported: Usage | None = None
-        self._model_served: str | None = None
+        self._calls: list[CallMeter] = []
         self._recorded = False
         self.event_id = new_event_id(self._started_at_ms)
-        self.vendor_request_id: str | None = None
-        self.http_status: int | None = None
-        self.attempts = 0
-        #: Whether the vendor may have done paid work.
-        self.billable = False
 
     def open(self) -> None:
         """Write the open record, before the vendor is called.
@@ -62,30 +100,27 @@ class Meter:
         """
         self._stream.open(self.event_id, orjson.dumps(self._opening()))
 
-    def observe(self, chunk: Completion) -> None:
-        """Take note of a chunk, or of a whole answer."""
-        if self._model_served is None or chunk.model != self._request.model_name:
-            # Where a chunk names no model, it bears the name that was asked for.
-            self._model_served = chunk.model
-        if chunk.usage:
-            self._reported = chunk.usage
-        for choice in chunk.choices:
-            if choice.text:
-                if self._first_token_ms is None:
-                    self._first_token_ms = self._elapsed_ms()
-                self._texts[choice.index].append(choice.text)
+    def call(self, vendor: str, request: CompletionRequest) -> CallMeter:
+        """Begin to count one more call; `request` is the part of the whole that it makes."""
+        call = CallMeter(vendor, request)
+        self._calls.append(call)
+        return call
 
-    def failed(self, error: GatewayError) -> None:
-        """Take note of how the vendor call failed."""
-        if error.vendor_status is not None:  # else it failed after its status, or before
-            self.http_status = error.vendor_status
-        maybe = isinstance(error, VendorFailed | VendorTimeout)  # the others say: no work was done
-        self.billable = error.billable or (self.billable and maybe)
+    @property
+    def attempts(self) -> int:
+        """How many calls have been made."""
+        return len(self._calls)
 
     @property
     def usage(self) -> Usage:
-        """The request's tokens: the vendor's count, or else an estimate."""
-        return self._settled[0]
+        """The request's tokens, of all its calls; to be asked when they are over."""
+        return sum((call.settled[0] for call in self._calls), Usage())
+
+    @property
+    def source(self) -> Source:
+        """Whose count it is: an estimate as soon as one call's is."""
+        sources = {call.settled[1] for call in self._calls}
+        return next((s for s in _BY_DOUBT if s in sources), "none")
 
     def record(self, status: Status, *, drained: bool = False) -> None:
         """Publish the event; a second call does nothing. Never raises: the answer comes first."""
@@ -98,18 +133,6 @@ class Meter:
         except StreamUnavailable:
             # The whole event, so that it can be replayed from the log: nothing else has it now.
             log.exception("usage event not published: %s", event.encode().decode())
-
-    @cached_property
-    def _settled(self) -> tuple[Usage, Source]:
-        if self._reported is not None:
-            return self._reported, "vendor"
-        if not self.billable and not self._texts:
-            return Usage(), "none"
-        texts = {index: "".join(pieces) for index, pieces in self._texts.items()}
-        return estimate(self._request, texts), "estimated"
-
-    def _elapsed_ms(self) -> int:
-        return int((time.monotonic() - self._started_s) * 1000)
 
     def _opening(self) -> dict[str, Any]:
         """Return what is known before the vendor is called: fields of the event to come."""
@@ -128,16 +151,26 @@ class Meter:
         }
 
     def _event(self, status: Status, *, drained: bool) -> UsageEvent:
-        usage, source = self._settled
+        usage, source = self.usage, self.source
+        last = self._calls[-1] if self._calls else CallMeter(self._request.vendor, self._request)
+        first_tokens = [c.first_token_at_s for c in self._calls if c.first_token_at_s is not None]
         return UsageEvent(
             **self._opening(),
-            model_served=self._model_served,
+            vendor_served=last.vendor,
+            model_served=last.model_served,
             status=status,
             source="drained" if drained and source == "vendor" else source,
             **{name: getattr(usage, name) for name in USAGE_COUNTS},
-            vendor_request_id=self.vendor_request_id,
-            http_status=self.http_status,
+            vendor_request_id=last.vendor_request_id,
+            http_status=last.http_status,
             attempts=self.attempts,
-            first_token_ms=self._first_token_ms,
-            duration_ms=self._elapsed_ms(),
+            first_token_ms=self._since_start_ms(min(first_tokens)) if first_tokens else None,
+            duration_ms=self._since_start_ms(time.monotonic()),
         )
+
+    def _since_start_ms(self, at_s: float) -> int:
+        return int((at_s - self._started_s) * 1000)
+
+
+#: A request's calls may be counted in several ways: the least certain one is told.
+_BY_DOUBT: tuple[Source, ...] = ("estimated", "vendor", "none")

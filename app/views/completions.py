@@ -5,7 +5,7 @@ from flask import Blueprint, Response, g, request
 from app import wire
 from app.completion import CompletionRequest
 from app.errors import InvalidJSON
-from app.gateways.transport import CallerLeft
+from app.gateways.transport import Cancelled
 from app.schemas import dump_completion, load_completion_request
 from app.services import services
 from app.usage.meter import RequestContext
@@ -37,7 +37,7 @@ def create_completion() -> Response:
     body = wire.dump(dump_completion(answer.completion))
     response = Response(body, mimetype="application/json")
     response.call_on_close(answer.record)  # after the last byte, never in its way
-    return _with_dropped(response, answer.dropped)
+    return _told(response, answer.dropped, answer.attempts)
 
 
 def _stream(completion_request: CompletionRequest, context: RequestContext) -> Response:
@@ -46,7 +46,7 @@ def _stream(completion_request: CompletionRequest, context: RequestContext) -> R
     try:
         # The status line waits for the first chunk, so that a refusal keeps its status.
         first = stream.take(settings.first_keep_alive_s)
-    except CallerLeft:
+    except Cancelled:
         stream.close()
         return Response(status=CLIENT_CLOSED_REQUEST)
     except BaseException:
@@ -54,10 +54,12 @@ def _stream(completion_request: CompletionRequest, context: RequestContext) -> R
         raise
     body = EventStreamBody(stream, completion_request, first, settings.keep_alive_s)
     response = Response(body, headers=STREAM_HEADERS)
-    return _with_dropped(response, stream.dropped)
+    return _told(response, stream.dropped, stream.attempts)
 
 
-def _with_dropped(response: Response, dropped: tuple[str, ...]) -> Response:
+def _told(response: Response, dropped: tuple[str, ...], attempts: int) -> Response:
+    """Return the response with what the caller may want to know of how it came about."""
+    response.headers["x-tollgate-attempts"] = str(attempts)
     if dropped:
         response.headers["x-tollgate-dropped"] = ", ".join(dropped)
     return response

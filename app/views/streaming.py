@@ -9,7 +9,7 @@ from app import wire
 from app.completer import CompletionStream
 from app.completion import Completion, CompletionRequest
 from app.errors import TollgateError
-from app.gateways.transport import CallerLeft
+from app.gateways.transport import Cancelled
 from app.schemas import dump_chunk, dump_usage
 from app.sse import DONE, KEEP_ALIVE, error_frame, frame
 
@@ -54,7 +54,7 @@ class EventStreamBody:
             yield b"".join(map(self._frame, chunks)) or KEEP_ALIVE
             try:
                 chunks = self._stream.take(self._keep_alive_s)
-            except CallerLeft as exc:
+            except Cancelled as exc:
                 raise _cut() from exc
             except Exception as exc:
                 yield error_frame(wire.dump(_told(exc).body()))

@@ -8,7 +8,7 @@ import pytest
 
 from app.errors import VendorFailed, VendorTimeout, VendorUnreachable
 from app.gateways.base import Timeouts, Vendor, VendorRequest
-from app.gateways.transport import CallerLeft, Transport
+from app.gateways.transport import Cancelled, Transport
 from app.gateways.watchdog import Watchdog
 from tests.services.polling import wait_until
 from tests.vendor import CUT, Reply, SimulatedVendor, json_reply
@@ -163,7 +163,7 @@ def test_a_caller_that_leaves_ends_the_call_before_any_header_came(
     row = row_at(slow_headers)
     started = time.monotonic()
     left = lambda: time.monotonic() > started + 0.1  # noqa: E731
-    with transport.call(row, ask(row), left) as call, pytest.raises(CallerLeft):
+    with transport.call(row, ask(row), left) as call, pytest.raises(Cancelled):
         call.send()
 
 
@@ -177,7 +177,7 @@ def test_a_caller_that_leaves_ends_the_call_in_the_middle_of_the_body(
         packets = call.packets()
         assert next(packets) == b"first"
         left.set()
-        with pytest.raises(CallerLeft):
+        with pytest.raises(Cancelled):
             next(packets)
     wait_until(lambda: vendor.hang_ups)
 

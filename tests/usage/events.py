@@ -17,6 +17,7 @@ DEFAULTS: dict[str, Any] = {
     "user": None,
     "vendor": "openai",
     "model": "m",
+    "vendor_served": "openai",
     "model_served": "m-2026-01-01",
     "stream": True,
     "status": "completed",

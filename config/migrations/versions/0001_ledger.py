@@ -73,6 +73,7 @@ def _create_entries() -> None:
         sa.Column("user", BYTEWISE),
         sa.Column("vendor", BYTEWISE, nullable=False),
         sa.Column("model", BYTEWISE, nullable=False),
+        sa.Column("vendor_served", BYTEWISE),
         sa.Column("model_served", BYTEWISE),
         sa.Column("stream", sa.Boolean, nullable=False),
         sa.Column("status", BYTEWISE, nullable=False),
