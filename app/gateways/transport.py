@@ -21,6 +21,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from app.errors import GatewayError, VendorFailed, VendorTimeout, VendorUnreachable
 from app.gateways.base import Timeouts, Vendor, VendorRequest
+from app.gateways.credentials import SIGNERS
 from app.gateways.watchdog import Watchdog
 
 #: Most that is read at once, and the most that an unstreamed answer may hold, in bytes.
@@ -72,14 +73,16 @@ class VendorCall:
         return self._opened().headers
 
     def send(self) -> None:
-        """Send the request and wait for the response's headers.
+        """Sign the request where its vendor wants that, send it, and wait for response headers.
 
-        Raises: VendorUnreachable, VendorTimeout, VendorFailed, Cancelled.
+        Raises: VendorUnreachable, VendorTimeout, VendorFailed, VendorAuthentication, Cancelled.
         """
+        signer = SIGNERS.get(self._vendor.auth)
+        request = signer.sign(self._vendor, self._request) if signer else self._request
         token = _current.set(self)
         try:
             with self._errors():
-                self._response = self._send(_prepared(self._request))
+                self._response = self._send(_prepared(request))
         finally:
             _current.reset(token)
 
