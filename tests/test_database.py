@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -236,6 +237,24 @@ def test_a_url_of_no_use_is_refused_without_repeating_it(url: str) -> None:
     with pytest.raises(ConfigError) as raised:
         create_engine(url)
     assert "s3cret" not in str(raised.value)
+
+
+def test_a_driver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ConfigError, match="psycopg"):
+        create_engine("postgresql+psycopg://u:s3cret@h/d")
+
+
+def test_a_pool_with_no_free_connection_is_unavailable(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.database.POOL_WAIT_S", 0.01)
+    engine = create_engine(postgres_url)
+    with ExitStack() as held, pytest.raises(LedgerUnavailable):
+        for _ in range(100):
+            held.enter_context(reading(engine))
+    assert account_ids(engine) == []
+    engine.dispose()
 
 
 def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
