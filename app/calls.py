@@ -178,7 +178,9 @@ class Calls:
         if attempt >= self._plan.vendor.retries or not is_passing(error):
             return None
         pause = pause_s(error, attempt)
-        return pause if pause and time.monotonic() + pause < self._deadline_s else None
+        if pause is None or time.monotonic() + pause >= self._deadline_s:
+            return None
+        return pause
 
     def _called(
         self,

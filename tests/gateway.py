@@ -76,13 +76,13 @@ class Gateway:
 
 
 @contextmanager
-def running(settings: Settings) -> Iterator[Gateway]:
+def running(settings: Settings, account_id: str = "acme") -> Iterator[Gateway]:
     """Serve the app in threads of this process."""
     app = create_app(settings)
     server = make_server("127.0.0.1", 0, app, threaded=True)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
     try:
-        with with_account(f"http://127.0.0.1:{server.port}/v5", settings) as gateway:
+        with with_account(f"http://127.0.0.1:{server.port}/v5", settings, account_id) as gateway:
             yield gateway
     finally:
         server.shutdown()
@@ -90,13 +90,13 @@ def running(settings: Settings) -> Iterator[Gateway]:
 
 
 @contextmanager
-def with_account(base_url: str, settings: Settings) -> Iterator[Gateway]:
-    """Return the gateway at `base_url` with an account `acme` and a key for it."""
+def with_account(base_url: str, settings: Settings, account_id: str = "acme") -> Iterator[Gateway]:
+    """Return the gateway at `base_url` with an account and a key for it."""
     engine = create_engine(settings.database_url)
     with Redis.from_url(settings.redis_url) as redis:
         gateway = Gateway(base_url, redis, engine)
-        gateway.accounts.create("acme", "Acme")
-        key, gateway.api_key = gateway.accounts.create_key(["acme"], frozenset({"completions"}))
+        gateway.accounts.create(account_id, "Acme")
+        key, gateway.api_key = gateway.accounts.create_key([account_id], frozenset({"completions"}))
         gateway.key_id = key.key_id
         yield gateway
     engine.dispose()
