@@ -39,6 +39,9 @@ OURS = frozenset(
         "enforced_spend_limit_reached",
         "insufficient_quota",
         "invalid_api_key",
+        # Google's: a bad key comes with status 400, as does a project in no state to be served
+        "API_KEY_INVALID",
+        "FAILED_PRECONDITION",
     }
 )
 

@@ -25,6 +25,21 @@ REASONS: Mapping[str, FinishReason] = {
     "model_length": "length",
     "content_filter": "content_filter",
     "refusal": "content_filter",
+    # Google's FinishReason. OTHER, MALFORMED_*, UNEXPECTED_TOOL_CALL and their like are failures.
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "CONTINUATION": "length",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "LANGUAGE": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "SPII": "content_filter",
+    "MODEL_ARMOR": "content_filter",
+    "ESCALATION": "content_filter",
+    "IMAGE_SAFETY": "content_filter",
+    "IMAGE_PROHIBITED_CONTENT": "content_filter",
+    "IMAGE_RECITATION": "content_filter",
 }
 
 
