@@ -112,7 +112,7 @@ class Children:
             _kill_group(child.process.pid)
 
 
-def _end_with(parent: int) -> None:
+def _end_with(parent: int) -> None:  # pragma: no cover  # it runs in the child
     """Have Linux end this new child when its parent ends, even by `kill -9`."""
     if _LIBC is not None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

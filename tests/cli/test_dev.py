@@ -16,7 +16,9 @@ import openai
 import pytest
 import scale_gp_beta
 
+import app.cli.children
 from app.cli.children import ChildFailed, Children
+from app.cli.demo import Caller, DemoFailed
 from app.settings import ROOT
 from tests.services.polling import wait_until
 from tests.services.ports import free_port
@@ -103,6 +105,14 @@ def test_it_shows_a_completion_and_its_usage_and_a_second_run_adds_to_them(tmp_p
             stream = client.completions.create(model="sandbox/echo", prompt="c d", stream=True)
             assert "".join(chunk.choices[0].text for chunk in stream) == "c d"
 
+        caller = Caller(f"{url}/v5", key)
+        with pytest.raises(DemoFailed, match="The stream failed"):
+            list(caller.stream("sandbox/echo?cut_after=1", "a b"))
+        with pytest.raises(DemoFailed, match="The completion was refused"):
+            list(caller.stream("sandbox/echo?status=400", "a b"))
+        with pytest.raises(DemoFailed, match="The usage was refused"):
+            Caller(f"{url}/v5", "wrong").usage()
+
         pids = children_of(process).values()
         process.send_signal(signal.SIGINT)
         code, rest = finish(process)
@@ -165,3 +175,21 @@ def test_a_child_that_is_not_ready_in_time_is_named(tmp_path: Path) -> None:
         children.start("slow", [sys.executable, "-c", "import signal; signal.pause()"])
         with pytest.raises(ChildFailed, match="slow is not ready after 0 s"):
             children.wait_until(lambda: False, "slow", 0.2)
+
+
+def test_a_child_that_does_not_stop_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app.cli.children, "STOP_S", 0.1)
+    script = """
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("deaf", flush=True)
+signal.pause()
+"""
+    with Children(tmp_path, {}) as children:
+        children.start("deaf", [sys.executable, "-c", script])
+        log = tmp_path / "deaf.log"
+        children.wait_until(lambda: log.read_text() == "deaf\n", "deaf", DEADLINE_S)
+        pid = children.pid("deaf")
+    assert is_gone(pid)

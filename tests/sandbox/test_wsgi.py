@@ -1,4 +1,4 @@
-"""The sandbox over HTTP, as its own process."""
+"""The sandbox over HTTP, and as a process of its own."""
 
 import json
 import select
@@ -11,8 +11,24 @@ from urllib.parse import urlsplit
 import openai
 import pytest
 import requests
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from app.sandbox.wsgi import app
 
 TIMEOUT_S = 60
+
+
+@pytest.fixture
+def client() -> FlaskClient:
+    """The sandbox without a server, for what needs none."""
+    return app.test_client()
+
+
+def ask(client: FlaskClient, **fields: Any) -> TestResponse:
+    return client.post(
+        "/v1/completions", json={"model": "echo", "prompt": "one two three", **fields}
+    )
 
 
 def post(base_url: str, prompt: Any = "one two three", **fields: Any) -> requests.Response:
@@ -21,17 +37,16 @@ def post(base_url: str, prompt: Any = "one two three", **fields: Any) -> request
     return requests.post(f"{base_url}/completions", json=body, stream=stream, timeout=TIMEOUT_S)
 
 
-def frames(response: requests.Response) -> Iterator[str]:
-    with response:
-        for block in response.text.split("\n\n"):
-            if block:
-                assert block.startswith("data: ")
-                yield block.removeprefix("data: ")
+def frames(text: str) -> Iterator[str]:
+    for block in text.removesuffix("\n\n").split("\n\n"):
+        assert block.startswith("data: ")
+        yield block.removeprefix("data: ")
 
 
-def test_an_answer_has_openais_shape(sandbox_url: str) -> None:
-    response = post(sandbox_url)
-    body = response.json()
+def test_an_answer_has_openais_shape(client: FlaskClient) -> None:
+    response = ask(client)
+    body = response.json
+    assert body is not None
     assert (body["object"], body["model"]) == ("text_completion", "echo")
     assert body["choices"] == [
         {"index": 0, "text": "one two three", "logprobs": None, "finish_reason": "stop"}
@@ -41,10 +56,10 @@ def test_an_answer_has_openais_shape(sandbox_url: str) -> None:
     assert response.headers["x-request-id"].startswith("req_")
 
 
-def test_a_stream_ends_with_reasons_usage_and_the_bare_mark(sandbox_url: str) -> None:
-    response = post(sandbox_url, n=2, stream=True, stream_options={"include_usage": True})
+def test_a_stream_ends_with_reasons_usage_and_the_bare_mark(client: FlaskClient) -> None:
+    response = ask(client, n=2, stream=True, stream_options={"include_usage": True})
     assert response.headers["content-type"].startswith("text/event-stream")
-    *chunks, usage, done = frames(response)
+    *chunks, usage, done = frames(response.text)
     assert done == "[DONE]"
     assert json.loads(usage)["choices"] == []
     assert json.loads(usage)["usage"]["completion_tokens"] == 6
@@ -61,8 +76,21 @@ def test_a_stream_ends_with_reasons_usage_and_the_bare_mark(sandbox_url: str) ->
     assert ends == {0: "stop", 1: "stop"}
 
 
-def test_a_stream_has_no_usage_unless_asked(sandbox_url: str) -> None:
-    assert not any('"usage"' in frame for frame in frames(post(sandbox_url, stream=True)))
+def test_a_stream_has_no_usage_unless_asked(client: FlaskClient) -> None:
+    assert not any('"usage"' in frame for frame in frames(ask(client, stream=True).text))
+
+
+def test_a_status_is_given_with_its_retry_after(client: FlaskClient) -> None:
+    response = ask(client, model="echo?status=503&retry_after=3")
+    assert (response.status_code, response.headers["retry-after"]) == (503, "3")
+    assert response.json == {
+        "error": {
+            "message": "The sandbox was asked to answer 503.",
+            "type": "server_error",
+            "param": None,
+            "code": "sandbox_status",
+        }
+    }
 
 
 def test_openais_client_reads_it(sandbox_url: str) -> None:
@@ -89,9 +117,15 @@ def test_a_stream_that_is_cut_before_its_first_word_has_no_answer(sandbox_url: s
         post(sandbox_url, model="echo?cut_after=0", stream=True)
 
 
-def test_a_cut_beyond_the_end_cuts_nothing(sandbox_url: str) -> None:
-    assert post(sandbox_url, model="echo?cut_after=4").json()["choices"]
-    assert list(frames(post(sandbox_url, model="echo?cut_after=4", stream=True)))[-1] == "[DONE]"
+def test_a_cut_beyond_the_end_cuts_nothing(client: FlaskClient) -> None:
+    assert ask(client, model="echo?cut_after=4").status_code == 200
+    assert list(frames(ask(client, model="echo?cut_after=4", stream=True).text))[-1] == "[DONE]"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_cut_is_a_connection_reset_to_the_server(client: FlaskClient, stream: bool) -> None:
+    with pytest.raises(ConnectionResetError):
+        assert ask(client, model="echo?cut_after=1", stream=stream).data
 
 
 def test_an_answer_that_is_cut_is_shorter_than_it_said(sandbox_url: str) -> None:
@@ -109,16 +143,16 @@ def test_silence_to_one_caller_does_not_hold_another(sandbox_url: str) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"null", b"{", b"\xff", b"[" * 100_000])
-def test_a_body_that_is_no_object_is_refused(sandbox_url: str, body: bytes) -> None:
-    response = requests.post(f"{sandbox_url}/completions", data=body, timeout=TIMEOUT_S)
+def test_a_body_that_is_no_object_is_refused(client: FlaskClient, body: bytes) -> None:
+    response = client.post("/v1/completions", data=body)
     assert response.status_code == 400
-    assert response.json()["error"]["type"] == "invalid_request_error"
+    assert response.json is not None
+    assert response.json["error"]["type"] == "invalid_request_error"
 
 
-def test_other_routes_answer_in_the_same_shape(sandbox_url: str) -> None:
-    missing = requests.get(f"{sandbox_url}/nothing", timeout=TIMEOUT_S)
-    assert (missing.status_code, set(missing.json())) == (404, {"error"})
-    method = requests.get(f"{sandbox_url}/completions", timeout=TIMEOUT_S)
-    assert (method.status_code, set(method.json())) == (405, {"error"})
-    models = requests.get(f"{sandbox_url}/models", timeout=TIMEOUT_S).json()
+def test_other_routes_answer_in_the_same_shape(client: FlaskClient) -> None:
+    missing, method = client.get("/v1/nothing"), client.get("/v1/completions")
+    assert (missing.status_code, set(missing.json or {})) == (404, {"error"})
+    assert (method.status_code, set(method.json or {})) == (405, {"error"})
+    models = client.get("/v1/models").json or {}
     assert [model["id"] for model in models["data"]] == ["echo"]
