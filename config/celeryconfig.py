@@ -16,7 +16,7 @@ beat_schedule = {
     },
 }
 # In memory: both entries are due at once after a restart anyway, and a file would need a place.
-beat_scheduler = "celery.beat:Scheduler"
+beat_scheduler = "workers.celery:BoundedScheduler"
 
 timezone = "UTC"
 enable_utc = True

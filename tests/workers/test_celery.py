@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from celery.app.defaults import NAMESPACES, flatten
+from redis import Redis
 
 from app.settings import ROOT
 
@@ -44,13 +45,28 @@ def test_each_setting_is_one_that_celery_knows(workers_celery: ModuleType) -> No
     assert set(workers_celery.celery_app.conf.changes) - known == set()
 
 
-def test_each_scheduled_task_exists_and_does_not_pile_up(workers_celery: ModuleType) -> None:
+def test_each_scheduled_task_exists_and_expires(workers_celery: ModuleType) -> None:
     app = workers_celery.celery_app
     app.loader.import_default_modules()
     assert {entry["task"] for entry in app.conf.beat_schedule.values()} == {
         name for name in app.tasks if not name.startswith("celery.")
     }
     assert all("expires" in entry["options"] for entry in app.conf.beat_schedule.values())
+
+
+def test_tasks_do_not_pile_up_while_no_worker_runs(
+    workers_celery: ModuleType, redis: "Redis"
+) -> None:
+    scheduler = workers_celery.BoundedScheduler(workers_celery.celery_app, lazy=True)
+    scheduler.setup_schedule()
+    entry = scheduler.schedule["drain"]
+    limit = workers_celery.WAITING_LIMIT
+    sent = [scheduler.apply_async(entry) is not None for _ in range(limit + 3)]
+    assert sent == [True] * limit + [False] * 3
+    assert redis.llen("celery:drain") == limit
+    redis.delete("celery:drain")
+    assert scheduler.apply_async(entry) is not None
+    scheduler.close()
 
 
 def test_an_error_of_beat_takes_one_line(
