@@ -94,10 +94,7 @@ class OpenAIStreamDecoder:
         """Yield what the end of the connection completes, if the answer is whole."""
         for event in self._parser.flush():
             yield from self._decode(event)
-        prompt, n = self._request.prompt, self._request.n or 1
-        several = not isinstance(prompt, str) and not isinstance(prompt[0], int)
-        expected = n * (len(prompt) if several else 1)
-        short = not self._done and len(self._ended) < expected
+        short = not self._done and len(self._ended) < self._request.choice_count
         if short or not self._ended or self._open - self._ended:
             raise failed(self._vendor, "broke off before the answer was complete")
 
