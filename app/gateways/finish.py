@@ -25,6 +25,15 @@ REASONS: Mapping[str, FinishReason] = {
     "model_length": "length",
     "content_filter": "content_filter",
     "refusal": "content_filter",
+    # Anthropic's, and its models' on Bedrock.
+    "end_turn": "stop",
+    "tool_use": "stop",
+    "pause_turn": "stop",
+    "model_context_window_exceeded": "length",
+    # Cohere's ChatFinishReason (MAX_TOKENS is Google's word, too). ERROR and TIMEOUT are failures.
+    "COMPLETE": "stop",
+    "STOP_SEQUENCE": "stop",
+    "TOOL_CALL": "stop",
     # Google's FinishReason. OTHER, MALFORMED_*, UNEXPECTED_TOOL_CALL and their like are failures.
     "STOP": "stop",
     "MAX_TOKENS": "length",
@@ -40,6 +49,15 @@ REASONS: Mapping[str, FinishReason] = {
     "IMAGE_SAFETY": "content_filter",
     "IMAGE_PROHIBITED_CONTENT": "content_filter",
     "IMAGE_RECITATION": "content_filter",
+    # Amazon's: Converse, then Titan's and Jurassic's own. malformed_* are failures.
+    "content_filtered": "content_filter",
+    "guardrail_intervened": "content_filter",
+    "CONTENT_FILTERED": "content_filter",
+    "FINISH": "stop",
+    "FINISHED": "stop",
+    "STOP_CRITERIA_MET": "stop",
+    "LENGTH": "length",
+    "endoftext": "stop",
 }
 
 

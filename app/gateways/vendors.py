@@ -153,7 +153,7 @@ def _vendor(
     api_key = (env.get(key_env) if key_env else None) or None
     if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
         raise ValidationError({"api_key_env": [f"{key_env} is not plain text"]})
-    if key_env and not api_key:
+    if key_env and not api_key and row.get("auth") not in SIGNED:
         unset.append(key_env)
     return Vendor(
         name=name,

@@ -1,0 +1,296 @@
+"""Amazon Bedrock's InvokeModel: a raw prompt in the model's own form.
+
+One form per family of models, as data; a row's `quirks.families` says which model takes which.
+Source: Amazon's inference parameters of each family; docs/vendors.md.
+"""
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, ClassVar
+
+from marshmallow import fields, validate
+
+from app import wire
+from app.completion import PARAMETERS, Completion, CompletionRequest, Usage
+from app.errors import GatewayError, ModelNotFound
+from app.gateways import bedrock_errors
+from app.gateways.answers import failed, load
+from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
+from app.gateways.bedrock_wire import (
+    QUIRKS,
+    BedrockStreamDecoder,
+    Piece,
+    as_list,
+    completion,
+    decode_usage,
+    request_metadata,
+    vendor_request,
+)
+from app.gateways.finish import narrow
+from app.gateways.parameters import check_extra, check_prompt, check_range, supported
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Where an answer, or one chunk of it, has its parts.
+
+    `counts` are of the tokens read and generated: a number, or a list of the tokens themselves.
+    """
+
+    text: Path
+    finish: Path
+    counts: tuple[Path, Path] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFamily:
+    """The form in which one family of models takes a prompt and gives text.
+
+    answer   None where a whole answer has its counts in headers alone; it is asked for as a
+             stream then, whose last chunk has them
+    chunk    None where the family does not stream
+    """
+
+    prompt: str
+    words: Mapping[str, Path]
+    answer: Shape | None
+    chunk: Shape | None
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    hottest: float = 1
+
+    @property
+    def refuses(self) -> frozenset[str]:
+        """The parameters that its form has no word for; `user` goes beside it, in a header."""
+        return frozenset(PARAMETERS).difference(self.words, ("n", "user"))
+
+
+FAMILIES: Mapping[str, PromptFamily] = {
+    "cohere": PromptFamily(
+        prompt="prompt",
+        words={
+            "max_tokens": ("max_tokens",),
+            "stop": ("stop_sequences",),
+            "temperature": ("temperature",),
+            "top_p": ("p",),
+        },
+        answer=None,
+        chunk=Shape(text=("text",), finish=("finish_reason",)),
+        fixed={"stream": True},  # without it, the stream is one chunk of another shape
+        hottest=5,
+    ),
+    "jurassic": PromptFamily(
+        prompt="prompt",
+        words={
+            "max_tokens": ("maxTokens",),
+            "stop": ("stopSequences",),
+            "temperature": ("temperature",),
+            "top_p": ("topP",),
+        },
+        answer=Shape(
+            text=("completions", 0, "data", "text"),
+            finish=("completions", 0, "finishReason", "reason"),
+            counts=(("prompt", "tokens"), ("completions", 0, "data", "tokens")),
+        ),
+        chunk=None,
+    ),
+    "llama": PromptFamily(
+        prompt="prompt",
+        words={
+            "max_tokens": ("max_gen_len",),
+            "temperature": ("temperature",),
+            "top_p": ("top_p",),
+        },
+        answer=Shape(
+            text=("generation",),
+            finish=("stop_reason",),
+            counts=(("prompt_token_count",), ("generation_token_count",)),
+        ),
+        chunk=Shape(text=("generation",), finish=("stop_reason",)),
+    ),
+    "mistral": PromptFamily(
+        prompt="prompt",
+        words={
+            "max_tokens": ("max_tokens",),
+            "stop": ("stop",),
+            "temperature": ("temperature",),
+            "top_p": ("top_p",),
+        },
+        answer=None,
+        chunk=Shape(text=("outputs", 0, "text"), finish=("outputs", 0, "stop_reason")),
+    ),
+    "titan": PromptFamily(
+        prompt="inputText",
+        words={
+            "max_tokens": ("textGenerationConfig", "maxTokenCount"),
+            "stop": ("textGenerationConfig", "stopSequences"),
+            "temperature": ("textGenerationConfig", "temperature"),
+            "top_p": ("textGenerationConfig", "topP"),
+        },
+        answer=Shape(
+            text=("results", 0, "outputText"),
+            finish=("results", 0, "completionReason"),
+            counts=(("inputTextTokenCount",), ("results", 0, "tokenCount")),
+        ),
+        chunk=Shape(text=("outputText",), finish=("completionReason",)),
+    ),
+}
+
+#: The service's own additions to the last chunk, whatever the family, and to filtered answers.
+METRICS = "amazon-bedrock-invocationMetrics"
+METRIC_COUNTS = (
+    "inputTokenCount",
+    "outputTokenCount",
+    "cacheReadInputTokenCount",
+    "cacheWriteInputTokenCount",
+)
+GUARDRAIL = "amazon-bedrock-guardrailAction"
+
+
+class InvokeGateway:
+    """The prompt is forwarded as it is, without a model's template around it."""
+
+    refuses: ClassVar[frozenset[str]] = frozenset.intersection(
+        *(family.refuses for family in FAMILIES.values())
+    )
+    list_prompts: ClassVar[bool] = False
+    max_n: ClassVar[int] = 1
+    quirks: ClassVar[Mapping[str, fields.Field[Any]]] = {
+        **QUIRKS,
+        # globs of model names -> the family's name here
+        "families": fields.Dict(
+            keys=fields.String(), values=fields.String(validate=validate.OneOf(FAMILIES))
+        ),
+    }
+
+    def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
+        """Return the vendor's request: what the caller set, and nothing that it did not."""
+        family = _family(vendor, request)
+        check_prompt(vendor, request)
+        check_extra(vendor, request)
+        parameters, dropped = supported(vendor, request, family.refuses)
+        check_range(vendor, request, "temperature", 0, family.hottest)
+        check_range(vendor, request, "max_tokens", 1)
+        body: dict[str, Any] = {family.prompt: single_prompt(request)}
+        for name in sorted(family.words.keys() & parameters.keys()):
+            value = parameters[name]
+            _put(body, family.words[name], as_list(value) if name == "stop" else value)
+        streamed = _is_streamed(family, request)
+        if streamed:
+            body.update(family.fixed)
+        metadata = request_metadata(vendor, parameters.get("user"))
+        named = {"x-amzn-bedrock-request-metadata": wire.dump(metadata).decode()}
+        return vendor_request(
+            vendor,
+            request,
+            "invoke-with-response-stream" if streamed else "invoke",
+            body,
+            dropped=dropped,
+            headers=named if metadata else {},
+        )
+
+    def decode(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
+        """Return the whole answer, also where it came as a stream."""
+        family = _family(vendor, request)
+        if _is_streamed(family, request):
+            return self._joined(vendor, request, body)
+        if family.answer is None:
+            raise failed(vendor, "sent an answer that was not asked for")
+        piece = _read(vendor, family.answer, load(vendor, body))
+        if piece.finish_reason is None:
+            raise failed(vendor, "sent an answer that is not complete")
+        return completion(request, piece)
+
+    def stream_decoder(self, vendor: Vendor, request: CompletionRequest) -> BedrockStreamDecoder:
+        """Return the decoder for one streamed answer."""
+        shape = _family(vendor, request).chunk
+
+        def read(kind: str, payload: Any) -> Piece:
+            if kind != "chunk" or shape is None:
+                return Piece()
+            return _read(vendor, shape, load(vendor, _unwrapped(vendor, payload)))
+
+        return BedrockStreamDecoder(vendor, request, read)
+
+    def decode_error(
+        self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
+    ) -> GatewayError:
+        """Return what the vendor's refusal means to the caller."""
+        return bedrock_errors.decode_error(vendor, status, headers, body)
+
+    def _joined(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
+        decoder = self.stream_decoder(vendor, request)
+        chunks = [*decoder.feed(body), *decoder.close()]
+        choices = [choice for chunk in chunks for choice in chunk.choices]
+        text = "".join(choice.text for choice in choices)
+        reason = next(choice.finish_reason for choice in choices if choice.finish_reason)
+        usage = next((chunk.usage for chunk in reversed(chunks) if chunk.usage), None)
+        return completion(request, Piece(text, reason, usage))
+
+
+def _family(vendor: Vendor, request: CompletionRequest) -> PromptFamily:
+    """Return the form that the row names for the model.
+
+    Raises: ModelNotFound when it names none.
+    """
+    families: Mapping[str, str] = vendor.quirks.get("families", {})
+    for glob, name in families.items():
+        if fnmatchcase(request.model_name, glob):
+            return FAMILIES[name]
+    raise ModelNotFound(
+        f"The vendor `{vendor.name}` takes prompts of `{request.model_name[:64]}` in a form that "
+        "its `quirks.families` does not name.",
+        param="model",
+    )
+
+
+def _is_streamed(family: PromptFamily, request: CompletionRequest) -> bool:
+    return family.chunk is not None and (request.stream or family.answer is None)
+
+
+def _put(body: dict[str, Any], path: Path, value: Any) -> None:
+    *outer, last = path
+    for key in outer:
+        body = body.setdefault(str(key), {})
+    body[str(last)] = value
+
+
+def _read(vendor: Vendor, shape: Shape, payload: Any) -> Piece:
+    body = plain_mapping(payload)
+    text = _at(body, shape.text)
+    if not isinstance(text, str | None):
+        raise failed(vendor, "sent a choice without text")
+    filtered = body.get(GUARDRAIL) == "INTERVENED"  # the text is the guardrail's, not the model's
+    reason = narrow(vendor, "guardrail_intervened" if filtered else _at(body, shape.finish))
+    return Piece(text or "", reason, _usage(shape, body))
+
+
+def _usage(shape: Shape, body: Mapping[str, Any]) -> Usage | None:
+    if shape.counts is None:
+        return decode_usage(body.get(METRICS), METRIC_COUNTS)
+    read, generated = (
+        len(count) if isinstance(count, list) else count
+        for count in (_at(body, path) for path in shape.counts)
+    )
+    return decode_usage({"read": read, "generated": generated}, ("read", "generated", "", ""))
+
+
+def _unwrapped(vendor: Vendor, payload: Any) -> bytes:
+    """Return the JSON that a chunk holds in base 64."""
+    try:
+        return base64.b64decode(plain_mapping(payload).get("bytes", ""), validate=True)
+    except (TypeError, ValueError) as exc:
+        raise failed(vendor, "sent a broken chunk") from exc
+
+
+def _at(value: Any, path: Path) -> Any:
+    """Return what is at `path`, or None."""
+    for key in path:
+        if isinstance(key, str):
+            value = plain_mapping(value).get(key)
+        else:
+            value = value[key] if isinstance(value, list) and len(value) > key else None
+    return value
