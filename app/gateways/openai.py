@@ -5,7 +5,7 @@ Source: OpenAI's CreateCompletionRequest and CreateCompletionResponse; docs/vend
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -38,24 +38,11 @@ class OpenAIGateway:
         parameters, dropped = supported(vendor, request)
         body = {"model": request.model_name, "prompt": request.prompt, **parameters}
         body.update(request.extra)
-        if request.stream:
-            body["stream"] = True
-            if vendor.asks_usage:  # others refuse the whole field
-                body["stream_options"] = {**(request.stream_options or {}), "include_usage": True}
-        headers = {
-            "content-type": "application/json",
-            "accept": "text/event-stream" if request.stream else "application/json",
-            **authorization(vendor),
-            **vendor.headers,
-        }
-        return VendorRequest(f"{vendor.base_url}/completions", headers, wire.dump(body), dropped)
+        return posted(vendor, request, "/completions", body, dropped)
 
     def decode(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
         """Return the whole answer, its choices in index order and each with a finish reason."""
-        completion = decode_object(vendor, request, load(vendor, body))
-        if not completion.choices or any(c.finish_reason is None for c in completion.choices):
-            raise failed(vendor, "sent an answer that is not complete")
-        return replace(completion, choices=_in_order(completion.choices))
+        return complete(vendor, decode_object(vendor, request, load(vendor, body)))
 
     def stream_decoder(self, vendor: Vendor, request: CompletionRequest) -> "OpenAIStreamDecoder":
         """Return the decoder for one streamed answer."""
@@ -68,15 +55,77 @@ class OpenAIGateway:
         return failures.from_response(vendor, status, headers, body)
 
 
+def posted(
+    vendor: Vendor,
+    request: CompletionRequest,
+    path: str,
+    body: Mapping[str, Any],
+    dropped: tuple[str, ...] = (),
+) -> VendorRequest:
+    """Return the POST of a body to an OpenAI-like endpoint, which may answer with a stream."""
+    body = dict(body)
+    if request.stream:
+        body["stream"] = True
+        if vendor.asks_usage:  # others refuse the whole field
+            body["stream_options"] = {**(request.stream_options or {}), "include_usage": True}
+    headers = {
+        "content-type": "application/json",
+        "accept": "text/event-stream" if request.stream else "application/json",
+        **authorization(vendor),
+        **vendor.headers,
+    }
+    return VendorRequest(f"{vendor.base_url}{path}", headers, wire.dump(body), dropped)
+
+
+def complete(vendor: Vendor, completion: Completion) -> Completion:
+    """Return a whole answer with its choices in index order.
+
+    Raises: VendorFailed when there are none, or one has no finish reason.
+    """
+    if not completion.choices or any(c.finish_reason is None for c in completion.choices):
+        raise failed(vendor, "sent an answer that is not complete")
+    return replace(completion, choices=_in_order(completion.choices))
+
+
+def read_choice(vendor: Vendor, position: int, choice: Mapping[str, Any]) -> Choice:
+    """Return a choice of a `text_completion` object; `position` stands in for a missing index.
+
+    Raises: VendorFailed.
+    """
+    text, logprobs = choice.get("text"), choice.get("logprobs")
+    chat = text is None and ("message" in choice or "delta" in choice)
+    if chat or not isinstance(text, str | None):  # "" would pass for the vendor's answer
+        raise failed(vendor, "sent a choice without text")
+    return Choice(
+        index=index_of(choice, position),
+        text=text or "",
+        finish_reason=narrow(vendor, choice.get("finish_reason")),
+        logprobs=logprobs if isinstance(logprobs, dict) else None,
+    )
+
+
+def index_of(choice: Mapping[str, Any], position: int) -> int:
+    """Return a choice's index, which some vendors leave out."""
+    index = choice.get("index")
+    return index if type(index) is int and index >= 0 else position
+
+
+#: How a wire's choices are read.
+ReadChoice = Callable[[Vendor, int, Mapping[str, Any]], Choice]
+
+
 class OpenAIStreamDecoder:
     """One streamed answer: whole when every choice has ended, not when `[DONE]` says so.
 
     Reading goes on after a finish reason, since usage often follows it.
     """
 
-    def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
+    def __init__(
+        self, vendor: Vendor, request: CompletionRequest, read: ReadChoice = read_choice
+    ) -> None:
         self._vendor = vendor
         self._request = request
+        self._read_choice = read
         self._parser = EventParser()
         self._open: set[int] = set()
         self._ended: set[int] = set()
@@ -107,7 +156,8 @@ class OpenAIStreamDecoder:
             return
         if event.name == "error":
             raise self._reported(text)
-        chunk = decode_object(self._vendor, self._request, load(self._vendor, text))
+        payload = load(self._vendor, text)
+        chunk = decode_object(self._vendor, self._request, payload, self._read_choice)
         for choice in chunk.choices:
             self._open.add(choice.index)
             if choice.finish_reason is not None:
@@ -124,8 +174,10 @@ class OpenAIStreamDecoder:
         return failures.failure(self._vendor, None, said)
 
 
-def decode_object(vendor: Vendor, request: CompletionRequest, payload: Any) -> Completion:
-    """Return a `text_completion` object, whole or a chunk, in our vocabulary.
+def decode_object(
+    vendor: Vendor, request: CompletionRequest, payload: Any, read: ReadChoice = read_choice
+) -> Completion:
+    """Return a completion object, whole or a chunk, in our vocabulary.
 
     An object without choices is an empty chunk, as vendors send some to keep a stream alive.
     Raises: GatewayError when it is an error in disguise, or no such object.
@@ -142,22 +194,9 @@ def decode_object(vendor: Vendor, request: CompletionRequest, payload: Any) -> C
         id=body["id"] if isinstance(body.get("id"), str) else "",
         created=whole(created) or int(time.time()),
         model=model if isinstance(model, str) and model else request.model_name,
-        choices=tuple(_choice(vendor, at, choice) for at, choice in enumerate(choices)),
-        usage=decode_usage(body.get("usage")),
+        choices=tuple(read(vendor, at, choice) for at, choice in enumerate(choices)),
+        usage=decode_usage(body.get("usage") or plain_mapping(body.get("x_groq")).get("usage")),
         system_fingerprint=fingerprint if isinstance(fingerprint, str) else None,
-    )
-
-
-def _choice(vendor: Vendor, position: int, choice: Mapping[str, Any]) -> Choice:
-    index, text, logprobs = choice.get("index"), choice.get("text"), choice.get("logprobs")
-    chat = text is None and ("message" in choice or "delta" in choice)
-    if chat or not isinstance(text, str | None):  # "" would pass for the vendor's answer
-        raise failed(vendor, "sent a choice without text")
-    return Choice(
-        index=index if type(index) is int and index >= 0 else position,
-        text=text or "",
-        finish_reason=narrow(vendor, choice.get("finish_reason")),
-        logprobs=logprobs if isinstance(logprobs, dict) else None,
     )
 
 
@@ -194,9 +233,18 @@ def decode_usage(usage: Any) -> Usage | None:
     if any(whole(found[name] or 0) is None for name in MAIN_COUNTS):
         return None  # an estimate, marked as one, is better than half a count
     counts = {name: whole(count) or 0 for name, count in found.items()}
+    counts = _reasoning_inside(counts)
     if not counts["total_tokens"]:
         counts["total_tokens"] = counts["prompt_tokens"] + counts["completion_tokens"]
     return Usage(**counts) or None
+
+
+def _reasoning_inside(counts: dict[str, int]) -> dict[str, int]:
+    """Add the reasoning to the completion where a vendor's total says that it was left out."""
+    beyond = counts["total_tokens"] - counts["prompt_tokens"] - counts["completion_tokens"]
+    if beyond != counts["reasoning_tokens"]:
+        return counts
+    return {**counts, "completion_tokens": counts["completion_tokens"] + beyond}
 
 
 MAIN_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
