@@ -36,14 +36,19 @@ OURS = frozenset(
     {
         "authentication_error",
         "billing_error",
+        "contract_spend_limit_reached",
         "enforced_spend_limit_reached",
         "insufficient_quota",
         "invalid_api_key",
+        "organization_on_hold",
         # Google's: a bad key comes with status 400, as does a project in no state to be served
         "API_KEY_INVALID",
         "FAILED_PRECONDITION",
     }
 )
+
+#: Anthropic's words for an empty account, which come with status 400 and no code of their own.
+OUR_BALANCE = "credit balance is too low"
 
 #: What a type means, for an error that came with status 200 and names no other.
 STATUS_OF_TYPE: Mapping[str, int] = {
@@ -51,6 +56,8 @@ STATUS_OF_TYPE: Mapping[str, int] = {
     "BadRequestError": 400,
     "permission_error": 403,
     "not_found_error": 404,
+    "request_too_large": 413,
+    "timeout_error": 504,
     "NotFoundError": 404,
     "rate_limit_error": 429,
     "overloaded_error": 529,
@@ -80,8 +87,9 @@ def detail(error: Any) -> Detail:
     """Read an error body.
 
     Shapes: {"error": one of these}; {"message", "type", "param", "code"}; "a sentence"; {"detail"
-    or "msg" or "content": one of these}; {"code": int}; a list whose first item is one of these;
-    anything else says nothing. What an inner one leaves open, the one around it may say.
+    or "msg" or "content": one of these}; {"code": int}; {"details": {"error_code"}}; a list whose
+    first item is one of these; anything else says nothing. What an inner one leaves open, the one
+    around it may say.
     """
     if isinstance(error, list):
         error = error[0] if error else None
@@ -94,7 +102,9 @@ def detail(error: Any) -> Detail:
     inner = detail(words[0]) if words else Detail()
     return Detail(
         message=inner.message,
-        code=inner.code or _text(body.get("code")),
+        code=inner.code
+        or _text(body.get("code"))
+        or _text(plain_mapping(body.get("details")).get("error_code")),
         param=inner.param or _text(body.get("param")),
         type=inner.type or _text(body.get("type")),
         status=inner.status or next(filter(None, (_status(body.get(k)) for k in STATUSES)), None),
@@ -135,7 +145,8 @@ def failure(
     `status` None is a failure reported inside an answer with status 200.
     """
     name, code = vendor.name, status or said.status or STATUS_OF_TYPE.get(said.type or "")
-    if code in AUTHENTICATION or not OURS.isdisjoint((said.code, said.type)):
+    ours = not OURS.isdisjoint((said.code, said.type)) or OUR_BALANCE in (said.message or "")
+    if code in AUTHENTICATION or ours:
         return VendorAuthentication(
             f"The vendor `{name}` refused this gateway's credentials or balance.",
             vendor_status=code,
