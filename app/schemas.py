@@ -121,6 +121,8 @@ class _Model(fields.Field[str]):
         vendor, _slash, name = value.partition("/")
         if not vendor or not name or name.startswith("/") or value != value.strip():
             raise _wrong_value("must be `vendor/name`, for example `openai/gpt-4o`")
+        if len(value) > TEXT_LIMIT:
+            raise _wrong_value(f"must be at most {TEXT_LIMIT} characters long")
         return value
 
 
