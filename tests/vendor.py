@@ -41,6 +41,7 @@ class Asked:
     headers: Mapping[str, str]
     body: Any
     connection: int
+    raw: bytes = b""
 
 
 class SimulatedVendor:
@@ -159,7 +160,8 @@ def _read_request(reader: Any, number: int) -> Asked | None:
         name, _, value = header.decode("latin-1").partition(":")
         headers[name.lower()] = value.strip()
     body = reader.read(int(headers.get("content-length", 0)))
-    return Asked(line.split()[1].decode(), headers, json.loads(body) if body else None, number)
+    parsed = json.loads(body) if body else None
+    return Asked(line.split()[1].decode(), headers, parsed, number, body)
 
 
 def _pieces(content: bytes, size: int | None) -> Iterable[bytes]:

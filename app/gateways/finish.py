@@ -49,7 +49,7 @@ REASONS: Mapping[str, FinishReason] = {
     "IMAGE_SAFETY": "content_filter",
     "IMAGE_PROHIBITED_CONTENT": "content_filter",
     "IMAGE_RECITATION": "content_filter",
-    # Amazon's: Converse, then Titan's and Jurassic's own. malformed_* are failures.
+    # Amazon's: Converse, then its older families' own. malformed_* are failures.
     "content_filtered": "content_filter",
     "guardrail_intervened": "content_filter",
     "CONTENT_FILTERED": "content_filter",
@@ -58,6 +58,7 @@ REASONS: Mapping[str, FinishReason] = {
     "STOP_CRITERIA_MET": "stop",
     "LENGTH": "length",
     "endoftext": "stop",
+    "ERROR_TOXIC": "content_filter",
 }
 
 
