@@ -7,7 +7,8 @@ request itself or says why it failed. Source: docs/vendors.md and the shapes lis
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
+from datetime import UTC
+from email.utils import format_datetime, parsedate_to_datetime
 from typing import Any
 
 from app import wire
@@ -210,8 +211,10 @@ def retry_after(headers: Mapping[str, str]) -> dict[str, str]:
     """
     found = {}
     value = headers.get("retry-after", "").strip()
-    if (value.isascii() and value.isdigit() and len(value) < 9) or _is_http_date(value):
+    if value.isascii() and value.isdigit() and len(value) < 9:
         found["retry-after"] = value
+    elif date := _http_date(value):
+        found["retry-after"] = date
     millis = headers.get("retry-after-ms", "").strip()
     if millis.isascii() and millis.isdigit() and len(millis) < 12:
         found["retry-after-ms"] = millis
@@ -219,8 +222,10 @@ def retry_after(headers: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _is_http_date(value: str) -> bool:
+def _http_date(value: str) -> str | None:
+    """Return an HTTP date in its one proper form: what some parsers let pass is no header."""
     try:
-        return bool(value) and value.isascii() and parsedate_to_datetime(value).tzinfo is not None
+        at = parsedate_to_datetime(value)
+        return format_datetime(at.astimezone(UTC), usegmt=True) if at.tzinfo else None
     except (ValueError, OverflowError):
-        return False
+        return None

@@ -1,0 +1,132 @@
+"""What a vendor refuses, held against what the caller set."""
+
+from typing import Any
+
+import pytest
+
+from app.completion import PARAMETERS, CompletionRequest
+from app.errors import InvalidRequest, UnsupportedParameter
+from app.gateways.base import Vendor
+from app.gateways.parameters import NEUTRAL, check_extra, check_prompt, check_range, supported
+
+
+def refusing(*names: str, **keys: Any) -> Vendor:
+    """Return a vendor that refuses these parameters."""
+    return Vendor(
+        name="sim", gateway="openai", base_url="http://v", refuses=frozenset(names), **keys
+    )
+
+
+def asking(**parameters: Any) -> CompletionRequest:
+    """Return a request that sets these parameters."""
+    return CompletionRequest(model="sim/m", prompt="hi", **parameters)
+
+
+#: A value that changes something, for each parameter.
+TELLING: dict[str, Any] = {
+    "best_of": 2,
+    "echo": True,
+    "frequency_penalty": 0.1,
+    "logit_bias": {"1": 1},
+    "logprobs": 0,
+    "max_tokens": 0,
+    "n": 2,
+    "presence_penalty": -0.1,
+    "seed": 0,
+    "stop": "x",
+    "suffix": " ",
+    "temperature": 0,
+    "top_p": 0,
+    "user": "",
+}
+
+
+def test_the_table_here_names_every_parameter() -> None:
+    assert set(TELLING) == set(PARAMETERS)
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_refused_parameter_is_named(name: str) -> None:
+    for vendor, wire in ((refusing(name), frozenset[str]()), (refusing(), frozenset({name}))):
+        with pytest.raises(UnsupportedParameter) as caught:
+            supported(vendor, asking(**{name: TELLING[name]}), wire)
+        assert (caught.value.param, caught.value.code) == (name, "unsupported_parameter")
+        assert name in str(caught.value)
+        assert "`sim`" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_refused_parameter_can_be_dropped_and_is_told(name: str) -> None:
+    vendor = refusing(name, drop_unsupported=True)
+    sent, dropped = supported(vendor, asking(**{name: TELLING[name], "seed": 5}))
+    assert dropped == (name,)
+    assert sent == ({} if name == "seed" else {"seed": 5})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(n, v) for n, values in NEUTRAL.items() for v in values]
+)
+def test_a_value_that_changes_nothing_is_left_out_without_a_word(name: str, value: Any) -> None:
+    assert supported(refusing(name), asking(**{name: value})) == ({}, ())
+    # and sent where the vendor takes it
+    assert supported(refusing(), asking(**{name: value})) == ({name: value}, ())
+
+
+@pytest.mark.parametrize("name", ["frequency_penalty", "presence_penalty", "temperature", "top_p"])
+def test_a_neutral_number_may_be_written_as_a_fraction(name: str) -> None:
+    neutral = float(NEUTRAL[name][0])
+    assert supported(refusing(name), asking(**{name: neutral})) == ({}, ())
+
+
+def test_the_best_n_of_n_are_all_of_them() -> None:
+    assert supported(refusing("best_of"), asking(best_of=3, n=3)) == ({"n": 3}, ())
+    with pytest.raises(UnsupportedParameter):
+        supported(refusing("best_of"), asking(best_of=3, n=2))
+
+
+def test_what_the_caller_did_not_set_is_refused_to_nobody() -> None:
+    assert supported(refusing(*PARAMETERS), asking()) == ({}, ())
+
+
+def test_of_several_the_first_by_name_is_refused_and_all_are_dropped_in_order() -> None:
+    request = asking(**TELLING)
+    with pytest.raises(UnsupportedParameter) as caught:
+        supported(refusing("user", "stop", "logprobs"), request)
+    assert caught.value.param == "logprobs"
+    lax = refusing("user", "stop", "logprobs", drop_unsupported=True)
+    assert supported(lax, request)[1] == ("logprobs", "stop", "user")
+
+
+@pytest.mark.parametrize("prompt", [(1, 2), ((1, 2), (3,))])
+def test_token_ids_go_only_where_they_are_taken(prompt: Any) -> None:
+    request = CompletionRequest(model="sim/m", prompt=prompt)
+    check_prompt(refusing(token_prompts=True), request)
+    with pytest.raises(UnsupportedParameter) as caught:
+        check_prompt(refusing(), request)
+    assert caught.value.param == "prompt"
+
+
+@pytest.mark.parametrize("prompt", ["", "hi", ("",), ("a", "b")])
+def test_text_goes_everywhere(prompt: Any) -> None:
+    check_prompt(refusing(), CompletionRequest(model="sim/m", prompt=prompt))
+
+
+def test_fields_beyond_the_contract_are_refused_by_name_where_the_wire_is_another() -> None:
+    check_extra(refusing(), asking())
+    with pytest.raises(UnsupportedParameter) as caught:
+        check_extra(refusing(), asking(extra={"top_k": 5}))
+    assert caught.value.param == "top_k"
+    with pytest.raises(UnsupportedParameter) as caught:
+        check_extra(refusing(), asking(extra={"x" * 5_000: 5}))
+    assert len(str(caught.value)) < 200
+
+
+def test_a_range_narrower_than_the_contracts_is_told_and_no_value_bent() -> None:
+    for temperature in (None, 0, 0.5, 1):
+        check_range(refusing(), asking(temperature=temperature), "temperature", 0, 1)
+    for temperature in (-0.1, 1.1, 2):
+        with pytest.raises(InvalidRequest, match="between 0 and 1") as caught:
+            check_range(refusing(), asking(temperature=temperature), "temperature", 0, 1)
+        assert caught.value.param == "temperature"
+    with pytest.raises(InvalidRequest, match="at least 1"):
+        check_range(refusing(), asking(max_tokens=0), "max_tokens", 1)
