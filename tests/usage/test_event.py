@@ -21,7 +21,14 @@ from app.usage.event import (
 )
 from tests.usage.events import DEFAULTS, usage_event
 
-NULLABLE = {"user", "vendor_served", "model_served", "vendor_request_id", "http_status", "first_token_ms"}
+NULLABLE = {
+    "user",
+    "vendor_served",
+    "model_served",
+    "vendor_request_id",
+    "http_status",
+    "first_token_ms",
+}
 NUMBERS = {name for name, value in DEFAULTS.items() if type(value) is int}
 TEXTS = set(DEFAULTS) - NUMBERS - {"stream", "status", "source"} | {"event_id"}
 
