@@ -11,6 +11,7 @@ from marshmallow import EXCLUDE, Schema, ValidationError, fields, validates_sche
 
 from app.completion import Choice, Completion, CompletionRequest, Usage
 from app.errors import InvalidRequest, UnsupportedParameter
+from app.usage.event import TEXT_LIMIT
 
 MISSING = "missing_required_parameter"
 TYPE = "invalid_type"
