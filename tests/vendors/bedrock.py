@@ -71,7 +71,7 @@ class BedrockWire:
             return error(404, "UnknownOperationException", "", None)
         if asked.headers.get("authorization") != "Bearer sk-test" and not signature_is_good(asked):
             return self.refuse(asked, "bad_key")
-        if asked.headers.get("content-type") != "application/json":
+        if asked.headers.get("content-type", "application/json") != "application/json":
             return error(415, "UnsupportedMediaTypeException", "", None)
         if unquote(found[1]) != self.model:
             return invalid("The provided model identifier is invalid.")

@@ -1,0 +1,164 @@
+import json
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from app.errors import VendorAuthentication, VendorUnreachable
+from app.gateways.bedrock import ConverseGateway
+from app.gateways.credentials import FAILURE_STANDS_S, AWSSigner
+from tests.gateways.bedrock import request, row
+from tests.vendor import Asked, Reply, SimulatedVendor, json_reply
+from tests.vendors.bedrock import (
+    ACCESS_KEY,
+    SECRET_KEY,
+    SESSION_TOKEN,
+    BedrockWire,
+    signature_is_good,
+)
+
+MODELS = [
+    "anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3",
+]
+
+
+@pytest.fixture(autouse=True)
+def _no_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing of this machine's own is found."""
+    for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN", "PROFILE"):
+        monkeypatch.delenv(f"AWS_{name}", raising=False)
+    monkeypatch.delenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", raising=False)
+    monkeypatch.delenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+
+
+@pytest.fixture
+def variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+    monkeypatch.setenv("AWS_SESSION_TOKEN", SESSION_TOKEN)
+
+
+def arrived(model: str, signer: AWSSigner, *, prompt: str = "caf\u00e9") -> Asked:
+    """Return a signed request as it would arrive."""
+    signed = signer.sign(row(), ConverseGateway().encode(row(), request(model, prompt=prompt)))
+    host = "bedrock-runtime.us-east-1.amazonaws.com"
+    headers = {"host": host} | {name.lower(): text for name, text in signed.headers.items()}
+    path = signed.url.removeprefix(f"https://{host}")
+    return Asked(path, headers, json.loads(signed.body), 1, signed.body)
+
+
+@pytest.mark.usefixtures("variables")
+@pytest.mark.parametrize("model", MODELS)
+def test_a_signature_is_accepted_for_every_kind_of_model_id(model: str) -> None:
+    asked = arrived(model, AWSSigner())
+    assert asked.headers["x-amz-security-token"] == SESSION_TOKEN
+    assert signature_is_good(asked)
+    assert BedrockWire(model).check(asked) is None
+
+
+@pytest.mark.usefixtures("variables")
+def test_a_signature_is_good_for_one_request_alone() -> None:
+    asked = arrived(MODELS[0], AWSSigner())
+    other = arrived(MODELS[0], AWSSigner(), prompt="tea")
+    assert not signature_is_good(Asked(asked.path, asked.headers, other.body, 1, other.raw))
+    assert not signature_is_good(Asked(other.path + "x", asked.headers, asked.body, 1, asked.raw))
+
+
+def test_a_profile_signs_too(tmp_path: Path) -> None:
+    (tmp_path / "credentials").write_text(
+        f"[default]\naws_access_key_id={ACCESS_KEY}\naws_secret_access_key={SECRET_KEY}\n"
+    )
+    asked = arrived(MODELS[0], AWSSigner())
+    assert "x-amz-security-token" not in asked.headers
+    assert signature_is_good(asked)
+
+
+@pytest.mark.usefixtures("variables")
+def test_a_bedrock_key_is_sent_instead_of_a_signature() -> None:
+    vendor = row(AWS_BEARER_TOKEN_BEDROCK="sk-test")
+    encoded = ConverseGateway().encode(vendor, request(MODELS[0]))
+    signed = AWSSigner().sign(vendor, encoded)
+    assert signed.headers == {**encoded.headers, "authorization": "Bearer sk-test"}
+
+
+def test_no_credentials_name_the_settings_and_are_looked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    signer = AWSSigner(clock=lambda: now[0])
+    for _ in range(2):
+        with pytest.raises(VendorAuthentication, match="AWS_ACCESS_KEY_ID") as caught:
+            arrived(MODELS[0], signer)
+    assert caught.value.vendor_status is None
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+    with pytest.raises(VendorAuthentication):  # the failure stands for a while
+        arrived(MODELS[0], signer)
+    now[0] = FAILURE_STANDS_S
+    assert signature_is_good(arrived(MODELS[0], signer))
+
+
+def test_half_a_set_of_credentials_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+    with pytest.raises(VendorAuthentication, match="AWS"):
+        arrived(MODELS[0], AWSSigner())
+
+
+def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "botocore"]:
+        monkeypatch.delitem(sys.modules, name)
+    nothing = [part for part in sys.path if "site-packages" not in part]
+    monkeypatch.setattr(sys, "path", nothing)
+    sys.path_importer_cache.clear()
+    encoded = ConverseGateway().encode(row(), request(MODELS[0]))
+    with pytest.raises(VendorAuthentication, match=r"tollgate\[aws\]"):
+        AWSSigner().sign(row(AWS_BEARER_TOKEN_BEDROCK="sk-test"), encoded)
+
+
+def expiring(vendor: SimulatedVendor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a container's endpoint give credentials."""
+    monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{vendor.url}/credentials")
+
+
+def container_reply(expires: str) -> Reply:
+    return json_reply(
+        {
+            "AccessKeyId": ACCESS_KEY,
+            "SecretAccessKey": SECRET_KEY,
+            "Token": SESSION_TOKEN,
+            "Expiration": expires,
+        }
+    )
+
+
+def test_a_containers_credentials_are_fetched_once_for_all_threads(
+    monkeypatch: pytest.MonkeyPatch, vendor: SimulatedVendor
+) -> None:
+    expiring(vendor, monkeypatch)
+    vendor.default = lambda _: container_reply("2999-01-01T00:00:00Z")
+    signer, good = AWSSigner(), list[bool]()
+
+    def sign() -> None:
+        good.append(signature_is_good(arrived(MODELS[0], signer)))
+
+    threads = [threading.Thread(target=sign) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert good == [True] * 8
+    assert [asked.path for asked in vendor.asked] == ["/v1/credentials"]
+
+
+def test_an_endpoint_that_gives_no_credentials_may_give_them_later(
+    monkeypatch: pytest.MonkeyPatch, vendor: SimulatedVendor
+) -> None:
+    expiring(vendor, monkeypatch)
+    vendor.default = lambda _: json_reply({}, 404)
+    with pytest.raises(VendorUnreachable, match="AWS did not give"):
+        arrived(MODELS[0], AWSSigner())
