@@ -1,0 +1,171 @@
+"""One entry of the vendor table: its keys, their checks, and the variables that it names."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from marshmallow import RAISE, Schema, ValidationError, fields, validate
+
+from app.completion import PARAMETERS
+from app.gateways.base import AUTH_HEADERS, SIGNED, Family, Timeouts, Vendor
+
+
+def _check_base_url(url: str) -> None:
+    """Check that paths can be appended to `url`; host names may be of any kind, as in a cluster."""
+    try:
+        parts = urlsplit(url)
+        found = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a port or an IPv6 address that is none
+        found = False
+    if not found or not _PLAIN.fullmatch(url):
+        raise ValidationError(
+            "Not an http:// or https:// URL without credentials, query and spaces."
+        )
+
+
+#: The characters of a URL that has neither user, query nor fragment.
+_PLAIN = re.compile(r"[!$%&'()*+,\-./0-9:;=A-Z\[\]_a-z~]+")
+
+_above_zero = validate.Range(min=0, min_inclusive=False)
+_header_name = validate.Regexp(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z", error="Not a header's name.")
+_header_value = validate.Regexp(r"[ -~]*\Z", error="Not plain text on one line.")
+
+
+def _flag() -> fields.Boolean:
+    return fields.Boolean(truthy={True}, falsy={False})
+
+
+class _TimeoutsSchema(Schema):
+    class Meta:
+        unknown = RAISE
+
+    connect_s = fields.Float(validate=_above_zero)
+    first_token_s = fields.Float(validate=_above_zero)
+    idle_s = fields.Float(validate=_above_zero)
+    total_s = fields.Float(validate=_above_zero)
+
+
+class _VendorSchema(Schema):
+    """One `[vendors.NAME]` table, its variables filled in."""
+
+    class Meta:
+        unknown = RAISE
+
+    gateway = fields.String(required=True)
+    base_url = fields.String(required=True, validate=_check_base_url)
+    api_key_env = fields.String()
+    auth = fields.String(validate=validate.OneOf([*AUTH_HEADERS, *SIGNED]))
+    headers = fields.Dict(
+        keys=fields.String(validate=_header_name), values=fields.String(validate=_header_value)
+    )
+    models = fields.List(fields.String(), validate=validate.Length(min=1))
+    native = fields.List(fields.String())
+    fallbacks = fields.List(fields.String())
+    retries = fields.Integer(strict=True, validate=validate.Range(min=0, max=10))
+    refuses = fields.List(fields.String(validate=validate.OneOf(PARAMETERS)))
+    drop_unsupported = _flag()
+    list_prompts = _flag()
+    max_n = fields.Integer(strict=True, validate=validate.Range(min=1))
+    token_prompts = _flag()
+    asks_usage = _flag()
+    on_disconnect = fields.String(validate=validate.OneOf(["cancel", "drain"]))
+    timeouts = fields.Nested(_TimeoutsSchema)
+    quirks = fields.Dict()
+
+
+def load_entry(
+    name: str, table: dict[str, Any], env: Mapping[str, str], families: Mapping[str, Family]
+) -> Vendor:
+    """Return the vendor that a `[vendors.NAME]` table describes.
+
+    Raises: ValidationError with every wrong key.
+    """
+    unset = sorted(set(_unset(table, env)))
+    filled = _filled(table, env)
+    _check(filled, env, families)
+    row: dict[str, Any] = _SCHEMA.load(filled)
+    family = families[row["gateway"]]
+    key_env = row.pop("api_key_env", None)
+    api_key = (env.get(key_env) if key_env else None) or None
+    if key_env and not api_key and row.get("auth") not in SIGNED:
+        unset.append(key_env)
+    return Vendor(
+        name=name,
+        base_url=row.pop("base_url").rstrip("/"),
+        api_key=api_key,
+        missing=unset[0] if unset else None,
+        native=tuple(row.pop("native", () if family.chat else ("*",))),
+        refuses=frozenset(row.pop("refuses", ())),
+        timeouts=Timeouts(**row.pop("timeouts", {})),
+        quirks=_quirks(family).load(row.pop("quirks", {})),
+        **_frozen(row),
+    )
+
+
+_SCHEMA = _VendorSchema()
+
+
+def _check(table: dict[str, Any], env: Mapping[str, str], families: Mapping[str, Family]) -> None:
+    """Raise ValidationError with all that is wrong at once."""
+    problems: dict[str, Any] = dict(_SCHEMA.validate(table))
+    if "gateway" not in problems:
+        family = families.get(table["gateway"])
+        if family is None:
+            problems["gateway"] = [f"Must be one of: {', '.join(sorted(families))}."]
+        elif "quirks" not in problems:
+            problems["quirks"] = _quirks(family).validate(table.get("quirks", {}))
+    key_env = table.get("api_key_env", "")
+    if "api_key_env" not in problems and not _is_plain(env.get(key_env, "")):
+        problems["api_key_env"] = [f"{key_env} does not hold plain text on one line."]
+    if any(problems.values()):
+        raise ValidationError(problems)
+
+
+def _is_plain(key: str) -> bool:
+    return key.isascii() and key.isprintable()
+
+
+def _frozen(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+
+
+def _quirks(family: Family) -> Schema:
+    known: dict[str, Any] = {}
+    for gateway in (family.native, family.chat):
+        known |= gateway.quirks if gateway else {}
+    schema: Schema = Schema.from_dict(known)(unknown=RAISE)
+    return schema
+
+
+#: `${NAME}` in any text of the table stands for a variable, `${NAME:-text}` for one with a default.
+_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+
+#: Stands for a variable that is not set, so that the rest of the entry can still be checked.
+_UNSET = "http://unset.invalid"
+
+
+def _filled(value: Any, env: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _filled(inner, env) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_filled(inner, env) for inner in value]
+    if not isinstance(value, str):
+        return value
+
+    def word(found: re.Match[str]) -> str:
+        instead = found[2] or (_UNSET if found[0] == value else "unset")
+        return env.get(found[1]) or instead
+
+    return _VARIABLE.sub(word, value)
+
+
+def _unset(value: Any, env: Mapping[str, str]) -> Iterator[str]:
+    """Yield the variables that the table needs and the environment does not have."""
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _unset(inner, env)
+    elif isinstance(value, str):
+        for name, default in _VARIABLE.findall(value):
+            if not env.get(name) and not default:
+                yield name
