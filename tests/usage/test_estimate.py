@@ -1,0 +1,113 @@
+"""Estimates: counted offline, near enough, and never of what was not generated."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.completion import CompletionRequest, Usage
+from app.usage.estimate import SLICE_CHARS, count_prompts, count_tokens, estimate
+
+
+def asking(prompt: Any, **parameters: Any) -> CompletionRequest:
+    """Return a request for `prompt`."""
+    return CompletionRequest(model="sim/m", prompt=prompt, **parameters)
+
+
+# The counts are those of OpenAI's o200k_base.
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("", 0), ("hello", 1), ("hello world", 2), (" ", 1), ("<|endoftext|>", 7), ("\n\n\n", 1)],
+)
+def test_tokens_are_counted_as_openais_newer_models_do(text: str, tokens: int) -> None:
+    assert count_tokens(text) == tokens
+
+
+@given(st.text(st.characters()))
+def test_any_text_can_be_counted(text: str) -> None:
+    tokens = count_tokens(text)
+    assert (tokens == 0) == (text == "")
+    assert tokens <= len(text.encode("utf-8", "surrogatepass"))
+
+
+def test_a_long_text_is_counted_in_slices_with_next_to_no_error() -> None:
+    words = "The quick brown fox jumps over the lazy dog. " * 4_000
+    slices = len(words) // SLICE_CHARS
+    assert slices > 5
+    assert 40_000 <= count_tokens(words) <= 40_000 + 2 * slices + 1
+
+
+@pytest.mark.parametrize("text", ["x" * 300_000, " " * 300_000, "\ud83d" * 10_000, "語" * 100_000])
+def test_a_text_without_words_is_counted_in_reasonable_time(text: str) -> None:
+    assert 0 < count_tokens(text) <= 4 * len(text)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "tokens"),
+    [
+        ("", 0),
+        ("hello world", 2),
+        (("hello", "hello world", ""), 3),
+        ((1, 2, 3), 3),
+        (((1, 2, 3), (4,)), 4),
+    ],
+)
+def test_each_prompt_is_counted_once_however_many_samples(prompt: Any, tokens: int) -> None:
+    assert count_prompts(asking(prompt)) == tokens
+    assert estimate(asking(prompt, n=5, best_of=5), {}) == Usage(
+        prompt_tokens=tokens, total_tokens=tokens
+    )
+
+
+def test_every_choice_is_counted() -> None:
+    usage = estimate(asking("hello", n=2), {1: " world", 0: "hello world", 2: ""})
+    assert usage == Usage(prompt_tokens=1, completion_tokens=3, total_tokens=4)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("hello world and more", 2),
+        ("hello world", 0),
+        ("hello wo", 0),
+        ("", 0),
+        # not the prompt: then it is all the model's own
+        (" and more", 2),
+    ],
+)
+def test_an_echoed_prompt_is_not_generated_nor_is_half_of_one(text: str, tokens: int) -> None:
+    usage = estimate(asking("hello world", echo=True), {0: text})
+    assert (usage.prompt_tokens, usage.completion_tokens) == (2, tokens)
+
+
+def test_a_text_that_begins_like_its_prompt_counts_whole_without_echo() -> None:
+    assert estimate(asking("hello"), {0: "hello world"}).completion_tokens == 2
+    assert estimate(asking("hello", echo=False), {0: "hello world"}).completion_tokens == 2
+
+
+def test_each_choice_echoes_the_prompt_it_answers() -> None:
+    request = asking(("hello", "world"), n=2, echo=True)
+    texts = {0: "hello world", 1: "hello", 2: "world hello", 3: "world"}
+    assert estimate(request, texts).completion_tokens == 2
+    # a choice that nobody asked for echoes nothing we know
+    assert estimate(request, {4: "hello world"}).completion_tokens == 2
+
+
+def test_echoed_token_ids_are_taken_off_by_their_number() -> None:
+    request = asking((15339, 1917), echo=True)
+    assert estimate(request, {0: "hello world and more"}).completion_tokens == 2
+    assert estimate(request, {0: "hello"}).completion_tokens == 0
+
+
+def test_the_tokenizer_is_loaded_only_when_something_is_estimated() -> None:
+    code = """
+import sys
+import app.usage.estimate as estimate
+assert not any(name.startswith("bpe_openai") for name in sys.modules)
+assert estimate.count_tokens("hello world") == 2
+assert "bpe_openai" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,357 @@
+"""The meter: whose count it is, what became of the request, and that it is recorded once."""
+
+import logging
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+from redis import Redis
+
+from app.completion import Choice, Completion, CompletionRequest, Usage
+from app.errors import (
+    GatewayError,
+    StreamUnavailable,
+    VendorAuthentication,
+    VendorFailed,
+    VendorOverloaded,
+    VendorRateLimited,
+    VendorRefused,
+    VendorTimeout,
+    VendorUnreachable,
+)
+from app.usage.event import TEXT_LIMIT, Status, UsageEvent
+from app.usage.meter import CallMeter, Meter, RequestContext
+from app.usage.stream import EVENTS, OPEN, EventStream, connect
+
+CONTEXT = RequestContext(
+    request_id="req_1", account_id="acct_1", api_key_id="key_1", client_retry_count=2
+)
+ASKED = CompletionRequest(model="sim/m", prompt="secret words", user="someone", stream=True)
+COUNT = Usage(prompt_tokens=5, completion_tokens=3, total_tokens=8, cached_tokens=4)
+
+
+@pytest.fixture
+def redis(redis_url: str) -> Iterator["Redis"]:
+    """What the meter's stream is kept in."""
+    with Redis.from_url(redis_url) as redis:
+        yield redis
+
+
+@pytest.fixture
+def stream(redis_url: str) -> EventStream:
+    """The stream of the process under test."""
+    return EventStream(connect(redis_url, 10.0))
+
+
+@pytest.fixture
+def nowhere() -> EventStream:
+    """A stream whose Redis is down."""
+    return EventStream(connect("redis://127.0.0.1:1/0", 10.0))
+
+
+def chunk(*texts: str, usage: Usage | None = None, model: str = "m") -> Completion:
+    """Return a chunk with a text for each choice."""
+    choices = tuple(Choice(index, text) for index, text in enumerate(texts))
+    return Completion("cmpl-1", 1_790_000_000, model, choices, usage)
+
+
+def metered(*chunks: Completion, request: CompletionRequest = ASKED) -> CallMeter:
+    """Return the meter of a call that was answered with these chunks."""
+    call = CallMeter("sim", request)
+    call.billable = True
+    for one in chunks:
+        call.observe(one)
+    return call
+
+
+def recorded(redis: "Redis") -> list[UsageEvent]:
+    """Return the events on the stream."""
+    entries: Any = redis.xrange(EVENTS)
+    return [UsageEvent.decode(entry[b"event"]) for _, entry in entries]
+
+
+# Whose count.
+
+
+def test_the_vendors_count_wins_over_any_estimate() -> None:
+    call = metered(chunk("one two three four"), chunk("five", usage=COUNT))
+    assert call.settled == (COUNT, "vendor")
+
+
+def test_the_last_count_that_is_not_zero_is_the_vendors() -> None:
+    early = Usage(prompt_tokens=5, completion_tokens=1, total_tokens=6)
+    for chunks in (
+        [chunk("a", usage=early), chunk("b", usage=COUNT)],
+        [chunk("a", usage=Usage()), chunk("b", usage=COUNT), chunk(usage=Usage())],
+        [chunk("a", usage=COUNT), chunk("b"), chunk()],
+    ):
+        assert metered(*chunks).settled == (COUNT, "vendor")
+
+
+def test_without_a_count_the_text_is_counted_and_marked() -> None:
+    for nothing in (None, Usage()):
+        call = metered(chunk("hello", usage=nothing), chunk(" world", usage=nothing))
+        assert call.settled == (
+            Usage(prompt_tokens=2, completion_tokens=2, total_tokens=4),
+            "estimated",
+        )
+
+
+def test_an_echo_is_no_part_of_an_estimate() -> None:
+    request = CompletionRequest(model="sim/m", prompt="hello world", echo=True, n=2)
+    call = metered(chunk("hello ", "hello world"), chunk("world", " again"), request=request)
+    assert call.settled[0].completion_tokens == 1
+
+
+def test_a_prompt_that_may_have_been_billed_is_estimated_and_else_there_is_nothing() -> None:
+    call = CallMeter("sim", ASKED)
+    assert call.settled == (Usage(), "none")
+    call = CallMeter("sim", ASKED)
+    call.billable = True
+    assert call.settled == (Usage(prompt_tokens=2, total_tokens=2), "estimated")
+
+
+FAILURES: list[tuple[GatewayError, bool, bool]] = [
+    # the failure, and whether the call is billed when it had not and when it had begun
+    (VendorUnreachable("x"), False, True),
+    (VendorFailed("x"), False, True),
+    (VendorFailed("x", billable=True), True, True),
+    (VendorTimeout("x"), False, True),
+    (VendorTimeout("x", billable=True), True, True),
+    (VendorRefused("x", vendor_status=400), False, False),
+    (VendorAuthentication("x", vendor_status=401), False, False),
+    (VendorRateLimited("x"), False, False),
+    (VendorOverloaded("x"), False, False),
+]
+
+
+@pytest.mark.parametrize(("error", "before", "after"), FAILURES, ids=lambda v: type(v).__name__)
+def test_a_failure_is_billed_as_far_as_work_may_have_been_done(
+    error: GatewayError, before: bool, after: bool
+) -> None:
+    for begun, billed in ((False, before), (True, after)):
+        call = CallMeter("sim", ASKED)
+        call.billable = begun
+        call.failed(error)
+        assert call.settled[1] == ("estimated" if billed else "none")
+        # what was said was generated, whatever came after
+        call = metered(chunk("hello world"))
+        call.failed(error)
+        assert call.settled[0].completion_tokens == 2
+
+
+def test_the_words_of_an_error_are_never_counted() -> None:
+    call = metered()
+    call.failed(VendorFailed("a very long story of what went wrong", billable=True))
+    assert call.settled[0].completion_tokens == 0
+
+
+def test_a_failure_tells_its_status_and_leaves_the_one_there_was() -> None:
+    call = metered()
+    call.http_status = 200
+    call.failed(VendorFailed("broke off", billable=True))
+    assert call.http_status == 200
+    call.failed(VendorFailed("x", vendor_status=503))
+    assert call.http_status == 503
+
+
+@pytest.mark.parametrize(
+    ("models", "served"),
+    [
+        (["m-2026", "m-2026"], "m-2026"),
+        # a chunk that names no model bears the name that was asked for
+        (["m", "m-2026", "m"], "m-2026"),
+        (["m-2026", "m"], "m-2026"),
+        (["m", "m"], "m"),
+        ([], None),
+    ],
+)
+def test_the_model_served_is_the_vendors_word(models: list[str], served: str | None) -> None:
+    assert metered(*(chunk("a", model=model) for model in models)).model_served == served
+
+
+# What is recorded.
+
+
+def test_the_open_record_is_there_before_and_gone_after(
+    stream: EventStream, redis: "Redis"
+) -> None:
+    meter = Meter(stream, CONTEXT, ASKED)
+    meter.open()
+    record = orjson.loads(redis.hget(OPEN, meter.event_id) or b"")
+    assert record == {
+        "event_id": meter.event_id,
+        "request_id": "req_1",
+        "account_id": "acct_1",
+        "api_key_id": "key_1",
+        "user": "someone",
+        "vendor": "sim",
+        "model": "m",
+        "stream": True,
+        "client_retry_count": 2,
+        "started_at_ms": record["started_at_ms"],
+    }
+    meter.record("failed")
+    assert redis.hlen(OPEN) == 0
+    assert len(recorded(redis)) == 1
+
+
+def test_an_event_says_all_that_is_known(stream: EventStream, redis: "Redis") -> None:
+    meter = Meter(stream, CONTEXT, ASKED)
+    meter.open()
+    call = meter.call("backup", ASKED)
+    call.billable, call.http_status, call.vendor_request_id = True, 200, "vendor-1"
+    call.observe(chunk("", model="m-2026"))
+    call.observe(chunk("hello", usage=COUNT, model="m-2026"))
+    meter.record("completed")
+    [event] = recorded(redis)
+    assert event.event_id == meter.event_id
+    assert (event.vendor, event.model) == ("sim", "m")
+    assert (event.vendor_served, event.model_served) == ("backup", "m-2026")
+    assert (event.status, event.source, event.usage) == ("completed", "vendor", COUNT)
+    assert (event.http_status, event.vendor_request_id, event.attempts) == (200, "vendor-1", 1)
+    assert event.first_token_ms is not None
+    assert 0 <= event.first_token_ms <= event.duration_ms
+
+
+def test_a_request_without_a_token_has_no_time_to_the_first(
+    stream: EventStream, redis: "Redis"
+) -> None:
+    meter = Meter(stream, CONTEXT, ASKED)
+    meter.call("sim", ASKED).observe(chunk("", usage=COUNT))
+    meter.record("completed")
+    assert recorded(redis)[0].first_token_ms is None
+
+
+STATUSES: list[tuple[Status, bool, bool, bool, str]] = [
+    # status, drained, the vendor counted, work was done -> source
+    ("completed", False, True, True, "vendor"),
+    ("completed", False, False, True, "estimated"),
+    ("failed", False, False, False, "none"),
+    ("failed", False, False, True, "estimated"),
+    ("failed", False, True, True, "vendor"),
+    ("truncated", False, True, True, "vendor"),
+    ("truncated", False, False, True, "estimated"),
+    ("disconnected", False, False, False, "none"),
+    ("disconnected", False, False, True, "estimated"),
+    ("disconnected", False, True, True, "vendor"),
+    ("disconnected", True, True, True, "drained"),
+    ("disconnected", True, False, True, "estimated"),
+    ("disconnected", True, False, False, "none"),
+]
+
+
+@pytest.mark.parametrize(("status", "drained", "counted", "worked", "source"), STATUSES)
+def test_an_event_tells_its_status_and_whose_count_it_is(
+    stream: EventStream,
+    redis: "Redis",
+    status: Status,
+    drained: bool,
+    counted: bool,
+    worked: bool,
+    source: str,
+) -> None:
+    meter = Meter(stream, CONTEXT, ASKED)
+    call = meter.call("sim", ASKED)
+    call.billable = worked
+    if counted:
+        call.observe(chunk(usage=COUNT))
+    meter.record(status, drained=drained)
+    [event] = recorded(redis)
+    assert (event.status, event.source) == (status, source)
+    assert bool(event.usage) == (source != "none")
+
+
+def test_a_request_is_recorded_once(stream: EventStream, redis: "Redis") -> None:
+    meter = Meter(stream, CONTEXT, ASKED)
+    meter.open()
+    for status in ("truncated", "completed", "disconnected"):
+        meter.record(status)
+    assert [event.status for event in recorded(redis)] == ["truncated"]
+
+
+def test_a_request_that_was_never_sent_is_recorded_as_that(
+    stream: EventStream, redis: "Redis"
+) -> None:
+    meter = Meter(stream, CONTEXT, ASKED)
+    meter.open()
+    meter.record("failed")
+    [event] = recorded(redis)
+    assert (event.source, event.attempts, event.usage) == ("none", 0, Usage())
+    assert (event.http_status, event.model_served, event.first_token_ms) == (None, None, None)
+
+
+def test_calls_of_one_request_are_summed_and_one_estimate_makes_an_estimate(
+    stream: EventStream, redis: "Redis"
+) -> None:
+    meter = Meter(stream, CONTEXT, ASKED)
+    for _ in range(2):
+        call = meter.call("sim", ASKED)
+        call.billable = True
+        call.observe(chunk("a", usage=COUNT))
+    assert (meter.usage, meter.source) == (COUNT + COUNT, "vendor")
+    failed = meter.call("sim", ASKED)
+    failed.failed(VendorOverloaded("x", vendor_status=503))
+    assert (meter.usage, meter.source) == (COUNT + COUNT, "vendor")
+    broken = meter.call("other", ASKED)
+    broken.failed(VendorTimeout("x", billable=True))
+    meter.record("failed")
+    [event] = recorded(redis)
+    assert (event.attempts, event.source, event.vendor_served) == (4, "estimated", "other")
+    assert event.usage == COUNT + COUNT + Usage(prompt_tokens=2, total_tokens=2)
+
+
+def test_any_user_and_model_can_be_recorded(stream: EventStream, redis: "Redis") -> None:
+    request = CompletionRequest(
+        model="sim/" + "m" * 100_000, prompt="x", user="\0\ud83d" + "u" * 100_000
+    )
+    meter = Meter(stream, CONTEXT, request)
+    meter.open()
+    call = meter.call("sim", request)
+    call.observe(chunk("a", usage=COUNT, model="\ud83dserved\0"))
+    meter.record("completed")
+    [event] = recorded(redis)
+    assert len(event.model) == len(event.user or "") == TEXT_LIMIT
+    assert event.usage == COUNT
+
+
+# Redis is down.
+
+
+def test_a_request_is_not_admitted_while_redis_is_down(nowhere: EventStream) -> None:
+    with pytest.raises(StreamUnavailable):
+        Meter(nowhere, CONTEXT, ASKED).open()
+
+
+def test_an_event_that_cannot_be_published_is_logged_whole(
+    nowhere: EventStream, caplog: pytest.LogCaptureFixture
+) -> None:
+    meter = Meter(nowhere, CONTEXT, ASKED)
+    call = meter.call("sim", ASKED)
+    call.billable = True
+    call.observe(chunk("generated words", usage=COUNT))
+    meter.record("completed")
+    meter.record("completed")
+    [line] = caplog.records
+    assert line.levelno == logging.ERROR
+    found = re.search(r"\{.*\}", line.getMessage())
+    assert found
+    event = UsageEvent.decode(found[0].encode())
+    assert (event.event_id, event.usage) == (meter.event_id, COUNT)
+    for words in ("secret", "generated"):
+        assert words not in caplog.text
+
+
+def test_nothing_is_logged_while_all_is_well(
+    stream: EventStream, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        meter = Meter(stream, CONTEXT, ASKED)
+        meter.open()
+        meter.call("sim", ASKED).observe(chunk("generated words", usage=COUNT))
+        meter.record("completed")
+    assert "secret" not in caplog.text
+    assert "generated" not in caplog.text
+    assert [line for line in caplog.records if line.levelno >= logging.WARNING] == []
