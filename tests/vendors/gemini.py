@@ -69,15 +69,15 @@ class GeminiWire:
     """The Gemini API: a key in a header, usage with every event."""
 
     keep_alive = b""
+    #: A pattern of the path before `/models`.
     prefix = "/v1beta"
-    #: What it leaves out: an index that is 0, usage before the last event.
+    #: Whether it leaves out an index that is 0, and usage before the last event.
     terse = False
 
     def check(self, asked: Asked) -> Reply | None:
         """Refuse what Google refuses."""
         if not re.fullmatch(
-            re.escape(self.prefix)
-            + r"/models/[\w.@%-]+:(generateContent|streamGenerateContent\?alt=sse)",
+            self.prefix + r"/models/[\w.@%-]+:(generateContent|streamGenerateContent\?alt=sse)",
             asked.path,
         ):
             return Reply([b"<!DOCTYPE html><title>Error 404</title>"], 404, HTML, framing="length")
@@ -92,26 +92,8 @@ class GeminiWire:
         return None if key == "sk-test" else self.refuse(asked, "bad_key")
 
     def _check_body(self, asked: Asked) -> Reply | None:
-        config = asked.body.get("generationConfig", {})
-        unknown = sorted({*asked.body} - BODY_FIELDS) + sorted({*config} - {*CONFIG_FIELDS})
-        if unknown:
-            return self._invalid(
-                asked,
-                f'Invalid JSON payload received. Unknown name "{unknown[0]}": Cannot find field.',
-            )
-        if not asked.body.get("contents"):
-            return self._invalid(asked, "* GenerateContentRequest.contents: not specified\n")
-        if any(not part.get("text") for part in asked.body["contents"][0]["parts"]):
-            return self._invalid(asked, "* contents[0].parts: must not be empty.\n")
-        for name, value in config.items():
-            bounds = CONFIG_FIELDS[name]
-            if bounds and not bounds[0] <= value <= bounds[1]:
-                return self._invalid(asked, f"Unable to submit request because {name} is wrong.")
-        if len(config.get("stopSequences", [])) > 5:
-            return self._invalid(asked, "Only up to 5 stop sequences are supported.")
-        if "logprobs" in config and not config.get("responseLogprobs"):
-            return self._invalid(asked, "Logprobs is supported only with response_logprobs.")
-        return None
+        complaint = next(_complaints(asked.body), None)
+        return self._error(asked, 400, "INVALID_ARGUMENT", complaint) if complaint else None
 
     def answer(self, asked: Asked, said: Said) -> Reply:
         """Answer the prompt with `candidateCount` samples."""
@@ -139,7 +121,7 @@ class GeminiWire:
     def _candidate(
         self, index: int, text: str, config: Mapping[str, Any], finish: Finish | None = None
     ) -> dict[str, Any]:
-        parts = {"parts": [{"text": text}]} if text else {}
+        parts: dict[str, Any] = {"parts": [{"text": text}]} if text else {}
         candidate: dict[str, Any] = {"content": {**parts, "role": "model"}}
         if finish:
             candidate["finishReason"] = FINISH[finish]
@@ -153,7 +135,11 @@ class GeminiWire:
         self, asked: Asked, candidates: list[dict[str, Any]], usage: dict[str, Any] | None
     ) -> dict[str, Any]:
         model = asked.path.partition("/models/")[2].partition(":")[0]
-        response = {"candidates": candidates, "modelVersion": model, "responseId": "x-0aZ"}
+        response: dict[str, Any] = {
+            "candidates": candidates,
+            "modelVersion": model,
+            "responseId": "x-0aZ",
+        }
         if usage is not None:
             response["usageMetadata"] = usage
         return response
@@ -166,9 +152,6 @@ class GeminiWire:
             retry = "type.googleapis.com/google.rpc.RetryInfo"
             details.append({"@type": retry, "retryDelay": f"{retry_after}s"})
         return self._error(asked, status, word, message, details)
-
-    def _invalid(self, asked: Asked, message: str) -> Reply:
-        return self._error(asked, 400, "INVALID_ARGUMENT", message)
 
     def _error(
         self, asked: Asked, status: int, word: str, message: str, details: list[Any] | None = None
@@ -183,8 +166,10 @@ class GeminiWire:
 class VertexWire(GeminiWire):
     """Vertex AI: a project and a location in the path, an access token, errors in lists."""
 
-    prefix = "/v1/projects/acme/locations/global/publishers/google"
+    prefix = r"/v1/projects/[\w-]+/locations/[\w-]+/publishers/google"
     terse = True
+    #: The contract is the same with a token as it is; signing in has tests of its own.
+    overlay = 'auth = "bearer"\napi_key_env = "CONTRACT_KEY"\n'
 
     def check_key(self, asked: Asked) -> Reply | None:
         """Refuse a wrong access token, and none."""
@@ -197,6 +182,25 @@ class VertexWire(GeminiWire):
             message = "Request had invalid authentication credentials."
             return self._error(asked, 401, "UNAUTHENTICATED", message)
         return super().refuse(asked, kind, retry_after)
+
+
+def _complaints(body: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with a request, in Google's words."""
+    config = body.get("generationConfig", {})
+    for name in sorted({*body} - BODY_FIELDS) + sorted({*config} - {*CONFIG_FIELDS}):
+        yield f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.'
+    if not body.get("contents"):
+        yield "* GenerateContentRequest.contents: contents is not specified\n"
+    elif not all(part.get("text") for part in body["contents"][0]["parts"]):
+        yield "* GenerateContentRequest.contents[0].parts: contents.parts must not be empty.\n"
+    for name, value in config.items():
+        bounds = CONFIG_FIELDS[name]
+        if bounds and not bounds[0] <= value <= bounds[1]:
+            yield f"Unable to submit request because {name} is out of range."
+    if len(config.get("stopSequences", [])) > 5:
+        yield "Only up to 5 stop sequences are supported."
+    if "logprobs" in config and not config.get("responseLogprobs"):
+        yield "Logprobs is supported only with response_logprobs."
 
 
 HTML = {"content-type": "text/html; charset=UTF-8"}

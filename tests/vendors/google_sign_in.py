@@ -106,7 +106,7 @@ class TokenEndpoint:
         )
         claims = json.loads(_decoded(signed.partition(".")[2]))
         right = {"iss": EMAIL, "aud": "https://oauth2.googleapis.com/token", "scope": SCOPE}
-        return right.items() <= claims.items() and claims["exp"] > time.time()
+        return bool(right.items() <= claims.items() and claims["exp"] > time.time())
 
 
 def _decoded(text: str) -> bytes:
