@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import sys
 import threading
@@ -8,8 +9,11 @@ import pytest
 from app.errors import VendorAuthentication, VendorUnreachable
 from app.gateways.bedrock import ConverseGateway
 from app.gateways.credentials import FAILURE_STANDS_S, AWSSigner
+from app.gateways.transport import Transport
+from app.gateways.watchdog import Watchdog
 from tests.gateways.bedrock import request, row
 from tests.vendor import Asked, Reply, SimulatedVendor, json_reply
+from tests.vendors.base import Said
 from tests.vendors.bedrock import (
     ACCESS_KEY,
     SECRET_KEY,
@@ -59,6 +63,22 @@ def test_a_signature_is_accepted_for_every_kind_of_model_id(model: str) -> None:
     assert asked.headers["x-amz-security-token"] == SESSION_TOKEN
     assert signature_is_good(asked)
     assert BedrockWire(model).check(asked) is None
+
+
+@pytest.mark.usefixtures("variables")
+@pytest.mark.parametrize("model", MODELS)
+def test_what_is_signed_is_what_arrives(
+    monkeypatch: pytest.MonkeyPatch, vendor: SimulatedVendor, model: str
+) -> None:
+    monkeypatch.setattr("app.gateways.transport.SIGNERS", {"aws": AWSSigner()})
+    wire = BedrockWire(model)
+    vendor.default = lambda asked: wire.check(asked) or wire.answer(asked, Said())
+    there = dataclasses.replace(row(), base_url=vendor.url.removesuffix("/v1"))
+    encoded = ConverseGateway().encode(there, request(model, prompt="caf\u00e9"))
+    with Transport(Watchdog(), {}).call(there, encoded) as call:
+        call.send()
+        assert (call.status, call.body()[:1]) == (200, b"{")
+    assert vendor.asked[0].headers["authorization"].startswith("AWS4-HMAC-SHA256 ")
 
 
 @pytest.mark.usefixtures("variables")
