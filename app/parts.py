@@ -30,7 +30,7 @@ def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list
     Raises: InvalidRequest when they are more than CALLS_LIMIT.
     """
     n, prompts = request.n or 1, request.prompts
-    if n <= max_n and (list_prompts or len(prompts) == 1):
+    if n <= max_n and (list_prompts or isinstance(request.prompt, str)):
         return [Part(request if max_n > 1 else dataclasses.replace(request, n=None))]
     pieces = [(at, min(max_n, n - at)) for at in range(0, n, max_n)]
     if len(prompts) * len(pieces) > CALLS_LIMIT:
