@@ -22,6 +22,7 @@ from app.schemas import (
     dump_usage,
     load_completion_request,
 )
+from app.usage.event import TEXT_LIMIT
 
 LEAST = {"model": "openai/m", "prompt": "a secret prompt"}
 
@@ -183,6 +184,12 @@ def test_a_model_is_a_vendor_and_whatever_follows_the_first_slash(
         assert (request.vendor, request.model_name) == parts
 
 
+def test_a_model_is_no_longer_than_what_the_ledger_keeps_whole() -> None:
+    longest = "openai/".ljust(TEXT_LIMIT, "m")
+    assert load_completion_request({**LEAST, "model": longest}).model == longest
+    assert problem(model=longest + "m") == ("model", "invalid_value")
+
+
 PROMPTS: list[tuple[Any, Any]] = [
     ("", ""),
     ("hi", "hi"),
@@ -317,7 +324,7 @@ def test_best_of_at_least_n_is_taken(fields: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{"best_of": 1, "n": 2}, {"best_of": 3, "stream": True}, {"best_of": 0}]
+    "fields", [{"best_of": 1, "n": 2}, {"best_of": 2, "stream": True}, {"best_of": 0}]
 )
 def test_best_of_below_n_or_above_one_in_a_stream_is_refused(fields: dict[str, Any]) -> None:
     assert problem(**fields) == ("best_of", "invalid_value")
