@@ -1,6 +1,5 @@
 """Google's responses in our vocabulary: candidates, their log probabilities, and usage."""
 
-import math
 import time
 from collections import defaultdict
 from collections.abc import Mapping
@@ -136,8 +135,13 @@ def _top(step: Any) -> dict[str, float | None]:
     return dict(map(_token, candidates)) if isinstance(candidates, list) else {}
 
 
+#: No logarithm of a probability is longer.
+LOGPROB_LIMIT = 1e6
+
+
 def _token(candidate: Any) -> tuple[str, float | None]:
     told = plain_mapping(candidate)
     token, logprob = told.get("token"), told.get("logProbability")
-    is_number = isinstance(logprob, int | float) and abs(logprob) < math.inf
-    return token if isinstance(token, str) else "", logprob if is_number else None
+    if not isinstance(logprob, int | float) or abs(logprob) > LOGPROB_LIMIT:
+        logprob = None
+    return token if isinstance(token, str) else "", logprob
