@@ -1,7 +1,7 @@
 """Anthropic's Messages, under the versions of 2023-06-01 and 2026-10-21."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tests.vendor import Asked, Reply, json_reply
@@ -84,7 +84,7 @@ class AnthropicWire:
         message["content"] += [{"type": "text", "text": said.text}] if said.text else []
         message["stop_reason"] = STOP_REASONS[said.finish]
         message["usage"] = _usage(said, said.completion_tokens)
-        return json_reply(message, **REQUEST_ID)
+        return json_reply(message, 200, **REQUEST_ID)
 
     def refuse(self, _: Asked, kind: Kind, retry_after: str | None = None) -> Reply:
         """Return Anthropic's error of this kind."""
@@ -148,30 +148,35 @@ _STOP = {"type": "message_stop"}
 
 def _wrong_with(version: str | None, body: Mapping[str, Any]) -> str | None:
     """Return what the vendor says of a request that it refuses."""
+    return next(_complaints(version, body), None)
+
+
+def _complaints(version: str | None, body: Mapping[str, Any]) -> Iterator[str]:
     if version not in ("2023-06-01", "2026-10-21"):
-        return "anthropic-version: header is required"
-    if unknown := sorted(set(body) - KNOWN):
-        return f"{unknown[0]}: Extra inputs are not permitted"
-    if missing := [name for name in REQUIRED if name not in body]:
-        return f"{missing[0]}: Field required"
+        yield "anthropic-version: header is required"
+    for name in sorted(set(body) - KNOWN):
+        yield f"{name}: Extra inputs are not permitted"
+    for name in REQUIRED:
+        if name not in body:
+            yield f"{name}: Field required"
     if type(body["max_tokens"]) is not int or body["max_tokens"] < 0:
-        return "max_tokens: Input should be greater than or equal to 0"
+        yield "max_tokens: Input should be greater than or equal to 0"
     if any(not message["content"] for message in body["messages"]):
-        return "messages: text content blocks must be non-empty"
+        yield "messages: text content blocks must be non-empty"
     if any(not stop.strip() for stop in body.get("stop_sequences", [])):
-        return "stop_sequences: each stop sequence must contain non-whitespace"
+        yield "stop_sequences: each stop sequence must contain non-whitespace"
     if set(body.get("metadata", {})) - {"user_id"}:
-        return "metadata: Extra inputs are not permitted"
-    return _wrong_with_sampling(version, body)
+        yield "metadata: Extra inputs are not permitted"
+    yield from _complaints_of_sampling(version, body)
 
 
-def _wrong_with_sampling(version: str | None, body: Mapping[str, Any]) -> str | None:
+def _complaints_of_sampling(version: str | None, body: Mapping[str, Any]) -> Iterator[str]:
     told = [name for name in SAMPLING if name in body]
     fixed = any(f"claude-{family}" in body["model"] for family in FIXED)
     if told and (fixed or version == "2026-10-21"):
-        return f"`{told[0]}` is deprecated for this model."
-    if any(not 0 <= body[name] <= 1 for name in ("temperature", "top_p") if name in body):
-        return "temperature: range: 0..1"
+        yield f"`{told[0]}` is deprecated for this model."
+    for name in ("temperature", "top_p"):
+        if name in body and not 0 <= body[name] <= 1:
+            yield f"{name}: range: 0..1"
     if "temperature" in body and "top_p" in body:
-        return "`temperature` and `top_p` cannot both be specified for this model."
-    return None
+        yield "`temperature` and `top_p` cannot both be specified for this model."

@@ -1,7 +1,7 @@
 """Cohere's v2 chat."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tests.vendor import Asked, Reply, json_reply
@@ -53,19 +53,7 @@ class CohereWire:
             return error_reply(404, "not found")
         if asked.headers.get("authorization") != "Bearer sk-test":
             return self.refuse(asked, "bad_key")
-        body = asked.body
-        if unknown := sorted(set(body) - KNOWN):
-            return error_reply(422, f"unknown field: parameter '{unknown[0]}' is not a valid field")
-        if not body.get("messages") or not body["messages"][-1]["content"]:
-            return error_reply(400, "invalid request: message must be at least 1 token long.")
-        for name, (low, high) in RANGES.items():
-            if name in body and not low <= body[name] <= high:
-                return error_reply(400, f"invalid request: {name} must be from {low} to {high}")
-        if "frequency_penalty" in body and "presence_penalty" in body:
-            return error_reply(
-                400, "invalid request: cannot specify both frequency_penalty and presence_penalty."
-            )
-        return None
+        return next(_complaints(asked.body), None)
 
     def answer(self, asked: Asked, said: Said) -> Reply:
         """Answer with one message, after some thinking where there is any to be counted."""
@@ -77,9 +65,7 @@ class CohereWire:
         content = [{"type": "thinking", "thinking": "Let me see."}] if said.reasoning_tokens else []
         content += [{"type": "text", "text": said.text}] if said.text else []
         message = {"role": "assistant", "content": content}
-        return json_reply(
-            {"id": ID, "finish_reason": reason, "message": message, "usage": usage}
-        )
+        return json_reply({"id": ID, "finish_reason": reason, "message": message, "usage": usage})
 
     def refuse(self, _: Asked, kind: Kind, retry_after: str | None = None) -> Reply:
         """Return Cohere's error of this kind."""
@@ -99,6 +85,20 @@ def error_reply(status: int, message: str) -> Reply:
 def typed_event(body: Mapping[str, Any]) -> bytes:
     """Return a server-sent event; its name is that of its type."""
     return f"event: {body['type']}\ndata: {json.dumps(body)}\n\n".encode()
+
+
+def _complaints(body: Mapping[str, Any]) -> Iterator[Reply]:
+    for name in sorted(set(body) - KNOWN):
+        yield error_reply(422, f"unknown field: parameter '{name}' is not a valid field")
+    if not body.get("messages") or not body["messages"][-1]["content"]:
+        yield error_reply(400, "invalid request: message must be at least 1 token long.")
+    for name, (low, high) in RANGES.items():
+        if name in body and not low <= body[name] <= high:
+            yield error_reply(400, f"invalid request: {name} must be from {low} to {high}")
+    if "frequency_penalty" in body and "presence_penalty" in body:
+        yield error_reply(
+            400, "invalid request: cannot specify both frequency_penalty and presence_penalty."
+        )
 
 
 def _usage(said: Said) -> dict[str, Any]:

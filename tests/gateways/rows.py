@@ -1,0 +1,99 @@
+"""A chat row of the vendor table, and what becomes of a vendor's bytes there."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from app.completion import Completion, CompletionRequest, FinishReason, Usage
+from app.errors import GatewayError
+from app.gateways import FAMILIES
+from app.gateways.base import Gateway, Vendor
+from app.gateways.vendors import load_vendors
+
+
+class Row:
+    """One vendor's chat gateway, with the built-in entry, `keys` over it and a key for it."""
+
+    def __init__(self, name: str, key_env: str, **keys: Any) -> None:
+        found = load_vendors(None, {key_env: "sk-test"}, FAMILIES).find(name)
+        fields = {field: getattr(found, field) for field in found.__dataclass_fields__}
+        self.vendor = Vendor(**(fields | keys))
+        chat = FAMILIES[found.gateway].chat
+        assert chat is not None
+        self.gateway: Gateway = chat
+
+    def asks(self, model: str = "m", **fields: Any) -> CompletionRequest:
+        """Return a request of this vendor's model."""
+        return CompletionRequest(model=f"{self.vendor.name}/{model}", prompt="hi", **fields)
+
+    def sent(self, model: str = "m", **fields: Any) -> dict[str, Any]:
+        """Return the body that the vendor gets for a request with these fields."""
+        body = self.gateway.encode(self.vendor, self.asks(model, **fields)).body
+        return dict(json.loads(body))
+
+    def decoded(self, body: Any, **fields: Any) -> Completion:
+        """Return what becomes of a whole answer, given as JSON or bytes."""
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return self.gateway.decode(self.vendor, self.asks(**fields), raw)
+
+    def chunks(
+        self, stream: Iterable[bytes], size: int | None = None, **fields: Any
+    ) -> list[Completion]:
+        """Return the chunks of a stream, which comes in packets of `size` bytes or all at once."""
+        whole = b"".join(stream)
+        step = size or max(1, len(whole))
+        decoder = self.gateway.stream_decoder(self.vendor, self.asks(stream=True, **fields))
+        packets = [whole[at : at + step] for at in range(0, len(whole), step)]
+        return [*(c for packet in packets for c in decoder.feed(packet)), *decoder.close()]
+
+    def refusal(self, body: Any, **fields: Any) -> GatewayError:
+        """Return the error that a whole answer turns out to be."""
+        with pytest.raises(GatewayError) as caught:
+            self.decoded(body, **fields)
+        return caught.value
+
+    def broken(self, stream: Iterable[bytes], **fields: Any) -> GatewayError:
+        """Return the error that a stream ends in."""
+        with pytest.raises(GatewayError) as caught:
+            self.chunks(stream, **fields)
+        return caught.value
+
+    def error(self, status: int, body: Any, **headers: str) -> GatewayError:
+        """Return the error that a response with this status means."""
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.gateway.decode_error(self.vendor, status, named, raw)
+
+
+def told(chunks: Iterable[Completion]) -> tuple[str, list[FinishReason], Usage | None]:
+    """Return a stream's text, its finish reasons (there is to be one), and its last usage."""
+    text, reasons, usage = "", list[FinishReason](), None
+    for chunk in chunks:
+        usage = chunk.usage or usage
+        for choice in chunk.choices:
+            assert choice.index == 0
+            text += choice.text
+            reasons += [choice.finish_reason] if choice.finish_reason else []
+    return text, reasons, usage
+
+
+def json_values(*words: str) -> st.SearchStrategy[Any]:
+    """Return arbitrary JSON whose objects have these words as keys, and now and then as values."""
+    numbers = st.booleans() | st.integers() | st.floats(allow_nan=False)
+    leaves = st.none() | numbers | st.text(max_size=5) | st.sampled_from(words)
+    keys = st.sampled_from(words)
+    return st.recursive(
+        leaves,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=4),
+        max_leaves=12,
+    )
+
+
+def bodies(*words: str) -> st.SearchStrategy[bytes]:
+    """Return arbitrary bytes, most of them JSON with these words in it."""
+    return st.binary(max_size=40) | json_values(*words).map(
+        lambda value: json.dumps(value).encode()
+    )

@@ -1,0 +1,130 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.errors import GatewayError, VendorFailed
+from app.sse import EVENT_LIMIT
+from tests.gateways.anthropic_wire import PING, ROW, STOP, delta, end, simulated, stream
+from tests.gateways.rows import json_values, told
+from tests.vendors.anthropic import named_event
+from tests.vendors.base import Said
+
+SAID = Said(text="one tw\u00f6 \u2028 three", reasoning_tokens=3, cached_tokens=4)
+STREAM = simulated(SAID, stream=True)
+
+
+@pytest.mark.parametrize("size", range(1, 80))
+def test_a_stream_is_the_same_however_it_is_cut(size: int) -> None:
+    text, reasons, usage = told(ROW.chunks([STREAM], size))
+    assert (text, reasons) == (SAID.text, ["stop"])
+    assert usage is not None
+    assert (usage.prompt_tokens, usage.completion_tokens) == (11, 7)
+    assert (usage.cached_tokens, usage.reasoning_tokens) == (4, 3)
+
+
+def test_a_stream_and_a_whole_answer_say_the_same() -> None:
+    whole = ROW.decoded(simulated(SAID))
+    chunks = ROW.chunks([STREAM])
+    assert told(chunks) == told([whole])
+    assert {(chunk.id, chunk.model) for chunk in chunks} == {(whole.id, whole.model)}
+
+
+def test_thinking_is_a_sign_of_life_and_no_text() -> None:
+    thinking = {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "thinking_delta", "thinking": "hmm"},
+    }
+    decoder = ROW.gateway.stream_decoder(ROW.vendor, ROW.asks(stream=True))
+    assert [chunk.choices for chunk in decoder.feed(named_event(thinking))] == [()]
+    assert list(decoder.feed(PING)) == []
+
+
+def test_events_of_unknown_types_are_passed_over() -> None:
+    text, reasons, _ = told(ROW.chunks([PING, *stream({"type": "new"}, delta("a"), end(), STOP)]))
+    assert (text, reasons) == ("a", ["stop"])
+
+
+def test_a_stream_that_breaks_off_is_never_whole() -> None:
+    for length in range(len(STREAM) - len("\n\n")):
+        error = ROW.broken([STREAM[:length]])
+        assert isinstance(error, VendorFailed)
+        assert error.billable
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        stream(delta("a"), STOP),
+        stream(delta("a"), end(None), STOP),
+        stream(delta("a"), end("no such reason"), STOP),
+        stream(delta("a"), {"type": "message_delta"}, STOP),
+        stream({"type": "content_block_delta", "delta": {"type": "text_delta"}}),
+        [b"data: nonsense\n\n"],
+        [b"data: []\n\n"],
+        [b"data: {}\n\n"],
+        [b"data: [DONE]\n\n"],
+        [b"data: " + b"x" * (EVENT_LIMIT + 1)],
+    ],
+)
+def test_a_stream_of_nonsense_fails(events: list[bytes]) -> None:
+    assert isinstance(ROW.broken(events), VendorFailed)
+
+
+# Stop sequences that the vendor would refuse.
+
+
+@pytest.mark.parametrize("stop", ["\n", ("\n", "END"), (" \n", "\n")])
+def test_a_stop_sequence_of_blanks_ends_the_text_here(stop: Any) -> None:
+    said = Said(text="one two\nthree")
+    assert not {"\n", " \n"} & set(ROW.sent(stop=stop).get("stop_sequences", []))
+    assert told([ROW.decoded(simulated(said), stop=stop)])[:2] == ("one two", ["stop"])
+    for size in (1, 50, None):
+        text, reasons, usage = told(ROW.chunks([simulated(said, stream=True)], size, stop=stop))
+        assert (text, reasons) == ("one two", ["stop"])
+        assert usage is not None
+        assert usage.completion_tokens == said.completion_tokens
+
+
+def test_a_text_that_is_cut_here_was_not_cut_by_its_length() -> None:
+    said = Said(text="one\ntwo", finish="length")
+    assert told([ROW.decoded(simulated(said), stop="\n")])[1] == ["stop"]
+    assert told(ROW.chunks([simulated(said, stream=True)], stop="\n"))[1] == ["stop"]
+
+
+def test_what_only_began_a_stop_sequence_is_given_on_at_the_end() -> None:
+    said = Said(text="one\n")
+    text, reasons, _ = told(ROW.chunks([simulated(said, stream=True)], stop="\n\n"))
+    assert (text, reasons) == ("one\n", ["stop"])
+
+
+def test_a_stream_that_breaks_off_after_its_text_was_cut_is_not_whole() -> None:
+    assert isinstance(ROW.broken(stream(delta("one\ntwo")), stop="\n"), VendorFailed)
+
+
+KINDS = st.sampled_from(
+    [
+        "content_block_delta",
+        "content_block_start",
+        "error",
+        "message_delta",
+        "message_start",
+        "message_stop",
+        "ping",
+    ]
+)
+WORDS = ["content_block", "delta", "end_turn", "error", "input_tokens", "message", "stop_reason"]
+WORDS += ["text", "text_delta", "type", "usage"]
+FIELDS = st.dictionaries(st.sampled_from(WORDS), json_values(*WORDS), max_size=3)
+EVENTS = st.builds(lambda kind, fields: named_event({**fields, "type": kind}), KINDS, FIELDS)
+
+
+@given(st.lists(EVENTS | st.binary(max_size=30), max_size=6))
+def test_no_stream_raises_anything_but_a_gateway_error(packets: list[bytes]) -> None:
+    try:
+        chunks = ROW.chunks(packets, stop="\n")
+    except GatewayError:
+        return
+    assert len(told(chunks)[1]) == 1

@@ -1,0 +1,230 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.completion import Usage
+from app.errors import (
+    GatewayError,
+    InvalidRequest,
+    UnsupportedParameter,
+    VendorAuthentication,
+    VendorFailed,
+    VendorOverloaded,
+    VendorRateLimited,
+    VendorRefused,
+    VendorTimeout,
+)
+from app.gateways.cohere import CohereGateway, decode_usage
+from tests.gateways.cohere_wire import ROW, WORDS, delta, end, message
+from tests.gateways.rows import bodies, told
+
+# What is sent.
+
+
+def test_a_request_holds_what_the_caller_set_and_no_more() -> None:
+    encoded = ROW.gateway.encode(ROW.vendor, ROW.asks("command-a-03-2025"))
+    assert encoded.url == "https://api.cohere.com/v2/chat"
+    assert dict(encoded.headers) == {
+        "content-type": "application/json",
+        "authorization": "Bearer sk-test",
+    }
+    assert json.loads(encoded.body) == {
+        "model": "command-a-03-2025",
+        "messages": [{"role": "user", "content": "hi"}],
+    }
+
+
+def test_every_parameter_that_the_wire_has_is_sent_in_its_words() -> None:
+    sent = ROW.sent(
+        frequency_penalty=0.5,
+        presence_penalty=0,
+        max_tokens=0,
+        seed=0,
+        stop="\n",
+        temperature=0,
+        top_p=0.5,
+        stream=True,
+    )
+    assert {name: sent[name] for name in sent.keys() - {"model", "messages"}} == {
+        "frequency_penalty": 0.5,
+        "max_tokens": 0,
+        "seed": 0,
+        "stop_sequences": ["\n"],
+        "temperature": 0,
+        "p": 0.5,
+        "stream": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "bound"),
+    [
+        ("top_p", 1, "0.01 and 0.99"),
+        ("top_p", 0, "0.01 and 0.99"),
+        ("frequency_penalty", -1, "0 and 1"),
+        ("presence_penalty", 1.5, "0 and 1"),
+    ],
+)
+def test_what_is_out_of_the_vendors_range_is_refused_with_the_range(
+    parameter: str, value: Any, bound: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=bound) as caught:
+        ROW.sent(**{parameter: value})
+    assert caught.value.param == parameter
+
+
+@pytest.mark.parametrize("parameter", sorted(CohereGateway.refuses))
+def test_what_the_wire_has_no_word_for_is_refused_by_name(parameter: str) -> None:
+    values: dict[str, Any] = {"logit_bias": {"5": 1}, "suffix": "end", "user": "u-1"}
+    with pytest.raises(UnsupportedParameter) as caught:
+        ROW.sent(**{parameter: values.get(parameter, 2)})
+    assert caught.value.param == parameter
+
+
+def test_unknown_fields_are_refused() -> None:
+    with pytest.raises(UnsupportedParameter, match="safety_mode"):
+        ROW.sent(extra={"safety_mode": "OFF"})
+
+
+# Whole answers.
+
+
+def test_an_answer_is_the_text_of_its_blocks_without_the_thinking() -> None:
+    content = [
+        {"type": "thinking", "thinking": "hmm"},
+        {"type": "text", "text": "one"},
+        {"type": "text", "text": " two"},
+    ]
+    completion = ROW.decoded(message(message={"content": content}))
+    (choice,) = completion.choices
+    assert (completion.id, completion.model) == ("c14c", "m")
+    assert (choice.index, choice.text, choice.finish_reason) == (0, "one two", "stop")
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("COMPLETE", "stop"),
+        ("STOP_SEQUENCE", "stop"),
+        ("TOOL_CALL", "stop"),
+        ("MAX_TOKENS", "length"),
+    ],
+)
+def test_every_success_of_the_vendor_is_one_of_the_contracts(word: str, reason: str) -> None:
+    assert ROW.decoded(message(finish_reason=word)).choices[0].finish_reason == reason
+    assert told(ROW.chunks([delta(text="a"), end(finish_reason=word)]))[1] == [reason]
+
+
+@pytest.mark.parametrize("content", [None, []])
+def test_an_answer_without_a_word_is_an_empty_text(content: Any) -> None:
+    assert ROW.decoded(message(message={"content": content})).choices[0].text == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"not json",
+        [],
+        None,
+        {},
+        {"id": "c14c", "message": "internal server error"},
+        message(message=None),
+        message(message={"content": "one"}),
+        message(message={"content": ["one"]}),
+        message(message={"content": [{"type": "text", "text": 5}]}),
+        message(finish_reason=None),
+        message(finish_reason="ERROR"),
+        message(finish_reason="TIMEOUT"),
+        message(finish_reason={}),
+    ],
+)
+def test_an_answer_that_is_none_fails(body: Any) -> None:
+    assert isinstance(ROW.refusal(body), VendorFailed)
+
+
+def test_an_error_in_an_answer_keeps_its_words() -> None:
+    assert "no luck" in ROW.refusal({"id": "c14c", "message": "no luck"}).message
+    assert "no luck" in ROW.broken([end(finish_reason="ERROR", error="no luck")]).message
+
+
+# Counts.
+
+
+def pair(prompt: float, generated: float) -> dict[str, float]:
+    return {"input_tokens": prompt, "output_tokens": generated}
+
+
+@pytest.mark.parametrize(
+    ("usage", "prompt", "generated", "cached"),
+    [
+        ({"billed_units": pair(3.0, 2.0), "tokens": pair(486.0, 2.0)}, 3, 2, 0),
+        ({"billed_units": pair(3.0, 2.0), "cached_tokens": 2.0}, 3, 2, 2),
+        ({"billed_units": pair(3.0, 2.0), "cached_tokens": 480.0}, 3, 2, 3),
+        ({"billed_units": {"search_units": 1}, "tokens": pair(486, 2)}, 486, 2, 0),
+        ({"billed_units": pair(0, 0), "tokens": pair(486, 2)}, 486, 2, 0),
+        ({"billed_units": {"output_tokens": 2.0}}, 0, 2, 0),
+        ({"billed_units": pair(-3, 2), "tokens": pair(486, 2)}, 486, 2, 0),
+    ],
+)
+def test_what_the_vendor_bills_is_its_count(
+    usage: Any, prompt: int, generated: int, cached: int
+) -> None:
+    assert decode_usage(usage) == Usage(
+        prompt_tokens=prompt,
+        completion_tokens=generated,
+        total_tokens=prompt + generated,
+        cached_tokens=cached,
+    )
+
+
+@pytest.mark.parametrize("usage", [None, {}, [], {"tokens": pair(0, 0)}, {"tokens": {"x": "y"}}])
+def test_no_count_is_none(usage: Any) -> None:
+    assert decode_usage(usage) is None
+
+
+# Errors.
+
+
+@pytest.mark.parametrize(
+    ("status", "meaning", "ours"),
+    [
+        (400, VendorRefused, 400),
+        (404, VendorRefused, 404),
+        (422, VendorRefused, 400),
+        (401, VendorAuthentication, 502),
+        (402, VendorAuthentication, 502),
+        (403, VendorAuthentication, 502),
+        (498, VendorAuthentication, 502),
+        (429, VendorRateLimited, 429),
+        (499, VendorFailed, 502),
+        (500, VendorFailed, 502),
+        (501, VendorFailed, 502),
+        (503, VendorOverloaded, 503),
+        (504, VendorTimeout, 504),
+    ],
+)
+def test_a_status_has_its_meaning(status: int, meaning: type[GatewayError], ours: int) -> None:
+    error = ROW.error(status, {"id": "c14c", "message": "Because."})
+    assert (type(error), error.status) == (meaning, ours)
+    assert ("Because." in error.message) == (meaning is not VendorAuthentication)
+
+
+# Whatever a vendor may say.
+
+
+@given(bodies(*WORDS))
+def test_no_whole_answer_raises_anything_but_a_gateway_error(body: bytes) -> None:
+    try:
+        completion = ROW.decoded(body)
+    except GatewayError:
+        return
+    assert completion.choices[0].finish_reason is not None
+
+
+@given(st.integers(400, 599), bodies(*WORDS))
+def test_every_refusal_is_a_gateway_error(status: int, body: bytes) -> None:
+    assert ROW.error(status, body).status >= 400

@@ -1,0 +1,38 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.gateways.stops import StopCutter, as_list
+
+letters = st.text("ab\n ", max_size=12)
+
+
+@given(letters, st.lists(st.text("ab\n ", min_size=1, max_size=4), max_size=4), st.data())
+def test_a_text_in_pieces_is_cut_where_the_whole_text_would_be(
+    text: str, stops: list[str], data: st.DataObject
+) -> None:
+    cutter, passed, left = StopCutter(stops), "", text
+    while left:
+        size = data.draw(st.integers(1, len(left)))
+        passed, left = passed + cutter.feed(left[:size]), left[size:]
+    passed += cutter.flush()
+    found = [text.index(stop) for stop in stops if stop in text]
+    assert passed == text[: min(found, default=len(text))]
+    assert cutter.is_cut == bool(found)
+
+
+def test_what_cannot_begin_a_stop_sequence_is_not_held_back() -> None:
+    cutter = StopCutter(["\n\n"])
+    assert [cutter.feed(piece) for piece in ("one", " two\n", "three\n", "\nfour")] == [
+        "one",
+        " two",
+        "\nthree",
+        "",
+    ]
+    assert cutter.is_cut
+    assert cutter.flush() == ""
+
+
+@pytest.mark.parametrize(("stop", "listed"), [(None, []), ("\n", ["\n"]), (("a", "b"), ["a", "b"])])
+def test_stop_sequences_are_always_a_list(stop: str | tuple[str, ...], listed: list[str]) -> None:
+    assert as_list(stop) == listed
