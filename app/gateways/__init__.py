@@ -3,18 +3,23 @@
 from collections.abc import Mapping
 
 from app.gateways.anthropic import AnthropicGateway
+from app.gateways.azure import AzureChatGateway, AzureGateway
 from app.gateways.base import Family
 from app.gateways.bedrock import ConverseGateway
 from app.gateways.bedrock_invoke import InvokeGateway
 from app.gateways.cohere import CohereGateway
+from app.gateways.fim import FIMGateway
 from app.gateways.gemini import GeminiGateway
 from app.gateways.openai import OpenAIGateway
+from app.gateways.openai_chat import OpenAIChatGateway
 
 #: What `gateway` may say in the vendor table.
 FAMILIES: Mapping[str, Family] = {
     "anthropic": Family(chat=AnthropicGateway()),
+    "azure": Family(native=AzureGateway(), chat=AzureChatGateway()),
     "bedrock": Family(native=InvokeGateway(), chat=ConverseGateway()),
     "cohere": Family(chat=CohereGateway()),
     "gemini": Family(chat=GeminiGateway()),
-    "openai": Family(native=OpenAIGateway()),
+    "mistral": Family(native=FIMGateway(), chat=OpenAIChatGateway()),
+    "openai": Family(native=OpenAIGateway(), chat=OpenAIChatGateway()),
 }

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import format_datetime, parsedate_to_datetime
-from typing import Any
+from typing import Any, Literal
 
 from app import wire
 from app.errors import (
@@ -20,6 +20,7 @@ from app.errors import (
     VendorRateLimited,
     VendorRefused,
     VendorTimeout,
+    WrongEndpoint,
 )
 from app.gateways.base import Vendor, plain_mapping
 
@@ -30,7 +31,7 @@ NAME_LIMIT = 100
 REFUSED = frozenset({400, 404, 413, 422})
 AUTHENTICATION = frozenset({401, 402, 403})
 TIMEOUT = frozenset({408, 504, 524})
-OVERLOADED = frozenset({503, 529})
+OVERLOADED = frozenset({498, 503, 529})  # 498 is Groq's: no flexible capacity just now
 
 #: Codes and types that mean our key or our money, whatever the status.
 OURS = frozenset(
@@ -50,6 +51,18 @@ OURS = frozenset(
 
 #: Anthropic's words for an empty account, which come with status 400 and no code of their own.
 OUR_BALANCE = "credit balance is too low"
+
+#: Words by which a vendor says that the prompt is against its rules (xAI, OpenRouter; with 403).
+MODERATED = re.compile(r"usage guidelines|moderation|flagged", re.IGNORECASE)
+
+#: Words by which a vendor says that the model is on its other endpoint: OpenAI's 404 and Azure's
+#: 400. The negative form holds the other one's words, so it comes first.
+ELSEWHERE: tuple[tuple[str, Literal["chat", "native"]], ...] = (
+    ("not a chat model", "native"),
+    ("chatCompletion operation does not work", "native"),
+    ("is a chat model", "chat"),
+    ("completion operation does not work", "chat"),
+)
 
 #: What a type means, for an error that came with status 200 and names no other.
 STATUS_OF_TYPE: Mapping[str, int] = {
@@ -79,9 +92,10 @@ class Detail:
 def error_in(payload: Any) -> Any:
     """Return the error inside a JSON answer that came with status 200, or None."""
     body = plain_mapping(payload)
-    if body.get("error"):
+    if body.get("error") or body.get("object") == "error":
         return body
-    return body if body.get("object") == "error" else None
+    aside = body.get("x_groq")
+    return aside if plain_mapping(aside).get("error") else None
 
 
 def detail(error: Any) -> Detail:
@@ -146,6 +160,8 @@ def failure(
     `status` None is a failure reported inside an answer with status 200.
     """
     name, code = vendor.name, status or said.status or STATUS_OF_TYPE.get(said.type or "")
+    if code == 403 and MODERATED.search(said.message or ""):
+        code = 400  # of what the prompt says, not of who we are
     ours = not OURS.isdisjoint((said.code, said.type)) or OUR_BALANCE in (said.message or "")
     if code in AUTHENTICATION or ours:
         return VendorAuthentication(
@@ -154,12 +170,7 @@ def failure(
         )
     message = scrubbed(vendor, said.message)
     if code in REFUSED:
-        return VendorRefused(
-            message or f"The vendor `{name}` refused the request (HTTP {code}).",
-            vendor_status=code,
-            param=scrubbed(vendor, said.param, NAME_LIMIT),
-            code=scrubbed(vendor, said.code, NAME_LIMIT),
-        )
+        return _refused(vendor, code, said, message)
     retry = retry_after(headers or {})
     why = f": {message}" if message else f" (HTTP {code})." if code else "."
     if code == 429:
@@ -175,6 +186,16 @@ def failure(
             f"The vendor `{name}` took too long{why}", vendor_status=code, billable=True
         )
     return VendorFailed(f"The vendor `{name}` failed{why}", vendor_status=code)
+
+
+def _refused(vendor: Vendor, code: int, said: Detail, message: str | None) -> VendorRefused:
+    message = message or f"The vendor `{vendor.name}` refused the request (HTTP {code})."
+    param = scrubbed(vendor, said.param, NAME_LIMIT)
+    name = scrubbed(vendor, said.code, NAME_LIMIT)
+    wants = next((wants for words, wants in ELSEWHERE if words in message), None)
+    if wants is None:
+        return VendorRefused(message, vendor_status=code, param=param, code=name)
+    return WrongEndpoint(message, wants=wants, vendor_status=code, param=param, code=name)
 
 
 _KEY_LIKE = re.compile(

@@ -95,7 +95,7 @@ def load_entry(
         base_url=row.pop("base_url").rstrip("/"),
         api_key=api_key,
         missing=unset[0] if unset else None,
-        native=tuple(row.pop("native", () if family.chat else ("*",))),
+        native=tuple(row.pop("native", ("*",) if family.native else ())),
         refuses=frozenset(row.pop("refuses", ())),
         timeouts=Timeouts(**row.pop("timeouts", {})),
         quirks=_quirks(family).load(row.pop("quirks", {})),

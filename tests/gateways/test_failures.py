@@ -236,7 +236,7 @@ SHAPES: dict[str, tuple[int, Any, Ours]] = {
     "groq: flexible capacity": (
         498,
         openai("Full.", None, None, "capacity_exceeded"),
-        FAILED._replace(message="Full."),
+        OVERLOADED._replace(message="Full."),
     ),
     "together: HTML": (
         522,
