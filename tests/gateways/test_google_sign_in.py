@@ -9,7 +9,9 @@ import pytest
 
 from app.errors import VendorAuthentication, VendorUnreachable
 from app.gateways.base import Vendor, VendorRequest
-from app.gateways.credentials import FAILURE_STANDS_S, SIGNERS, GoogleSigner
+from app.gateways.credentials import SIGNERS
+from app.gateways.google_sign_in import GoogleSigner
+from app.gateways.signing import FAILURE_STANDS_S
 from app.gateways.transport import Transport
 from app.gateways.watchdog import Watchdog
 from tests.services.polling import wait_until

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from app.errors import VendorAuthentication, VendorUnreachable
+from app.gateways.aws_sign_in import AWSSigner
 from app.gateways.bedrock import ConverseGateway
-from app.gateways.credentials import FAILURE_STANDS_S, AWSSigner
+from app.gateways.signing import FAILURE_STANDS_S
 from app.gateways.transport import Transport
 from app.gateways.watchdog import Watchdog
 from tests.gateways.bedrock import request, row
