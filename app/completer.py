@@ -19,9 +19,9 @@ from app.gateways.transport import Cancelled, Transport
 from app.parts import merged
 from app.resting import Rests
 from app.routing import Router
+from app.usage.accounting import Accounting
 from app.usage.event import Status
 from app.usage.meter import Meter, RequestContext
-from app.usage.stream import EventStream
 
 #: Chunks that may wait for a slow caller; then its vendor waits, too.
 CHUNKS_AHEAD = 256
@@ -48,12 +48,12 @@ class Completer:
     """Answers completion requests."""
 
     def __init__(
-        self, router: Router, transport: Transport, rests: Rests, stream: EventStream
+        self, router: Router, transport: Transport, rests: Rests, accounting: Accounting
     ) -> None:
         self._router = router
         self._transport = transport
         self._rests = rests
-        self._stream = stream
+        self._accounting = accounting
         self._drains = threading.BoundedSemaphore(DRAINS_LIMIT)
 
     def complete(self, request: CompletionRequest, context: RequestContext) -> Answer:
@@ -99,7 +99,7 @@ class Completer:
             transport=self._transport,
             rests=self._rests,
         )
-        meter = Meter(self._stream, context, request)
+        meter = Meter(self._accounting, context, request)
         meter.open()
         return calls, meter
 

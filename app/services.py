@@ -10,6 +10,8 @@ from app.completer import Completer
 from app.gateways.vendors import VendorTable
 from app.keyring import KeyRing
 from app.settings import Settings
+from app.usage.accounting import Accounting
+from app.usage.open_records import OpenRecords
 from app.usage.query import UsageReader
 from app.usage.stream import EventStream
 
@@ -26,6 +28,8 @@ class Services:
     keyring: KeyRing
     usage_reader: UsageReader
     stream: EventStream
+    open_records: OpenRecords
+    accounting: Accounting
     engine: Engine
 
 

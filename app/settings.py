@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG_DIR = ROOT / "config"
@@ -31,6 +31,9 @@ class Settings:
     #: How long a web process trusts what it knows of an API key.
     key_cache_s: float = 5.0
     redis_timeout_s: float = 2.0
+    #: Without Redis: "serve" spools what was used, "refuse" answers 503.
+    on_redis_down: Literal["serve", "refuse"] = "serve"
+    spool_dir: Path = Path("var/spool")
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -46,6 +49,9 @@ class Settings:
         vendors_file = Path(env["TOLLGATE_VENDORS"]) if env.get("TOLLGATE_VENDORS") else None
         if vendors_file and not vendors_file.is_file():
             problems.append(f"TOLLGATE_VENDORS names no file: {vendors_file}")
+        on_redis_down = env.get("TOLLGATE_ON_REDIS_DOWN") or "serve"
+        if on_redis_down not in ("serve", "refuse"):
+            problems.append(f"TOLLGATE_ON_REDIS_DOWN is neither serve nor refuse: {on_redis_down}")
         numbers: dict[str, Any] = {
             name: _positive(env, variable, problems)
             for name, variable in NUMBERS.items()
@@ -57,6 +63,8 @@ class Settings:
             redis_url=redis_url,
             database_url=database_url(env),
             vendors_file=vendors_file,
+            on_redis_down="refuse" if on_redis_down == "refuse" else "serve",
+            spool_dir=Path(env.get("TOLLGATE_SPOOL_DIR") or "var/spool"),
             env=dict(env),
             **numbers,
         )

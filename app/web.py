@@ -14,6 +14,8 @@ from app.resting import Rests
 from app.routing import Router
 from app.services import EXTENSION, Services
 from app.settings import Settings
+from app.usage.accounting import Accounting
+from app.usage.open_records import OpenRecords
 from app.usage.query import UsageReader
 from app.usage.stream import EventStream, connect
 from app.views import register_views
@@ -27,7 +29,13 @@ def create_app(settings: Settings | None = None) -> Flask:
     settings = settings or Settings.from_env()
     engine = create_engine(settings.database_url)
     redis = connect(settings.redis_url, settings.redis_timeout_s)
-    stream = EventStream(redis)
+    stream, open_records = EventStream(redis), OpenRecords(redis)
+    accounting = Accounting(
+        stream,
+        open_records,
+        settings.spool_dir,
+        serve_without_redis=settings.on_redis_down == "serve",
+    )
     vendors = load_vendors(settings.vendors_file, settings.env, FAMILIES)
     app = Flask("tollgate", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit_bytes
@@ -35,11 +43,13 @@ def create_app(settings: Settings | None = None) -> Flask:
         settings=settings,
         vendors=vendors,
         completer=Completer(
-            Router(vendors, FAMILIES), Transport(Watchdog(), settings.env), Rests(redis), stream
+            Router(vendors, FAMILIES), Transport(Watchdog(), settings.env), Rests(redis), accounting
         ),
         keyring=KeyRing(Accounts(engine), settings.key_cache_s),
         usage_reader=UsageReader(engine),
         stream=stream,
+        open_records=open_records,
+        accounting=accounting,
         engine=engine,
     )
     register_views(app)

@@ -9,6 +9,11 @@ beat_schedule = {
         "schedule": 1.0,
         "options": {"expires": 30},
     },
+    "reap": {
+        "task": "usage.reap",
+        "schedule": 10.0,
+        "options": {"expires": 30},
+    },
     "forget-idle-consumers": {
         "task": "usage.forget_idle_consumers",
         "schedule": 3600.0,

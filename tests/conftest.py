@@ -107,6 +107,7 @@ def settings(tmp_path: Path, redis_url: str, vendor: SimulatedVendor) -> Setting
         redis_url=redis_url,
         database_url=database_url,
         vendors_file=table,
+        spool_dir=tmp_path / "spool",
         keep_alive_s=0.2,
         first_keep_alive_s=0.5,
         env={"SIM_API_KEY": "sk-simulated-secret"},

@@ -20,6 +20,7 @@ from werkzeug.serving import make_server
 
 from app.accounts import Accounts
 from app.database import create_engine
+from app.services import EXTENSION
 from app.settings import Settings
 from app.usage.event import UsageEvent
 from app.usage.stream import EVENTS, OPEN
@@ -87,6 +88,7 @@ def running(settings: Settings, account_id: str = "acme") -> Iterator[Gateway]:
     finally:
         server.shutdown()
         server.server_close()
+        app.extensions[EXTENSION].accounting.close()
 
 
 @contextmanager

@@ -100,7 +100,7 @@ def _post(
             return _bury(stream, [(batch[0][0], f"the ledger refuses it: {type(exc).__name__}")])
         middle = len(batch) // 2
         return _post(stream, ledger, batch[:middle]) + _post(stream, ledger, batch[middle:])
-    stream.ack([entry.entry_id for entry, _ in batch])
+    stream.ack([entry.entry_id for entry, _ in batch], [event.event_id for _, event in batch])
     return DrainReport(posted=posted, repeated=len(batch) - posted)
 
 

@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from app.database import create_engine
 from app.errors import Unavailable
 from app.usage.ledger import Ledger
+from app.usage.open_records import OpenRecords
 from app.usage.stream import EventStream, connect
 from workers.celery import celery_app, settings
 from workers.drain import drain
+from workers.reap import reap
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +23,11 @@ logger = logging.getLogger(__name__)
 def _stream() -> EventStream:
     # Made on first use, so after the fork: connections must not be shared between processes.
     return EventStream(connect(settings.redis_url, settings.redis_timeout_s))
+
+
+@functools.cache
+def _open_records() -> OpenRecords:
+    return OpenRecords(connect(settings.redis_url, settings.redis_timeout_s))
 
 
 @functools.cache
@@ -42,6 +49,13 @@ def _left_for_the_next() -> Iterator[None]:
 def drain_events() -> None:
     """Post what waits in the stream."""
     drain(_stream(), _ledger(), consumer=f"{socket.gethostname()}:{os.getpid()}")
+
+
+@celery_app.task(name="usage.reap")  # type: ignore[untyped-decorator]
+@_left_for_the_next()
+def reap_open_records() -> None:
+    """Post the requests of processes that died."""
+    reap(_open_records())
 
 
 @celery_app.task(name="usage.forget_idle_consumers")  # type: ignore[untyped-decorator]

@@ -79,6 +79,11 @@ class UsageEvent:
     duration_ms: int
 
     @property
+    def is_provisional(self) -> bool:
+        """Whether it is a guess at what a dead process did, until the true event turns up."""
+        return self.status == "abandoned"
+
+    @property
     def usage(self) -> Usage:
         """The token counts alone."""
         return Usage(**{name: getattr(self, name) for name in USAGE_COUNTS})

@@ -22,6 +22,7 @@ from sqlalchemy import (
     column,
     func,
     select,
+    update,
 )
 
 from app.completion import USAGE_COUNTS
@@ -48,13 +49,16 @@ class Ledger:
 
         Shapes: any number of events, in any order.
         Repeats: a known `event_id` is a no-op, also within `events`, so a batch may be posted
-        again; of two events with one id, the first posted stays.
+        again; of two events with one id, the first posted stays. Only an `abandoned` one, which
+        is our guess at what a dead process did, gives way to the true one.
         Raises: LedgerUnavailable, nothing posted; in the rare case that the connection broke in
         the commit, everything posted, and posting again tells.
         """
         first: dict[str, UsageEvent] = {}
         for event in events:
-            first.setdefault(event.event_id, event)
+            known = first.setdefault(event.event_id, event)
+            if known.is_provisional and not event.is_provisional:
+                first[event.event_id] = event
         if not first:
             return 0
         # Every writer takes its locks in the order of the keys, so that no two wait in a circle.
@@ -64,12 +68,38 @@ class Ledger:
 
 def _post(connection: Connection, batch: Sequence[UsageEvent]) -> int:
     posted: list[UsageEvent] = []
+    superseded: list[tuple[UsageEvent, UsageEvent]] = []
     for start in range(0, len(batch), _AT_ONCE):
         part = batch[start : start + _AT_ONCE]
         new = frozenset(_add_entries(connection, part))
         posted += [event for event in part if event.event_id in new]
-    _add_to_rollups(connection, posted)
+        repeated = [event for event in part if event.event_id not in new]
+        superseded += _supersede(connection, repeated)
+    _add_to_rollups(connection, summed(posted, superseded))
     return len(posted)
+
+
+def _supersede(
+    connection: Connection, events: Sequence[UsageEvent]
+) -> list[tuple[UsageEvent, UsageEvent]]:
+    """Put true events in the place of abandoned ones; return each pair, the old one first."""
+    true = {event.event_id: event for event in events if not event.is_provisional}
+    if not true:
+        return []
+    provisional = entries.c.status == "abandoned"
+    known = connection.execute(
+        select(entries)
+        .where(entries.c.event_id.in_(sorted(true)), provisional)
+        .order_by(entries.c.event_id)
+        .with_for_update()
+    )
+    pairs = [(UsageEvent(**row), true[row["event_id"]]) for row in known.mappings().all()]
+    for _, event in pairs:
+        values = dict(zip(_FIELDS, _values(event), strict=True))
+        connection.execute(
+            update(entries).where(entries.c.event_id == event.event_id, provisional).values(values)
+        )
+    return pairs
 
 
 def _add_entries(connection: Connection, events: Sequence[UsageEvent]) -> Iterable[str]:
@@ -79,8 +109,7 @@ def _add_entries(connection: Connection, events: Sequence[UsageEvent]) -> Iterab
     return _execute(connection, statement.returning(entries.c.event_id), rows).scalars()
 
 
-def _add_to_rollups(connection: Connection, events: Sequence[UsageEvent]) -> None:
-    rows = summed(events)
+def _add_to_rollups(connection: Connection, rows: list[dict[str, Any]]) -> None:
     if not rows:
         return
     statement = insert(connection, rollups)
@@ -107,13 +136,25 @@ def _execute(
     return connection.execute(statement, rows)
 
 
-def summed(events: Iterable[UsageEvent]) -> list[dict[str, Any]]:
-    """Return the rollup rows that `events` add up to, in the order of their keys."""
+def summed(
+    events: Iterable[UsageEvent], superseded: Iterable[tuple[UsageEvent, UsageEvent]] = ()
+) -> list[dict[str, Any]]:
+    """Return what is to be added to the rollups, in the order of their keys.
+
+    Of each pair in `superseded`, the first event is taken out again and the second put in.
+    """
     sums: defaultdict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0] * len(ROLLUP_MEASURES))
-    for event in events:
+
+    def add(event: UsageEvent, sign: int) -> None:
         row = sums[_rollup_key(event)]
         for index, measure in enumerate(_measures(event)):
-            row[index] += measure
+            row[index] += sign * measure
+
+    for event in events:
+        add(event, 1)
+    for old, new in superseded:
+        add(old, -1)
+        add(new, 1)
     names = (*ROLLUP_KEY, *ROLLUP_MEASURES)
     return [dict(zip(names, (*key, *sums[key]), strict=True)) for key in sorted(sums)]
 

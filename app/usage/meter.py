@@ -1,6 +1,5 @@
 """The meter of one request: it opens its record, counts its vendor calls, and records them once."""
 
-import logging
 import time
 from collections import defaultdict
 from dataclasses import dataclass
@@ -10,12 +9,10 @@ from typing import Any
 import orjson
 
 from app.completion import USAGE_COUNTS, Completion, CompletionRequest, Usage
-from app.errors import GatewayError, StreamUnavailable, VendorFailed, VendorTimeout
-from app.usage.estimate import estimate
+from app.errors import GatewayError, VendorFailed, VendorTimeout
+from app.usage.accounting import Accounting
+from app.usage.estimate import count_prompts, count_tokens, estimate
 from app.usage.event import Source, Status, UsageEvent, clip_user, new_event_id
-from app.usage.stream import EventStream
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +43,8 @@ class CallMeter:
         self._request = request
         self._texts: defaultdict[int, list[str]] = defaultdict(list)
         self._reported: Usage | None = None
+        self._counted_pieces: dict[int, int] = {}
+        self._counted_tokens = 0
 
     def observe(self, chunk: Completion) -> None:
         """Take note of a chunk, or of a whole answer."""
@@ -67,6 +66,17 @@ class CallMeter:
         maybe = isinstance(error, VendorFailed | VendorTimeout)  # the others say: no work was done
         self.billable = error.billable or (self.billable and maybe)
 
+    def progress(self) -> int:
+        """Return the completion's tokens so far; counts only what is new since the last time."""
+        if self._reported is not None:
+            return self._reported.completion_tokens
+        for index, pieces in tuple(self._texts.items()):
+            known = self._counted_pieces.get(index, 0)
+            new = pieces[known:]
+            self._counted_pieces[index] = known + len(new)
+            self._counted_tokens += count_tokens("".join(new))
+        return self._counted_tokens
+
     @cached_property
     def settled(self) -> tuple[Usage, Source]:
         """The call's tokens and whose count they are; to be asked when the call is over."""
@@ -82,23 +92,23 @@ class Meter:
     """Counts one request: `open`, a `call` for each call that is made, then `record`, once."""
 
     def __init__(
-        self, stream: EventStream, context: RequestContext, request: CompletionRequest
+        self, accounting: Accounting, context: RequestContext, request: CompletionRequest
     ) -> None:
-        self._stream = stream
+        self._accounting = accounting
         self._context = context
         self._request = request
         self._started_s = time.monotonic()
-        self._started_at_ms = time.time_ns() // 1_000_000
+        self.started_at_ms = time.time_ns() // 1_000_000
         self._calls: list[CallMeter] = []
         self._recorded = False
-        self.event_id = new_event_id(self._started_at_ms)
+        self.event_id = new_event_id(self.started_at_ms)
 
     def open(self) -> None:
-        """Write the open record, before the vendor is called.
+        """Have the request written down, before the vendor is called.
 
         Raises: StreamUnavailable, and then the vendor must not be called.
         """
-        self._stream.open(self.event_id, orjson.dumps(self._opening()))
+        self._accounting.open(self)
 
     def call(self, vendor: str, request: CompletionRequest) -> CallMeter:
         """Begin to count one more call; `request` is the part of the whole that it makes."""
@@ -127,12 +137,29 @@ class Meter:
         if self._recorded:
             return
         self._recorded = True
-        event = self._event(status, drained=drained)
-        try:
-            self._stream.publish(event)
-        except StreamUnavailable:
-            # The whole event, so that it can be replayed from the log: nothing else has it now.
-            log.exception("usage event not published: %s", event.encode().decode())
+        self._accounting.publish(self._event(status, drained=drained))
+
+    def record_of_opening(self, owner: str) -> bytes:
+        """Return the open record: what is known before the vendor is called."""
+        chars = sum(len(prompt) for prompt in self._request.prompts)
+        return orjson.dumps({**self._opening(), "owner": owner, "prompt_chars": chars})
+
+    def checkpoint(self, owner: str) -> bytes:
+        """Return the open record with how far the request has come, in tokens by our count."""
+        return orjson.dumps(
+            {
+                **self._opening(),
+                "owner": owner,
+                "prompt_tokens": self._prompt_tokens,
+                "completion_tokens": sum(call.progress() for call in tuple(self._calls)),
+                "attempts": self.attempts,
+                "duration_ms": self._since_start_ms(time.monotonic()),
+            }
+        )
+
+    @cached_property
+    def _prompt_tokens(self) -> int:
+        return count_prompts(self._request)
 
     def _opening(self) -> dict[str, Any]:
         """Return what is known before the vendor is called: fields of the event to come."""
@@ -147,7 +174,7 @@ class Meter:
             "model": request.model_name,
             "stream": request.stream,
             "client_retry_count": context.client_retry_count,
-            "started_at_ms": self._started_at_ms,
+            "started_at_ms": self.started_at_ms,
         }
 
     def _event(self, status: Status, *, drained: bool) -> UsageEvent:

@@ -1,29 +1,25 @@
-"""EventStream: admitted requests and their events in Redis, until the ledger has them.
+"""EventStream: the events of requests that have ended, in Redis, until the ledger has them.
 
-Owns the keys `usage:*`. Does not know what is inside an event, nor where it is posted.
+Does not know what is inside an event, nor where it is posted.
 
-    usage:open    hash    event id -> record of a request that has not ended
     usage:events  stream  ended requests; one consumer group, so its length is exactly the backlog
     usage:dead    stream  entries that no ledger can take, with the reason; kept until someone looks
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from redis import BlockingConnectionPool, Redis, RedisError, ResponseError
+from redis import BlockingConnectionPool, Redis, ResponseError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from app.errors import StreamUnavailable
 from app.settings import ConfigError
 from app.usage.event import UsageEvent
+from app.usage.keys import DEAD, EVENTS, OPEN, STARTED
+from app.usage.redis_errors import redis_errors
 
-OPEN = "usage:open"
-EVENTS = "usage:events"
-DEAD = "usage:dead"
 GROUP = "drain"
 
 #: Connections of one process; hosted plans count them. Measured: 500 greenlets making 7,000 calls
@@ -92,15 +88,6 @@ def connect(url: str, timeout_s: float) -> "Redis":
     return Redis.from_pool(pool)
 
 
-@contextmanager
-def _redis_errors() -> Iterator[None]:
-    try:
-        yield
-    except (RedisError, OSError) as exc:
-        # Redis' own words may hold an address or a user name; the class says enough to a caller.
-        raise StreamUnavailable(f"the usage stream is unavailable ({type(exc).__name__})") from exc
-
-
 class EventStream:
     """The stream of usage events; every method raises StreamUnavailable when Redis will not do it.
 
@@ -113,17 +100,16 @@ class EventStream:
         self._claim_idle_ms = claim_idle_ms
         self._publish = redis.register_script(PUBLISH)
 
-    @_redis_errors()
-    def open(self, event_id: str, record: bytes) -> None:
-        """Write that a request was admitted, before the vendor is called."""
-        self._redis.hset(OPEN, event_id, record)
-
-    @_redis_errors()
     def publish(self, event: UsageEvent) -> None:
         """Append the event and remove its open record, both or neither."""
-        self._publish(keys=[EVENTS, OPEN], args=[event.encode(), event.event_id])
+        self.publish_encoded(event.event_id, event.encode())
 
-    @_redis_errors()
+    @redis_errors()
+    def publish_encoded(self, event_id: str, encoded: bytes) -> None:
+        """Append an event as it was encoded before; the drain finds out whether it is one."""
+        self._publish(keys=[EVENTS, OPEN], args=[encoded, event_id])
+
+    @redis_errors()
     def claim(self, consumer: str, limit: int) -> list[StreamEntry]:
         """Return up to `limit` entries: what dead consumers left, else new ones, else none."""
         try:
@@ -162,17 +148,22 @@ class EventStream:
         else:
             logger.info("the consumer group %s was missing and has been created", GROUP)
 
-    @_redis_errors()
-    def ack(self, entry_ids: Sequence[str]) -> None:
-        """Take posted entries off the stream; ids that are gone already are no error."""
+    @redis_errors()
+    def ack(self, entry_ids: Sequence[str], event_ids: Sequence[str] = ()) -> None:
+        """Take posted entries off the stream, and their events off those that are waited for.
+
+        Ids that are gone already are no error.
+        """
         if not entry_ids:
             return
         with self._redis.pipeline(transaction=True) as pipe:
             pipe.xack(EVENTS, GROUP, *entry_ids)
             pipe.xdel(EVENTS, *entry_ids)
+            if event_ids:
+                pipe.zrem(STARTED, *event_ids)
             pipe.execute()
 
-    @_redis_errors()
+    @redis_errors()
     def bury(self, entries: Iterable[tuple[StreamEntry, str]]) -> None:
         """Move entries to the dead stream, each with the reason, all or none."""
         with self._redis.pipeline(transaction=True) as pipe:
@@ -183,34 +174,23 @@ class EventStream:
                 pipe.xdel(EVENTS, entry.entry_id)
             pipe.execute()
 
-    @_redis_errors()
+    @redis_errors()
     def backlog(self) -> int:
         """Count the events that the ledger does not have yet, claimed ones included."""
         return self._redis.xlen(EVENTS)
 
-    @_redis_errors()
+    @redis_errors()
     def oldest_ms(self) -> int | None:
         """Return when the oldest waiting event was published: Unix milliseconds, Redis' clock."""
         first: Any = self._redis.xrange(EVENTS, count=1)
         return int(first[0][0].partition(b"-")[0]) if first else None
 
-    @_redis_errors()
-    def open_records(self) -> dict[str, bytes]:
-        """Return the records of all requests that have not ended, by event id."""
-        records: Any = self._redis.hgetall(OPEN)
-        return {event_id.decode(): record for event_id, record in records.items()}
-
-    @_redis_errors()
-    def open_count(self) -> int:
-        """Count the requests that have not ended."""
-        return self._redis.hlen(OPEN)
-
-    @_redis_errors()
+    @redis_errors()
     def dead_count(self) -> int:
         """Count the buried entries."""
         return self._redis.xlen(DEAD)
 
-    @_redis_errors()
+    @redis_errors()
     def forget_idle_consumers(self, idle_ms: int = 3_600_000) -> int:
         """Drop consumers idle for `idle_ms` with nothing pending; return how many.
 

@@ -155,26 +155,14 @@ def _dump_row(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
 
 
 def _complete_until_s() -> int | None:
-    """Return the time before which every request's usage is in the ledger, in Unix seconds.
-
-    The order counts: an event leaves the open records for the stream, and the stream for the
-    ledger, so looking in that order never misses one on its way.
-    """
-    stream = services().stream
+    """Return the time before which every request's usage is in the ledger, in Unix seconds."""
     # A request that started up to this long ago may still be writing its open record.
     admission_s = _REDIS_WAITS * services().settings.redis_timeout_s
-    times_ms = [(time.time() - admission_s) * 1000]
+    times_ms: list[float | None] = [(time.time() - admission_s) * 1000]
     try:
-        times_ms += map(_started_at_ms, stream.open_records())
-        oldest_ms = stream.oldest_ms()
+        times_ms.append(services().open_records.oldest_started_ms())
     except StreamUnavailable:
         log.warning("Redis does not answer: usage is given without x-tollgate-complete-until")
         return None
-    if oldest_ms is not None:
-        times_ms.append(oldest_ms)
-    return int(min(times_ms) // 1000)
-
-
-def _started_at_ms(event_id: str) -> int:
-    """Return when a request started: a UUIDv7 begins with its time in Unix milliseconds."""
-    return int(event_id.replace("-", "")[:12], 16)
+    times_ms.append(services().accounting.oldest_spooled_ms)
+    return int(min(at_ms for at_ms in times_ms if at_ms is not None) // 1000)

@@ -1,5 +1,6 @@
 """`POST /v5/completions`, answered whole: in through HTTP, out through HTTP and the stream."""
 
+import dataclasses
 import socket
 import threading
 from typing import Any
@@ -7,7 +8,8 @@ from typing import Any
 import pytest
 import requests
 
-from tests.gateway import Gateway
+from app.settings import Settings
+from tests.gateway import Gateway, running
 from tests.services.polling import wait_until
 from tests.vendor import (
     CUT,
@@ -387,11 +389,12 @@ def test_token_ids_are_forwarded_where_the_vendor_takes_them(
         assert vendor.asked[-1].body["prompt"] == prompt
 
 
-def test_when_the_usage_cannot_be_recorded_the_vendor_is_not_called(
-    gateway: Gateway, vendor: SimulatedVendor
+def test_without_redis_a_request_is_refused_where_the_deployment_says_so(
+    settings: Settings, vendor: SimulatedVendor
 ) -> None:
-    gateway.redis.set("usage:open", "not a hash, so that opening a record fails")
-    response = gateway.post(PROMPT)
+    with running(dataclasses.replace(settings, on_redis_down="refuse")) as gateway:
+        gateway.redis.set("usage:open", "not a hash, so that opening a record fails")
+        response = gateway.post(PROMPT)
     assert error_of(response)[:3] == (503, "server_error", "accounting_unavailable")
     assert vendor.asked == []
 

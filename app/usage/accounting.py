@@ -1,0 +1,225 @@
+"""Accounting: how a web process has each of its requests recorded, whatever Redis does.
+
+Redis first; the spool where Redis will not. Owns the thread that gives signs of life, writes down
+how far long requests have come, and replays the spool.
+"""
+
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import Protocol
+
+import orjson
+
+from app.errors import StreamUnavailable
+from app.usage.event import UsageEvent
+from app.usage.open_records import OWNER_RENEWAL_S, OpenRecords
+from app.usage.spool import Spool, read
+from app.usage.stream import EventStream
+
+log = logging.getLogger(__name__)
+
+#: How often Redis is asked whether it is back, while it is away, in seconds.
+RETRY_S = 0.5
+
+#: A request younger than this is not worth a line on how far it has come, in seconds.
+CHECKPOINT_AFTER_S = 5.0
+
+
+class Recorded(Protocol):
+    """A request that is being counted."""
+
+    @property
+    def event_id(self) -> str:
+        """The identity of its event."""
+        ...
+
+    @property
+    def started_at_ms(self) -> int:
+        """When it started, in Unix milliseconds."""
+        ...
+
+    def record_of_opening(self, owner: str) -> bytes:
+        """Return what is known before the vendor is called, as a JSON object."""
+        ...
+
+    def checkpoint(self, owner: str) -> bytes:
+        """Return what is known by now, as a JSON object."""
+        ...
+
+
+class Accounting:
+    """Opens requests and publishes their events.
+
+    `serve_without_redis` False: without Redis, a request is refused instead of spooled.
+    """
+
+    def __init__(
+        self,
+        events: EventStream,
+        records: OpenRecords,
+        spool_directory: Path,
+        *,
+        serve_without_redis: bool = True,
+    ) -> None:
+        self._events = events
+        self._records = records
+        self._spool_directory = spool_directory
+        self._serve_without_redis = serve_without_redis
+        self._live: dict[str, Recorded] = {}
+        self._redis_is_up = True
+        self._starting = threading.Lock()
+        self._wake = threading.Event()
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._pid: int | None = None
+
+    def open(self, request: Recorded) -> None:
+        """Write down that a request was admitted, before its vendor is called.
+
+        Raises: StreamUnavailable, only where requests are not served without Redis.
+        """
+        if self._pid != os.getpid():  # not before: a process may fork after it made this
+            self._start()
+        self._live[request.event_id] = request
+        record = request.record_of_opening(self._owner)
+        if self._redis_is_up:
+            try:
+                self._records.open(request.event_id, record, request.started_at_ms)
+            except StreamUnavailable as exc:
+                self._lost(exc)
+            else:
+                return
+        if not self._serve_without_redis:
+            del self._live[request.event_id]
+            raise StreamUnavailable("The usage of a request cannot be recorded just now.")
+        try:
+            self._spool.append("open", record)
+        except OSError:
+            log.exception("the spool takes no record: a crash now would lose %s", request.event_id)
+
+    def publish(self, event: UsageEvent) -> None:
+        """Record what a request used. Never raises: the caller has the answer already."""
+        if self._redis_is_up:
+            try:
+                self._events.publish(event)
+            except StreamUnavailable as exc:
+                self._lost(exc)
+            else:
+                self._live.pop(event.event_id, None)
+                return
+        try:
+            self._spool.append("event", event.encode())
+        except OSError:
+            # The whole event, so that it can be replayed from the log: nothing else has it now.
+            log.exception("usage event not recorded: %s", event.encode().decode())
+        self._live.pop(event.event_id, None)
+
+    def close(self) -> None:
+        """End the thread, once it has told Redis what it can; nothing may be opened after this."""
+        self._closing.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    @property
+    def oldest_spooled_ms(self) -> int | None:
+        """When the oldest request started whose event may be in this process' spool, Unix ms."""
+        return self._down_since_ms if self._pid and not self._spool.is_empty else None
+
+    _down_since_ms: int | None = None
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._pid == os.getpid():
+                return
+            self._owner = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+            self._spool = Spool(self._spool_directory, self._owner)
+            try:  # before the first record: a reaper must not take it for a dead process'
+                self._records.announce(self._owner)
+            except StreamUnavailable as exc:
+                self._lost(exc)
+            self._pid = os.getpid()
+            self._thread = threading.Thread(target=self._keep, name="accounting", daemon=True)
+            self._thread.start()
+
+    def _lost(self, exc: StreamUnavailable) -> None:
+        """From now on nothing waits for Redis, until the thread has had an answer from it."""
+        if not self._redis_is_up:
+            return
+        self._redis_is_up = False
+        if self._down_since_ms is None:
+            oldest = min((r.started_at_ms for r in tuple(self._live.values())), default=None)
+            self._down_since_ms = oldest or time.time_ns() // 1_000_000
+        log.error("%s; usage goes to the spool in %s", exc, self._spool_directory)
+        self._wake.set()
+
+    def _keep(self) -> None:
+        while not self._closing.is_set():
+            self._wake.wait(OWNER_RENEWAL_S)
+            self._wake.clear()
+            while not self._attend() and not self._closing.wait(RETRY_S):
+                pass
+
+    def _attend(self) -> bool:
+        """Give a sign of life and catch up on what Redis missed; return whether it answers."""
+        try:
+            self._records.announce(self._owner)
+            self._redis_is_up = True
+            self._checkpoint()
+            self._replay()
+        except StreamUnavailable as exc:
+            self._lost(exc)
+        except Exception:
+            log.exception("accounting could not keep its books; it tries again")
+        return self._redis_is_up
+
+    def _checkpoint(self) -> None:
+        young_ms = time.time_ns() // 1_000_000 - CHECKPOINT_AFTER_S * 1000
+        old = [r for r in tuple(self._live.values()) if r.started_at_ms < young_ms]
+        self._records.update({r.event_id: r.checkpoint(self._owner) for r in old})
+
+    def _replay(self) -> None:
+        """Tell Redis what the spool holds, this process' first, then what dead ones left.
+
+        A crash in between repeats events, which is a no-op in the ledger.
+        """
+        for path in self._spool.segments():
+            log.info("%s events of %s replayed", self._tell(path), path.name)
+        if self._spool.is_empty:
+            self._down_since_ms = None
+        for paths in self._spool.orphans():
+            for path in paths:
+                log.warning("%s events adopted from %s", self._tell(path), path.name)
+
+    def _tell(self, path: Path) -> int:
+        told, opened = 0, dict[str, bytes]()
+        for kind, payload in read(path):
+            event_id = str(orjson.loads(payload).get("event_id"))
+            if kind == "open":
+                opened[event_id] = payload
+                continue
+            self._events.publish_encoded(event_id, payload)
+            opened.pop(event_id, None)
+            told += 1
+        for event_id, payload in opened.items():
+            self._reopen(event_id, payload)
+        return told
+
+    def _reopen(self, event_id: str, record: bytes) -> None:
+        """Open a request in Redis that began without it, unless it has ended since.
+
+        One of a dead process stays open: the reaper finds it. If its event was published
+        nevertheless, the ledger has it, and takes no second one.
+        """
+        fields = orjson.loads(record)
+        ours = fields.get("owner") == self._owner
+        if ours and event_id not in self._live:
+            return
+        self._records.open(event_id, record, int(fields.get("started_at_ms") or 0))
+        if ours and event_id not in self._live:  # it ended in this very moment
+            self._records.close(event_id)

@@ -1,0 +1,7 @@
+"""The keys of Redis that hold usage on its way to the ledger."""
+
+OPEN = "usage:open"
+STARTED = "usage:started"
+OWNER = "usage:owner:"
+EVENTS = "usage:events"
+DEAD = "usage:dead"

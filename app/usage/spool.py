@@ -1,0 +1,156 @@
+"""The spool: what could not be told to Redis, in files that outlive the process.
+
+One process writes `<owner>.<number>.jsonl` and holds a lock on it, so that a file without one is a
+dead process' and may be adopted. Each line is whole and on the disk before `append` returns. Does
+not know what becomes of the lines.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import orjson
+
+Kind = Literal["open", "event"]
+
+#: A file is closed when it has grown to this, in bytes, and the next one begun.
+SEGMENT_BYTES = 64 * 1024 * 1024
+
+SUFFIX = ".jsonl"
+
+
+class Spool:
+    """The spool of one process, and the orphans beside it."""
+
+    def __init__(self, directory: Path, owner: str) -> None:
+        self._directory = directory
+        self._owner = owner
+        self._lock = threading.Lock()
+        self._file: int | None = None
+        self._path = Path()
+        self._size = 0
+        self._number = 0
+        self._torn = False
+        self._closed: list[tuple[Path, int]] = []
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing of this process waits."""
+        return self._file is None and not self._closed
+
+    def append(self, kind: Kind, payload: bytes) -> None:
+        """Write one JSON object, and wait until it is on the disk.
+
+        Raises: OSError, and then it is not.
+        """
+        line = b'{"%s":%s}\n' % (kind.encode(), payload)
+        with self._lock:
+            file = self._file if self._file is not None else self._begin()
+            if self._torn:  # half a line stands before: it must not spoil this one
+                line = b"\n" + line
+            self._torn = True
+            if os.write(file, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(file)
+            self._torn = False
+            self._size += len(line)
+            if self._size >= SEGMENT_BYTES:
+                self._end(file)
+
+    def segments(self) -> Iterator[Path]:
+        """Yield this process' files, in the order of writing; a file is removed when it is done.
+
+        What is appended meanwhile goes to a file of its own, which comes last.
+        """
+        with self._lock:
+            if self._file is not None:
+                self._end(self._file)
+        while self._closed:
+            path, file = self._closed[0]
+            yield path
+            path.unlink(missing_ok=True)
+            os.close(file)
+            self._closed.pop(0)
+
+    def orphans(self) -> Iterator[tuple[Path, ...]]:
+        """Yield the files of each dead process, in the order of writing; removed when done.
+
+        They are locked meanwhile: of several processes, one adopts them.
+        """
+        owners: dict[str, list[Path]] = {}
+        for path in sorted(self._directory.glob(f"*{SUFFIX}"), key=_place):
+            owner = _place(path)[0]
+            if owner != self._owner:
+                owners.setdefault(owner, []).append(path)
+        for paths in owners.values():
+            with contextlib.ExitStack() as stack:
+                if all(stack.enter_context(_locked(path)) for path in paths):
+                    yield tuple(paths)
+                    for path in paths:
+                        path.unlink(missing_ok=True)
+
+    def _begin(self) -> int:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self._number += 1
+        self._path = self._directory / f"{self._owner}.{self._number}{SUFFIX}"
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        file = os.open(self._path, flags, 0o600)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        _sync_directory(self._directory)
+        self._file, self._size, self._torn = file, 0, False
+        return file
+
+    def _end(self, file: int) -> None:
+        self._closed.append((self._path, file))
+        self._file = None
+
+
+def read(path: Path) -> Iterator[tuple[Kind, bytes]]:
+    """Yield a file's lines, what they are and their objects; a torn line is left out.
+
+    Only the line that was being written when its process died can be torn: nobody was told that
+    it was safe.
+    """
+    with path.open("rb") as file:
+        for line in file:
+            try:
+                ((kind, _),) = orjson.loads(line).items()
+            except (orjson.JSONDecodeError, AttributeError, ValueError):
+                continue
+            if kind in ("open", "event") and line.endswith(b"}\n"):
+                yield kind, line[len(kind) + 4 : -2]
+
+
+def _place(path: Path) -> tuple[str, int]:
+    owner, _, number = path.name.removesuffix(SUFFIX).rpartition(".")
+    return owner, int(number) if number.isdigit() else 0
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Hold a file's lock, if nobody else does; yield whether that is so."""
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:  # adopted by another process meanwhile
+        yield False
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield path.exists()
+    except BlockingIOError:
+        yield False
+    finally:
+        os.close(file)
+
+
+def _sync_directory(directory: Path) -> None:
+    file = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

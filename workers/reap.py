@@ -1,0 +1,96 @@
+"""The reaper: requests whose process died become `abandoned` events, with an estimate.
+
+No Celery here. An abandoned entry is provisional: if the true event turns up after all (out of a
+spool, or from a process that was only paused), the ledger puts it in its place.
+"""
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from app.completion import USAGE_COUNTS
+from app.usage.event import UndecodableEvent, UsageEvent
+from app.usage.open_records import OpenRecords
+
+#: Characters of text that make one token, roughly, in the languages that most prompts are in.
+CHARS_PER_TOKEN = 4
+
+#: A record this young is never reaped, in ms: its process may not have given its first sign yet.
+YOUNG_MS = 10_000
+
+logger = logging.getLogger(__name__)
+
+
+def reap(records: OpenRecords, now_ms: int | None = None) -> int:
+    """Post what dead processes left open; return how many requests that were.
+
+    Several reapers side by side make one event of a record.
+    Raises: StreamUnavailable; the next run does the rest.
+    """
+    now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
+    open_records = records.all()
+    decoded = {event_id: _load(raw) for event_id, raw in open_records.items()}
+    owners = {str(record.get("owner")) for record in decoded.values()}
+    alive = records.alive(owners)
+    reaped = 0
+    for event_id, record in decoded.items():
+        if record.get("owner") in alive or _is_young(record, now_ms):
+            continue
+        reaped += _reap(records, event_id, record, open_records[event_id])
+    records.sweep(now_ms - 60_000)
+    if reaped:
+        logger.warning("%s requests of dead processes were posted, estimated", reaped)
+    return reaped
+
+
+def _reap(records: OpenRecords, event_id: str, record: Mapping[str, Any], raw: bytes) -> bool:
+    try:
+        return records.abandon(abandoned(record))
+    except UndecodableEvent as exc:
+        logger.warning("open record %s went to the dead stream: %s", event_id, exc)
+        return records.bury(event_id, raw, f"open record: {exc}")
+
+
+def abandoned(record: Mapping[str, Any]) -> UsageEvent:
+    """Return the event of a request that did not live to make its own.
+
+    Tokens are those of the last checkpoint; before the first one, the prompt's by its length.
+    Raises: UndecodableEvent.
+    """
+    prompt = record.get("prompt_tokens")
+    if prompt is None:
+        prompt = -(-int(record.get("prompt_chars") or 0) // CHARS_PER_TOKEN)
+    completion = record.get("completion_tokens") or 0
+    counts = dict.fromkeys(USAGE_COUNTS, 0)
+    counts.update(prompt_tokens=prompt, completion_tokens=completion)
+    counts["total_tokens"] = prompt + completion
+    fields = {
+        "vendor_served": None,
+        "model_served": None,
+        "vendor_request_id": None,
+        "http_status": None,
+        "attempts": 0,
+        "first_token_ms": None,
+        "duration_ms": 0,
+        **record,
+        **counts,
+        "status": "abandoned",
+        "source": "estimated",
+    }
+    return UsageEvent.decode(orjson.dumps(fields))
+
+
+def _is_young(record: Mapping[str, Any], now_ms: int) -> bool:
+    started = record.get("started_at_ms")
+    return type(started) is int and now_ms - YOUNG_MS < started <= now_ms
+
+
+def _load(raw: bytes) -> Mapping[str, Any]:
+    try:
+        record = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return {}
+    return record if isinstance(record, dict) else {}
