@@ -12,7 +12,7 @@ def as_list(stop: str | Sequence[str] | None) -> list[str]:
 
 
 class StopCutter:
-    """Cuts a text that comes in pieces before the first stop sequence in it.
+    """Cuts a text that comes in pieces before the stop sequence that is complete first.
 
     An end that may be the beginning of a stop sequence is held back until more is known.
     """
@@ -28,10 +28,11 @@ class StopCutter:
         if self.is_cut:
             return ""
         text = self._held + piece
-        found = [at for stop in self._stops if (at := text.find(stop)) >= 0]
+        found = [(at + len(stop), at) for stop in self._stops if (at := text.find(stop)) >= 0]
         if found:
             self.is_cut, self._held = True, ""
-            return text[: min(found)]
+            _, at = min(found)
+            return text[:at]
         keep = max((_overlap(text, stop) for stop in self._stops), default=0)
         self._held = text[len(text) - keep :]
         return text[: len(text) - keep]
