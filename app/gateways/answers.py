@@ -31,3 +31,8 @@ def whole(value: Any) -> int | None:
     if type(value) not in (int, float) or not 0 <= value < COUNT_LIMIT:
         return None
     return int(value)
+
+
+def number(value: Any) -> float | None:
+    """Return a JSON number; None for what is none."""
+    return value if type(value) in (int, float) else None

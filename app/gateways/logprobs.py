@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.gateways.answers import number
+
 
 @dataclass(frozen=True, slots=True)
 class TokenLogprob:
@@ -48,3 +50,42 @@ def text_logprobs(tokens: Iterable[TokenLogprob], start: int = 0) -> dict[str, A
         "top_logprobs": [dict(t.top) for t in told] if any(t.top for t in told) else None,
         "text_offset": offsets,
     }
+
+
+class LogprobsReader:
+    """Brings the log probabilities of one answer into form, its choices' pieces one by one."""
+
+    def __init__(self) -> None:
+        self._characters: dict[int, int] = {}
+
+    def read(self, index: int, tokens: Iterable[TokenLogprob]) -> dict[str, Any]:
+        """Return the `logprobs` of the next piece of choice `index`."""
+        told = list(tokens)
+        start = self._characters.get(index, 0)
+        self._characters[index] = start + sum(token.length for token in told)
+        return text_logprobs(told, start)
+
+
+def chat_tokens(entries: Iterable[Any]) -> Iterable[TokenLogprob]:
+    """Yield the tokens of chat's `logprobs.content`."""
+    for entry in entries:
+        if not isinstance(entry, dict):
+            continue
+        others = entry.get("top_logprobs")
+        top = [o for o in others if isinstance(o, dict)] if isinstance(others, list) else []
+        token, logprob = _named(entry)
+        alternatives = dict(map(_named, top))
+        if alternatives:  # as the contract has it: the sampled token is always one of them
+            alternatives.setdefault(token, logprob)
+        yield TokenLogprob(token, logprob, alternatives, _bytes(entry.get("bytes")))
+
+
+def _named(entry: Mapping[str, Any]) -> tuple[str, float | None]:
+    token = entry.get("token")
+    return token if isinstance(token, str) else "", number(entry.get("logprob"))
+
+
+def _bytes(values: Any) -> bytes | None:
+    if isinstance(values, list) and all(type(v) is int and 0 <= v < 256 for v in values):
+        return bytes(values)
+    return None

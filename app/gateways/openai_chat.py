@@ -16,9 +16,10 @@ from app.gateways import failures
 from app.gateways.answers import failed, load
 from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
 from app.gateways.finish import narrow
-from app.gateways.logprobs import TokenLogprob, text_logprobs
+from app.gateways.logprobs import LogprobsReader, chat_tokens
 from app.gateways.model_rules import MODELS, rules_of
-from app.gateways.openai import OpenAIStreamDecoder, complete, decode_object, index_of, posted
+from app.gateways.openai import posted
+from app.gateways.openai_answer import OpenAIStreamDecoder, complete, decode_object, index_of
 from app.gateways.parameters import supported
 from app.sse import ServerSentEvent
 
@@ -93,7 +94,7 @@ class ChoiceReader:
         self._wants_logprobs = request.logprobs is not None
         self._key = key
         self._refused: set[int] = set()
-        self._characters: dict[int, int] = {}
+        self._logprobs = LogprobsReader()
         self.is_alive = False
 
     def read(self, vendor: Vendor, position: int, choice: Mapping[str, Any]) -> Choice:
@@ -110,7 +111,7 @@ class ChoiceReader:
         finish = narrow(vendor, choice.get("finish_reason"))
         if finish == "stop" and index in self._refused:
             finish = "content_filter"
-        return Choice(index, text, finish, self._logprobs(index, choice.get("logprobs")))
+        return Choice(index, text, finish, self._told(index, choice.get("logprobs")))
 
     def _said(self, vendor: Vendor, choice: Mapping[str, Any]) -> Mapping[str, Any]:
         said = choice.get(self._key)
@@ -121,14 +122,11 @@ class ChoiceReader:
             raise failed(vendor, "sent a choice without a message")
         return {}  # a verdict of a filter, or a finish reason alone
 
-    def _logprobs(self, index: int, logprobs: Any) -> dict[str, Any] | None:
+    def _told(self, index: int, logprobs: Any) -> dict[str, Any] | None:
         entries = plain_mapping(logprobs).get("content")
         if not self._wants_logprobs or not isinstance(entries, list) or not entries:
             return None
-        tokens = [_token(entry) for entry in entries if isinstance(entry, dict)]
-        start = self._characters.get(index, 0)
-        self._characters[index] = start + sum(token.length for token in tokens)
-        return text_logprobs(tokens, start)
+        return self._logprobs.read(index, chat_tokens(entries))
 
 
 def _text(vendor: Vendor, content: Any) -> str:
@@ -139,30 +137,6 @@ def _text(vendor: Vendor, content: Any) -> str:
         raise failed(vendor, "sent a message that is no text")
     parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
     return "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
-
-
-def _token(entry: Mapping[str, Any]) -> TokenLogprob:
-    others = entry.get("top_logprobs")
-    top = [o for o in others if isinstance(o, dict)] if isinstance(others, list) else []
-    token, logprob = _named(entry)
-    alternatives = dict(map(_named, top))
-    if alternatives:  # as the contract has it: the sampled token is always one of them
-        alternatives.setdefault(token, logprob)
-    return TokenLogprob(token, logprob, alternatives, _bytes(entry.get("bytes")))
-
-
-def _named(entry: Mapping[str, Any]) -> tuple[str, float | None]:
-    token, logprob = entry.get("token"), entry.get("logprob")
-    return (
-        token if isinstance(token, str) else "",
-        logprob if isinstance(logprob, float | int) and logprob is not True else None,
-    )
-
-
-def _bytes(values: Any) -> bytes | None:
-    if isinstance(values, list) and all(type(v) is int and 0 <= v < 256 for v in values):
-        return bytes(values)
-    return None
 
 
 class ChatStreamDecoder(OpenAIStreamDecoder):

@@ -12,7 +12,7 @@ from app.completion import Choice, Completion, CompletionRequest, FinishReason, 
 from app.gateways import failures
 from app.gateways.answers import failed, load
 from app.gateways.base import Vendor
-from app.gateways.openai import DONE
+from app.gateways.openai_answer import DONE
 from app.sse import EventParser, EventTooLarge
 
 

@@ -11,7 +11,7 @@ from app.errors import (
     UnsupportedParameter,
     VendorFailed,
 )
-from app.gateways.openai import decode_usage
+from app.gateways.openai_usage import decode_usage
 from tests.gateways.openai_wire import (
     ASKED,
     GATEWAY,
