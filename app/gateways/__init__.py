@@ -10,6 +10,8 @@ from app.gateways.bedrock_invoke import InvokeGateway
 from app.gateways.cohere import CohereGateway
 from app.gateways.fim import FIMGateway
 from app.gateways.gemini import GeminiGateway
+from app.gateways.launch import LaunchGateway
+from app.gateways.llmengine import LLMEngineV1Gateway
 from app.gateways.openai import OpenAIGateway
 from app.gateways.openai_chat import OpenAIChatGateway
 
@@ -20,6 +22,8 @@ FAMILIES: Mapping[str, Family] = {
     "bedrock": Family(native=InvokeGateway(), chat=ConverseGateway()),
     "cohere": Family(chat=CohereGateway()),
     "gemini": Family(chat=GeminiGateway()),
+    "launch": Family(native=LaunchGateway()),
+    "llmengine_v1": Family(native=LLMEngineV1Gateway()),
     "mistral": Family(native=FIMGateway(), chat=OpenAIChatGateway()),
     "openai": Family(native=OpenAIGateway(), chat=OpenAIChatGateway()),
 }

@@ -133,14 +133,16 @@ class OpenAIStreamDecoder:
             return
         if event.name == "error":
             raise self._reported(text)
-        payload = load(self._vendor, text)
-        chunk = decode_object(self._vendor, self._request, payload, self._read_choice)
+        chunk = self._chunk(load(self._vendor, text))
         for choice in chunk.choices:
             self._open.add(choice.index)
             if choice.finish_reason is not None:
                 self._ended.add(choice.index)
         if chunk.choices or chunk.usage is not None:
             yield self._usage.summed(chunk) if self._usage else chunk
+
+    def _chunk(self, payload: Any) -> Completion:
+        return decode_object(self._vendor, self._request, payload, self._read_choice)
 
     def _reported(self, text: bytes) -> GatewayError:
         """Return the error of an event named so, whose words need not be JSON."""

@@ -1,0 +1,101 @@
+"""Scale Launch: a task for a deployed bundle, whose container speaks OpenAI's completions wire.
+
+The model is an endpoint's id. Source: scaleapi/llm-engine, api/tasks_v1.py, common/dtos/tasks.py
+and inference/forwarding; docs/vendors.md.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+from urllib.parse import urlencode
+
+from marshmallow.fields import Field
+
+from app import wire
+from app.completion import Completion, CompletionRequest
+from app.errors import GatewayError
+from app.gateways import failures
+from app.gateways.answers import failed, load
+from app.gateways.base import StreamDecoder, Vendor, VendorRequest, plain_mapping
+from app.gateways.openai import (
+    OpenAIGateway,
+    is_streamed,
+    json_headers,
+    native_body,
+    stream_fields,
+)
+from app.gateways.openai_answer import (
+    DONE,
+    OpenAIStreamDecoder,
+    TextReader,
+    complete,
+    decode_object,
+)
+from app.sse import ServerSentEvent
+
+
+class LaunchGateway(OpenAIGateway):
+    """OpenAI's request as a task's arguments, and its answer as a task's result."""
+
+    quirks: ClassVar[Mapping[str, Field[Any]]] = OpenAIGateway.quirks
+
+    def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
+        """Return the task: what the caller set, and nothing that it did not."""
+        body, dropped = native_body(vendor, request)
+        kind = "streaming" if is_streamed(vendor, request) else "sync"
+        query = urlencode({"model_endpoint_id": request.model_name})
+        return VendorRequest(
+            f"{vendor.base_url}/{kind}-tasks?{query}",
+            json_headers(vendor, request),
+            wire.dump({"args": {**body, **stream_fields(vendor, request)}}),
+            dropped,
+        )
+
+    def decode(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
+        """Return the whole answer, its choices in index order and each with a finish reason."""
+        payload = load(vendor, result_of(vendor, load(vendor, body)))
+        read = TextReader(request).read
+        return complete(vendor, decode_object(vendor, request, payload, read))
+
+    def stream_decoder(self, vendor: Vendor, request: CompletionRequest) -> StreamDecoder:
+        """Return the decoder for one streamed answer."""
+        return LaunchStreamDecoder(vendor, request, TextReader(request).read)
+
+
+class LaunchStreamDecoder(OpenAIStreamDecoder):
+    """One streamed answer: each event is a task, its result one of the container's events."""
+
+    def _decode(self, event: ServerSentEvent) -> Iterable[Completion]:
+        text = event.data.strip()
+        if not text or text == DONE:
+            return ()
+        result = result_of(self._vendor, load(self._vendor, text))
+        return super()._decode(ServerSentEvent(event.name, result))
+
+
+def result_of(vendor: Vendor, task: Any) -> bytes:
+    """Return what the container said, as it said it.
+
+    Shapes: {"status": "SUCCESS", "result": it}, with or without a second {"result": it} around
+    it; "it" is JSON, or a text that holds it.
+    Raises: GatewayError when the task failed, with the status that the container gave.
+    """
+    body = plain_mapping(task)
+    if body.get("status") != "SUCCESS":
+        raise _task_failure(vendor, body)
+    result = body.get("result")
+    if isinstance(result, dict) and "result" in result:
+        result = result["result"]
+    if result is None:
+        raise failed(vendor, "sent a task without a result")
+    return result.encode("utf-8", "replace") if isinstance(result, str) else wire.dump(result)
+
+
+def _task_failure(vendor: Vendor, task: Mapping[str, Any]) -> GatewayError:
+    """Return the error of a task; a traceback that is no error body is nobody's to read."""
+    traceback = task.get("traceback")
+    try:
+        said = failures.detail(wire.load_vendor(str(traceback).encode("utf-8", "replace")))
+    except ValueError:
+        said = failures.Detail()
+    status = failures.detail({"status_code": task.get("status_code")}).status
+    return failures.failure(vendor, status, said)

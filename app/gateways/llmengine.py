@@ -1,0 +1,171 @@
+"""LLM Engine's first completions wire, which serves every framework; its second one is OpenAI's.
+
+Source: scaleapi/llm-engine, common/dtos/llms/completion.py and api/llms_v1.py; docs/vendors.md.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from urllib.parse import urlencode
+
+from marshmallow.fields import Field
+
+from app import wire
+from app.completion import Choice, Completion, CompletionRequest, FinishReason, Usage
+from app.errors import GatewayError
+from app.gateways import failures
+from app.gateways.answers import failed, load, number, whole
+from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
+from app.gateways.logprobs import LogprobsReader, TokenLogprob
+from app.gateways.openai import OpenAIGateway, is_streamed, json_headers
+from app.gateways.openai_answer import OpenAIStreamDecoder, TextReader
+from app.gateways.parameters import check_extra, check_prompt, check_range, supported
+from app.gateways.stops import as_list
+
+#: The wire requires both; these are what the public contract says where the caller says nothing.
+REQUIRED: Mapping[str, Any] = {"max_new_tokens": 16, "temperature": 1.0}
+
+#: Parameter -> its name on the wire, where that is the same value by another name.
+NAMES: Mapping[str, str] = {
+    "frequency_penalty": "frequency_penalty",
+    "max_tokens": "max_new_tokens",
+    "presence_penalty": "presence_penalty",
+    "temperature": "temperature",
+    "top_p": "top_p",
+}
+
+
+class LLMEngineV1Gateway:
+    """One prompt, one sample; the model is an endpoint's name.
+
+    `logprobs` tells of the sampled tokens alone, so it may ask for no alternatives.
+    """
+
+    refuses: ClassVar[frozenset[str]] = frozenset(
+        {"best_of", "echo", "logit_bias", "seed", "suffix", "user"}
+    )
+    list_prompts: ClassVar[bool] = False
+    max_n: ClassVar[int] = 1
+    quirks: ClassVar[Mapping[str, Field[Any]]] = {"streams": OpenAIGateway.quirks["streams"]}
+
+    def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
+        """Return the vendor's request."""
+        check_prompt(vendor, request)
+        check_extra(vendor, request)
+        alternatives = {"logprobs"} if request.logprobs else set()
+        parameters, dropped = supported(vendor, request, self.refuses | alternatives)
+        _check_ranges(vendor, request)
+        body: dict[str, Any] = {"prompt": single_prompt(request), **REQUIRED}
+        body |= {word: parameters[name] for name, word in NAMES.items() if name in parameters}
+        if stops := as_list(parameters.get("stop")):
+            body["stop_sequences"] = stops
+        if "logprobs" in parameters:
+            body["return_token_log_probs"] = True
+        kind = "stream" if is_streamed(vendor, request) else "sync"
+        query = urlencode({"model_endpoint_name": request.model_name})
+        url = f"{vendor.base_url}/llm/completions-{kind}?{query}"
+        return VendorRequest(url, json_headers(vendor, request), wire.dump(body), dropped)
+
+    def decode(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
+        """Return the whole answer; why it ended follows from its length."""
+        answer = _no_error(vendor, load(vendor, body))
+        output = answer.get("output")
+        if not isinstance(output, dict):
+            raise failed(vendor, "sent an answer without output")
+        tokens = _tokens(output.get("tokens"))
+        logprobs = LogprobsReader().read(0, tokens) if tokens else None
+        choice = Choice(0, _text(vendor, output), _finish(request, output), logprobs)
+        return _completion(request, answer, choice)
+
+    def stream_decoder(self, vendor: Vendor, request: CompletionRequest) -> "V1StreamDecoder":
+        """Return the decoder for one streamed answer."""
+        return V1StreamDecoder(vendor, request)
+
+    def decode_error(
+        self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
+    ) -> GatewayError:
+        """Return what the vendor's refusal means to the caller."""
+        return failures.from_response(vendor, status, headers, body)
+
+
+class V1StreamDecoder(OpenAIStreamDecoder):
+    """One streamed answer, whole when the vendor says that it is finished."""
+
+    def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
+        super().__init__(vendor, request, TextReader(request).read)
+        self._logprobs = LogprobsReader()
+
+    def _chunk(self, payload: Any) -> Completion:
+        answer = _no_error(self._vendor, payload)
+        output = answer.get("output")
+        if not isinstance(output, dict):  # at work, with nothing to show
+            return _completion(self._request, answer)
+        token = _tokens([output.get("token")])
+        logprobs = self._logprobs.read(0, token) if token else None
+        finish = _finish(self._request, output) if output.get("finished") is True else None
+        text = _text(self._vendor, output)
+        return _completion(self._request, answer, Choice(0, text, finish, logprobs))
+
+
+def _no_error(vendor: Vendor, payload: Any) -> Mapping[str, Any]:
+    """Return the answer's object.
+
+    Raises: GatewayError when it reports an error, or is no object.
+    """
+    error = failures.error_in(payload)
+    if error is not None:
+        raise failures.failure(vendor, None, failures.detail(error))
+    if not isinstance(payload, dict):
+        raise failed(vendor, "sent no answer")
+    return payload
+
+
+def _completion(
+    request: CompletionRequest, answer: Mapping[str, Any], *choices: Choice
+) -> Completion:
+    request_id = answer.get("request_id")
+    return Completion(
+        id=request_id if isinstance(request_id, str) else "",
+        created=int(time.time()),
+        model=request.model_name,
+        choices=choices,
+        usage=_usage(plain_mapping(answer.get("output"))),
+    )
+
+
+def _usage(output: Mapping[str, Any]) -> Usage | None:
+    """Return the count, or None where it is half of one, as before a stream's end."""
+    prompt, generated = (whole(output.get(f"num_{n}_tokens")) for n in ("prompt", "completion"))
+    if prompt is None or generated is None:
+        return None
+    counts = {"prompt_tokens": prompt, "completion_tokens": generated}
+    return Usage(**counts, total_tokens=prompt + generated) or None
+
+
+def _finish(request: CompletionRequest, output: Mapping[str, Any]) -> FinishReason:
+    """Return why an answer ended, which the wire does not say: at its length, or before."""
+    limit = REQUIRED["max_new_tokens"] if request.max_tokens is None else request.max_tokens
+    return "length" if (whole(output.get("num_completion_tokens")) or 0) >= limit else "stop"
+
+
+def _text(vendor: Vendor, output: Mapping[str, Any]) -> str:
+    text = output.get("text")
+    if not isinstance(text, str):
+        raise failed(vendor, "sent output without text")
+    return text
+
+
+def _tokens(value: Any) -> list[TokenLogprob]:
+    """Return the tokens that the wire tells of, none where it does not."""
+    found = [t for t in value if isinstance(t, dict)] if isinstance(value, list) else []
+    return [
+        TokenLogprob(token["token"], number(token.get("log_prob")))
+        for token in found
+        if isinstance(token.get("token"), str)
+    ]
+
+
+def _check_ranges(vendor: Vendor, request: CompletionRequest) -> None:
+    check_range(vendor, request, "temperature", 0, 1)
+    for name in ("frequency_penalty", "presence_penalty"):
+        check_range(vendor, request, name, 0, 2)
