@@ -32,6 +32,8 @@ def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list
     n, prompts = request.n or 1, request.prompts
     if n <= max_n and (list_prompts or isinstance(request.prompt, str)):
         return [Part(request if max_n > 1 else dataclasses.replace(request, n=None))]
+    # The best n of n are all of them, however many calls they take.
+    best_of = None if request.best_of == n else request.best_of
     pieces = [(at, min(max_n, n - at)) for at in range(0, n, max_n)]
     if len(prompts) * len(pieces) > CALLS_LIMIT:
         name = "prompt" if len(prompts) > 1 else "n"
@@ -42,7 +44,9 @@ def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list
         )
     return [
         Part(
-            dataclasses.replace(request, prompt=prompt, n=samples if samples > 1 else None),
+            dataclasses.replace(
+                request, prompt=prompt, n=samples if samples > 1 else None, best_of=best_of
+            ),
             index * n + at,
         )
         for index, prompt in enumerate(prompts)

@@ -46,6 +46,8 @@ def supported(
 def _is_neutral(name: str, value: Any, request: CompletionRequest) -> bool:
     if name == "best_of" and value == (request.n or 1):
         return True  # the best n of n are all of them
+    if name == "user":
+        return True  # it changes no answer, and our own event keeps it
     return value in NEUTRAL.get(name, ())
 
 

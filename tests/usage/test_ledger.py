@@ -102,6 +102,21 @@ def test_of_two_events_with_one_id_the_first_stays(engine: Engine) -> None:
     assert ledger_of(engine) == as_posted([real])
 
 
+def test_the_true_event_takes_the_place_of_an_abandoned_one(engine: Engine) -> None:
+    ledger, true = Ledger(engine), usage_event(prompt_tokens=7, total_tokens=17)
+    guess = replace(
+        true, status="abandoned", source="estimated", prompt_tokens=1, total_tokens=2, model="x"
+    )
+    other = usage_event()
+    assert ledger.post([guess, other]) == 2
+    assert ledger.post([true]) == 0
+    assert ledger_of(engine)[0] == as_posted([true, other])[0]
+    sums = [row for row in ledger_of(engine)[1] if row["requests"]]
+    assert sums == as_posted([true, other])[1]
+    ledger.post([guess, true, guess])
+    assert ledger_of(engine)[0] == as_posted([true, other])[0]
+
+
 def test_a_batch_may_be_of_any_size(engine: Engine) -> None:
     batch = [usage_event(account_id=f"a{i % 3}", model=f"m{i % 7}") for i in range(12_345)]
     assert Ledger(engine).post(batch[:1]) == 1
@@ -230,6 +245,27 @@ def test_batches_in_any_order_and_number_post_each_event_once(
             deliveries = deliveries[size:]
         assert posted == len(events)
         assert ledger_of(engine) == as_posted(events)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=12), st.data())
+def test_guesses_and_truths_in_any_order_end_in_the_truths(
+    told: list[tuple[int, bool]], cuts: st.DataObject
+) -> None:
+    truths = [usage_event(prompt_tokens=10 + at, total_tokens=20 + at) for at in range(4)]
+    guesses = [
+        replace(e, status="abandoned", source="estimated", prompt_tokens=1, total_tokens=1)
+        for e in truths
+    ]
+    events = [truths[at] if true else guesses[at] for at, true in told]
+    cut = cuts.draw(st.integers(0, len(events)))
+    with empty_ledger() as engine:
+        for batch in (events[:cut], events[cut:]):
+            Ledger(engine).post(batch)
+        kept = [
+            truths[at] if (at, True) in told else guesses[at] for at in sorted({n for n, _ in told})
+        ]
+        assert ledger_of(engine) == as_posted(kept)
 
 
 def test_writers_at_once_lose_nothing_and_double_nothing(database_url: str) -> None:

@@ -21,6 +21,7 @@ from app.services import EXTENSION
 from app.settings import Settings
 from app.usage.event import UsageEvent, new_event_id
 from app.usage.ledger import Ledger
+from app.usage.open_records import OpenRecords
 from app.usage.stream import EventStream, connect
 from app.web import create_app
 from tests.gateway import Gateway, free_port
@@ -448,9 +449,9 @@ def test_figures_are_complete_to_the_present_when_nothing_waits(site: Site) -> N
 def test_figures_are_complete_to_the_start_of_the_oldest_open_request(
     site: Site, settings: Settings
 ) -> None:
-    stream = EventStream(connect(settings.redis_url, settings.redis_timeout_s))
+    records = OpenRecords(connect(settings.redis_url, settings.redis_timeout_s))
     for age_s in (50, 500, 5):
-        stream.open(new_event_id((MIDNIGHT_S - age_s) * 1000), b"{}")
+        records.open(new_event_id(), b"{}", (MIDNIGHT_S - age_s) * 1000)
     assert _complete_until_s(site) == MIDNIGHT_S - 500
 
 
@@ -458,9 +459,14 @@ def test_figures_are_not_complete_while_events_wait_in_the_stream(
     site: Site, settings: Settings
 ) -> None:
     redis = connect(settings.redis_url, settings.redis_timeout_s)
-    redis.xadd("usage:events", {"event": at(MIDNIGHT_S).encode()}, id=f"{MIDNIGHT_S * 1000}-0")
-    EventStream(redis).publish(at(MIDNIGHT_S))
+    stream, event = EventStream(redis), at(MIDNIGHT_S)  # ended just now, begun long ago
+    OpenRecords(redis).open(event.event_id, b"{}", event.started_at_ms)
+    stream.publish(event)
     assert _complete_until_s(site) == MIDNIGHT_S
+    entries = stream.claim("worker", 10)
+    assert _complete_until_s(site) == MIDNIGHT_S
+    stream.ack([entry.entry_id for entry in entries], [event.event_id])
+    assert _complete_until_s(site) > MIDNIGHT_S
 
 
 def test_without_redis_usage_is_answered_but_not_called_complete(settings: Settings) -> None:

@@ -1,0 +1,109 @@
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.usage import spool as spool_module
+from app.usage.spool import Spool, read
+
+#: Holds a spool with one line until its stdin closes, or it is killed.
+HOLDER = """
+import sys
+from pathlib import Path
+from app.usage.spool import Spool
+spool = Spool(Path(sys.argv[1]), "dead-1")
+spool.append("open", b'{"n":1}')
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def lines(path: Path) -> list[tuple[str, bytes]]:
+    return list(read(path))
+
+
+def test_what_was_appended_is_read_in_order_and_then_gone(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "new" / "spool", "me")
+    assert spool.is_empty
+    assert list(spool.segments()) == []
+    spool.append("open", b'{"n":1}')
+    spool.append("event", b'{"n":2}')
+    assert not spool.is_empty
+    for path in spool.segments():
+        assert lines(path) == [("open", b'{"n":1}'), ("event", b'{"n":2}')]
+        assert path.stat().st_mode & 0o777 == 0o600
+        spool.append("event", b'{"n":3}')
+    assert not spool.is_empty
+    assert [lines(path) for path in spool.segments()] == [[("event", b'{"n":3}')]]
+    assert spool.is_empty
+    assert list((tmp_path / "new" / "spool").iterdir()) == []
+
+
+def test_a_file_that_could_not_be_told_stays(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "me")
+    spool.append("event", b'{"n":1}')
+    told = spool.segments()
+    next(told)
+    told.close()  # as when Redis goes away again
+    assert [lines(path) for path in spool.segments()] == [[("event", b'{"n":1}')]]
+
+
+def test_a_large_spool_is_several_files_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool_module, "SEGMENT_BYTES", 100)
+    spool = Spool(tmp_path, "me")
+    for number in range(50):
+        spool.append("event", b'{"n":%d}' % number)
+    found = [line for path in spool.segments() for line in lines(path)]
+    assert found == [("event", b'{"n":%d}' % number) for number in range(50)]
+
+
+@given(st.integers(0, 60))
+def test_a_line_that_was_torn_by_a_crash_is_left_out(cut: int) -> None:
+    whole = b'{"open":{"n":1}}\n{"event":{"n":2}}\n{"event":{"text":"}}"}}\n'
+    path = Path(f"/tmp/torn-{os.getpid()}")  # noqa: S108 - hypothesis gives no fixture
+    path.write_bytes(whole[:cut])
+    complete = whole[:cut].count(b"\n")
+    try:
+        assert len(lines(path)) == complete
+    finally:
+        path.unlink()
+
+
+def test_a_full_disk_is_told_and_spoils_no_later_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = Spool(tmp_path, "me")
+    spool.append("event", b'{"n":1}')
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, line: write(file, line[:5]))
+    with pytest.raises(OSError, match="space") as caught:
+        spool.append("event", b'{"n":2}')
+    assert caught.value.errno == errno.ENOSPC
+    monkeypatch.setattr(os, "write", write)
+    spool.append("event", b'{"n":3}')
+    assert [lines(path) for path in spool.segments()] == [
+        [("event", b'{"n":1}'), ("event", b'{"n":3}')]
+    ]
+
+
+def test_a_dead_process_files_are_adopted_by_one_and_a_living_ones_are_not(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLDER, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"ready\n"
+        mine, other = Spool(tmp_path, "me"), Spool(tmp_path, "other")
+        assert list(mine.orphans()) == []
+        holder.kill()
+        holder.wait()
+    for paths in mine.orphans():
+        assert [lines(path) for path in paths] == [[("open", b'{"n":1}')]]
+        assert list(other.orphans()) == []
+    assert list(tmp_path.iterdir()) == []
+    assert list(other.orphans()) == []
