@@ -18,7 +18,8 @@ class Row:
     """One vendor's chat gateway, with the built-in entry, `keys` over it and a key for it."""
 
     def __init__(self, name: str, key_env: str, **keys: Any) -> None:
-        found = load_vendors(None, {key_env: "sk-test"}, FAMILIES).find(name)
+        table = load_vendors(None, {key_env: "sk-test"}, FAMILIES)
+        found = next(vendor for vendor in table if vendor.name == name)
         fields = {field: getattr(found, field) for field in found.__dataclass_fields__}
         self.vendor = Vendor(**(fields | keys))
         chat = FAMILIES[found.gateway].chat

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import GatewayError, TollgateError
+from app.errors import GatewayError, TollgateError, VendorRefused, WrongEndpoint
 from app.gateways.base import Vendor
 from app.gateways.failures import (
     MESSAGE_LIMIT,
@@ -500,3 +500,45 @@ def test_any_json_is_read_as_words_or_as_nothing(error: Any) -> None:
     for text in (said.message, said.code, said.param, said.type):
         assert text is None or (isinstance(text, str) and text)
     assert said.status is None or 400 <= said.status <= 599
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "wants"),
+    [
+        (404, "This is a chat model and not supported in the v1/completions endpoint.", "chat"),
+        (404, "This is not a chat model and thus not supported in v1/chat/completions.", "native"),
+        (400, "The completion operation does not work with the specified model, m.", "chat"),
+        (400, "The chatCompletion operation does not work with the specified model.", "native"),
+    ],
+)
+def test_a_vendor_says_on_which_endpoint_a_model_is(status: int, message: str, wants: str) -> None:
+    error = met(status, openai(message))
+    assert isinstance(error, WrongEndpoint)
+    assert (error.wants, error.status, error.message) == (wants, status, message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This model is only supported in v1/responses and not in v1/chat/completions.",
+        "The model `m` does not exist or you do not have access to it.",
+        None,
+    ],
+)
+def test_other_refusals_name_no_endpoint(message: str | None) -> None:
+    error = met(404, {"error": message})
+    assert isinstance(error, VendorRefused)
+    assert not isinstance(error, WrongEndpoint)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"code": "The caller does not have permission", "error": "Violates usage guidelines."},
+        {"error": {"code": 403, "message": "Moderation: your input was flagged", "metadata": {}}},
+    ],
+)
+def test_a_prompt_against_a_vendors_rules_is_no_fault_of_our_key(body: Any) -> None:
+    error = met(403, body)
+    assert isinstance(error, VendorRefused)
+    assert error.status == 400
