@@ -75,6 +75,9 @@ STATUS_OF_TYPE: Mapping[str, int] = {
     "NotFoundError": 404,
     "rate_limit_error": 429,
     "overloaded_error": 529,
+    # Text Generation Inference's
+    "validation": 422,
+    "overloaded": 429,
 }
 
 
@@ -121,7 +124,7 @@ def detail(error: Any) -> Detail:
         or _text(body.get("code"))
         or _text(plain_mapping(body.get("details")).get("error_code")),
         param=inner.param or _text(body.get("param")),
-        type=inner.type or _text(body.get("type")),
+        type=inner.type or _text(body.get("type")) or _text(body.get("error_type")),
         status=inner.status or next(filter(None, (_status(body.get(k)) for k in STATUSES)), None),
     )
 
