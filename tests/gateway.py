@@ -23,7 +23,7 @@ from app.database import create_engine
 from app.services import EXTENSION
 from app.settings import Settings
 from app.usage.event import UsageEvent
-from app.usage.stream import EVENTS, OPEN
+from app.usage.keys import EVENTS, OPEN
 from app.web import create_app
 from tests.services.polling import wait_until
 

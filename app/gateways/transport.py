@@ -20,13 +20,16 @@ from requests.utils import get_environ_proxies
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from app.errors import GatewayError, VendorFailed, VendorTimeout, VendorUnreachable
-from app.gateways.base import Timeouts, Vendor, VendorRequest
+from app.gateways.base import Timeouts, Vendor, VendorRequest, authorization
 from app.gateways.credentials import SIGNERS
 from app.gateways.watchdog import Watchdog
 
 #: Most that is read at once, and the most that an unstreamed answer may hold, in bytes.
 PACKET_BYTES = 64 * 1024
 ANSWER_LIMIT = 64 * 1024 * 1024
+
+#: How long `probe` waits for an answer, in seconds.
+PROBE_S = 10.0
 
 Reason = Literal["deadline", "cancelled"]
 
@@ -218,6 +221,28 @@ class Transport:
                 proxies=get_environ_proxies(vendor.base_url),
             )
         return sender
+
+
+def probe(vendor: Vendor) -> tuple[int | None, str]:
+    """Ask a vendor for its list of models, which costs nothing; return the status, or why not.
+
+    For people who set a deployment up: no caller waits for it, and nothing is recorded.
+    """
+    request = VendorRequest(
+        f"{vendor.base_url}/models", {**authorization(vendor), **vendor.headers}, b""
+    )
+    try:
+        if vendor.auth in SIGNERS:
+            request = SIGNERS[vendor.auth].sign(vendor, request)
+        answer = requests.get(
+            request.url,
+            headers=dict(request.headers),
+            timeout=(vendor.timeouts.connect_s, PROBE_S),
+            allow_redirects=False,
+        )
+    except (requests.RequestException, GatewayError) as exc:
+        return None, type(exc).__name__
+    return answer.status_code, ""
 
 
 def deadline_after(timeouts: Timeouts, started_s: float, now_s: float, first: bool) -> float:

@@ -43,7 +43,9 @@ def scale_client(
 
 @pytest.fixture(params=["openai", "scale"])
 def client(request: pytest.FixtureRequest, deployment: Deployment) -> Any:
-    return {"openai": openai_client, "scale": scale_client}[request.param](deployment)
+    if request.param == "openai":
+        return openai_client(deployment)
+    return scale_client(deployment)
 
 
 @pytest.fixture(params=["openai", "scale"])

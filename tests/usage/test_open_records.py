@@ -1,5 +1,6 @@
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from redis import Redis
@@ -65,7 +66,8 @@ def test_of_two_reapers_one_makes_the_event(records: OpenRecords, redis: "Redis"
     event = dataclasses.replace(usage_event(), status="abandoned")
     records.open(event.event_id, b"{}", 1)
     assert [records.abandon(event), records.abandon(event)] == [True, False]
-    ((_, entry),) = redis.xrange(EVENTS)
+    entries: Any = redis.xrange(EVENTS)
+    ((_, entry),) = entries
     assert UsageEvent.decode(entry[b"event"]) == event
     assert redis.hlen(OPEN) == 0
 
@@ -75,7 +77,8 @@ def test_a_record_that_cannot_be_read_is_kept_among_the_dead(
 ) -> None:
     records.open("e1", b"nonsense", 1)
     assert [records.bury("e1", b"nonsense", "why"), records.bury("e1", b"", "why")] == [True, False]
-    ((_, entry),) = redis.xrange(DEAD)
+    entries: Any = redis.xrange(DEAD)
+    ((_, entry),) = entries
     assert entry == {b"event": b"nonsense", b"reason": b"why"}
 
 

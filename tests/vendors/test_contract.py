@@ -115,11 +115,10 @@ def served(
 
 
 @pytest.fixture(params=sorted(WIRES))
-def contract(
-    request: pytest.FixtureRequest, served: tuple[Gateway, SimulatedVendor], redis_url: str
-) -> Contract:
+def contract(request: pytest.FixtureRequest, served: tuple[Gateway, SimulatedVendor]) -> Contract:
     """Each row in turn; Redis is empty."""
     gateway, vendor = served
+    gateway.redis.flushall()
     wire = WIRES[request.param]
     vendor.asked.clear()
     vendor.hang_ups.clear()
@@ -179,9 +178,7 @@ def test_two_samples_are_two_choices(contract: Contract, stream: bool) -> None:
 
 @pytest.mark.parametrize("include_usage", [False, True])
 @pytest.mark.parametrize("packet", [None, 1])
-def test_a_stream_is_answered(
-    contract: Contract, include_usage: bool, packet: int | None
-) -> None:
+def test_a_stream_is_answered(contract: Contract, include_usage: bool, packet: int | None) -> None:
     contract.says(packet=packet)
     options = {"stream_options": {"include_usage": True}} if include_usage else {}
     response = contract.gateway.post(contract.ask(stream=True, **options))
