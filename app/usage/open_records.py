@@ -75,7 +75,9 @@ class OpenRecords:
     def update(self, records: Mapping[str, bytes]) -> None:
         """Write what has become of requests since; those that have ended stay away."""
         if records:
-            args: list[str | bytes] = [part for pair in records.items() for part in pair]
+            args: list[str | bytes] = []
+            for event_id, record in records.items():
+                args += (event_id, record)
             self._update(keys=[OPEN], args=args)
 
     @redis_errors()

@@ -29,11 +29,9 @@ def lines(path: Path) -> list[tuple[str, bytes]]:
 
 def test_what_was_appended_is_read_in_order_and_then_gone(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "new" / "spool", "me")
-    assert spool.is_empty
     assert list(spool.segments()) == []
     spool.append("open", b'{"n":1}')
     spool.append("event", b'{"n":2}')
-    assert not spool.is_empty
     for path in spool.segments():
         assert lines(path) == [("open", b'{"n":1}'), ("event", b'{"n":2}')]
         assert path.stat().st_mode & 0o777 == 0o600
@@ -47,9 +45,8 @@ def test_what_was_appended_is_read_in_order_and_then_gone(tmp_path: Path) -> Non
 def test_a_file_that_could_not_be_told_stays(tmp_path: Path) -> None:
     spool = Spool(tmp_path, "me")
     spool.append("event", b'{"n":1}')
-    told = spool.segments()
-    next(told)
-    told.close()  # as when Redis goes away again
+    for _ in spool.segments():
+        break  # as when Redis goes away again
     assert [lines(path) for path in spool.segments()] == [[("event", b'{"n":1}')]]
 
 
