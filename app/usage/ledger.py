@@ -75,7 +75,7 @@ def _post(connection: Connection, batch: Sequence[UsageEvent]) -> int:
         posted += [event for event in part if event.event_id in new]
         repeated = [event for event in part if event.event_id not in new]
         superseded += _supersede(connection, repeated)
-    _add_to_rollups(connection, summed(posted, superseded))
+    add_to_rollups(connection, summed(posted, superseded))
     return len(posted)
 
 
@@ -109,7 +109,8 @@ def _add_entries(connection: Connection, events: Sequence[UsageEvent]) -> Iterab
     return _execute(connection, statement.returning(entries.c.event_id), rows).scalars()
 
 
-def _add_to_rollups(connection: Connection, rows: list[dict[str, Any]]) -> None:
+def add_to_rollups(connection: Connection, rows: list[dict[str, Any]]) -> None:
+    """Add rows of measures, in the order of their keys, to the rollups with these keys."""
     if not rows:
         return
     statement = insert(connection, rollups)

@@ -13,9 +13,17 @@ from app.completion import USAGE_COUNTS, Usage
 from app.database import reading
 from app.tables import ROLLUP_MEASURES, SLOT_S, entries, rollups
 
-__all__ = ["SLOT_S", "GroupKey", "UsageQuery", "UsageReader", "UsageRow"]
+__all__ = ["ENTRY_MEASURES", "SLOT_S", "GroupKey", "UsageQuery", "UsageReader", "UsageRow"]
 
 GroupKey = Literal["account", "api_key", "vendor", "model", "user"]
+
+#: What an entry adds to each of a rollup's measures.
+ENTRY_MEASURES: tuple[ColumnElement[Any], ...] = (
+    sa.literal_column("1", sa.BigInteger).label("requests"),
+    case((entries.c.status == "failed", 1), else_=0).label("failed_requests"),
+    case((entries.c.source == "estimated", 1), else_=0).label("estimated_requests"),
+    *(entries.c[name] for name in USAGE_COUNTS),
+)
 
 #: The columns that tell groups apart: one model's name can stand at several vendors.
 GROUP_COLUMNS: dict[GroupKey, tuple[str, ...]] = {
@@ -135,15 +143,9 @@ def _rollups(query: UsageQuery, start_s: int, end_s: int) -> Select[Any]:
 
 def _entries(query: UsageQuery, start_s: int, end_s: int) -> Select[Any]:
     table = entries.c
-    measures = (
-        sa.literal_column("1", sa.BigInteger).label("requests"),
-        case((table.status == "failed", 1), else_=0).label("failed_requests"),
-        case((table.source == "estimated", 1), else_=0).label("estimated_requests"),
-        *(table[name] for name in USAGE_COUNTS),
-    )
     columns = (table[name] for name in query.columns)
     time_s = (table.started_at_ms // sa.literal_column("1000", sa.BigInteger)).label("time_s")
-    return select(time_s, *columns, *measures).where(
+    return select(time_s, *columns, *ENTRY_MEASURES).where(
         table.started_at_ms >= start_s * 1000,
         table.started_at_ms < end_s * 1000,
         *_filters(query, entries),

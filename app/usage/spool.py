@@ -11,6 +11,7 @@ import fcntl
 import os
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -124,6 +125,27 @@ def read(path: Path) -> Iterator[tuple[Kind, bytes]]:
                 continue
             if kind in ("open", "event") and line.endswith(b"}\n"):
                 yield kind, line[len(kind) + 4 : -2]
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolFile:
+    """A file of a spool as it is found; `is_orphan` says that its process is gone."""
+
+    path: Path
+    size_bytes: int
+    is_orphan: bool
+
+
+def spool_files(directory: Path) -> list[SpoolFile]:
+    """Return the files of every process that are in a directory, without changing them.
+
+    Raises: OSError, PermissionError where they are somebody else's.
+    """
+    found = []
+    for path in sorted(directory.glob(f"*{SUFFIX}")):
+        with contextlib.suppress(FileNotFoundError), _locked(path) as is_orphan:
+            found.append(SpoolFile(path, path.stat().st_size, is_orphan))
+    return found
 
 
 def _place(path: Path) -> tuple[str, int]:

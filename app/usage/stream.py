@@ -180,6 +180,17 @@ class EventStream:
         return self._redis.xlen(EVENTS)
 
     @redis_errors()
+    def claimed(self) -> int:
+        """Count those of them that a consumer has claimed and not acknowledged."""
+        try:
+            summary: Any = self._redis.xpending(EVENTS, GROUP)
+        except ResponseError as exc:
+            if not str(exc).startswith("NOGROUP"):
+                raise
+            return 0
+        return int(summary["pending"])
+
+    @redis_errors()
     def oldest_ms(self) -> int | None:
         """Return when the oldest waiting event was published: Unix milliseconds, Redis' clock."""
         first: Any = self._redis.xrange(EVENTS, count=1)

@@ -1,0 +1,26 @@
+"""Redis, opened for one command; its failures become sentences and exit code 1."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+from redis import Redis
+
+from app.errors import StreamUnavailable
+from app.settings import Settings
+from app.usage.stream import connect
+
+
+@contextmanager
+def open_redis() -> Iterator["Redis"]:
+    """Yield a client of the Redis that the environment names, and close it.
+
+    Raises: ClickException, which says what to do next; ConfigError.
+    """
+    settings = Settings.from_env()
+    with connect(settings.redis_url, settings.redis_timeout_s) as redis:
+        try:
+            yield redis
+        except StreamUnavailable as exc:
+            reason = exc.message[:1].upper() + exc.message[1:]
+            raise click.ClickException(f"{reason}. Check REDIS_URL, and that it runs.") from exc

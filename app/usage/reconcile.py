@@ -1,0 +1,181 @@
+"""Holding the ledger's rollups against its entries, and mending them; knows nothing of Redis.
+
+Entries are the facts and rollups their sums, written in one transaction; where they differ,
+somebody else changed one of them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import BigInteger, ColumnElement, Connection, Engine, Select, func, select
+
+from app.database import reading, write
+from app.tables import ROLLUP_KEY, ROLLUP_MEASURES, SLOT_S, entries, rollups
+from app.usage.event import NUMBER_LIMIT
+from app.usage.ledger import add_to_rollups
+from app.usage.query import ENTRY_MEASURES
+
+#: Entries summed in one statement, at least; more where one slot has more.
+AT_ONCE = 50_000
+
+#: After every slot there can be, in Unix seconds.
+END_S = NUMBER_LIMIT // 1000 + SLOT_S
+
+SLOT_OF_ENTRY = entries.c.started_at_ms // sa.literal_column(str(SLOT_S * 1000), BigInteger)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """An account's slots from `start_s` to before `end_s`, and how many entries are in them."""
+
+    account_id: str
+    start_s: int
+    end_s: int
+    entry_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What the rollup of this key lacks, measure by measure; negative where it has too much."""
+
+    account_id: str
+    slot_s: int
+    api_key_id: str
+    vendor: str
+    model: str
+    lacks: dict[str, int]
+
+
+def count_entries(engine: Engine) -> int:
+    """Count all entries.
+
+    Raises: LedgerUnavailable.
+    """
+    with reading(engine) as connection:
+        return connection.scalar(select(func.count()).select_from(entries)) or 0
+
+
+def stretches(engine: Engine, at_once: int = AT_ONCE) -> Iterator[Stretch]:
+    """Cut the ledger into stretches of about `at_once` entries that leave out no slot.
+
+    Raises: LedgerUnavailable.
+    """
+    account_id = _next_account(engine, None)
+    while account_id is not None:
+        start_s = 0
+        while start_s < END_S:
+            yield (stretch := _stretch(engine, account_id, start_s, at_once))
+            start_s = stretch.end_s
+        account_id = _next_account(engine, account_id)
+
+
+def differences(engine: Engine, stretch: Stretch) -> list[Difference]:
+    """Return where rollups are not the sums of their entries, in the order of their keys.
+
+    One statement, so posts that go on meanwhile are seen whole or not at all.
+    Raises: LedgerUnavailable.
+    """
+    with reading(engine) as connection:
+        return [_difference(row) for row in _lacking(connection, stretch)]
+
+
+def rebuild(engine: Engine, stretch: Stretch) -> list[Difference]:
+    """Make the rollups of a stretch the sums of its entries, in one transaction; return what was
+    wrong.
+
+    A post at the same time waits for its end before it adds to a rollup, so that nothing that it
+    adds is lost; what it has added is seen here, as it is committed with its entries.
+    Raises: LedgerUnavailable, nothing changed.
+    """
+    return write(engine, lambda connection: _rebuild(connection, stretch))
+
+
+def _rebuild(connection: Connection, stretch: Stretch) -> list[Difference]:
+    if connection.dialect.name == "postgresql":  # SQLite has one writer at a time anyway
+        # Asked for first, while nothing else is held, so that no two wait in a circle.
+        connection.execute(sa.text("LOCK TABLE rollups IN SHARE ROW EXCLUSIVE MODE"))
+    lacking = _lacking(connection, stretch)
+    add_to_rollups(connection, lacking)
+    # A sum of no entries is no rollup.
+    empty = rollups.c.requests == 0
+    connection.execute(rollups.delete().where(*_rollups_of(stretch), empty))
+    return [_difference(row) for row in lacking]
+
+
+def _lacking(connection: Connection, stretch: Stretch) -> list[dict[str, Any]]:
+    """Return what is to be added to each rollup that is wrong, in the order of their keys."""
+    return [dict(row) for row in connection.execute(_statement(stretch)).mappings()]
+
+
+def _statement(stretch: Stretch) -> Select[Any]:
+    slot_s = (SLOT_OF_ENTRY * sa.literal_column(str(SLOT_S), BigInteger)).label("slot_s")
+    of_entry = [slot_s if name == "slot_s" else entries.c[name] for name in ROLLUP_KEY]
+    of_rollup = [rollups.c[name] for name in ROLLUP_KEY]
+    taken = [(-rollups.c[name]).label(name) for name in ROLLUP_MEASURES]
+    source = sa.union_all(
+        select(*of_entry, *ENTRY_MEASURES).where(*_entries_of(stretch)),
+        select(*of_rollup, *taken).where(*_rollups_of(stretch)),
+    ).subquery()
+    key = [source.c[name] for name in ROLLUP_KEY]
+    sums = [func.sum(source.c[name]) for name in ROLLUP_MEASURES]
+    return (
+        # PostgreSQL's sum of integers is a number of any length.
+        select(*key, *(sa.cast(s, BigInteger).label(n) for n, s in _named(sums)))
+        .group_by(*key)
+        .having(sa.or_(*(s != 0 for s in sums)))
+        .order_by(*key)
+    )
+
+
+def _named(sums: list[Any]) -> Iterator[tuple[str, Any]]:
+    return zip(ROLLUP_MEASURES, sums, strict=True)
+
+
+def _entries_of(stretch: Stretch) -> tuple[ColumnElement[bool], ...]:
+    return (
+        entries.c.account_id == stretch.account_id,
+        entries.c.started_at_ms >= stretch.start_s * 1000,
+        entries.c.started_at_ms < stretch.end_s * 1000,
+    )
+
+
+def _rollups_of(stretch: Stretch) -> tuple[ColumnElement[bool], ...]:
+    return (
+        rollups.c.account_id == stretch.account_id,
+        rollups.c.slot_s >= stretch.start_s,
+        rollups.c.slot_s < stretch.end_s,
+    )
+
+
+def _difference(row: dict[str, Any]) -> Difference:
+    lacks = {name: row[name] for name in ROLLUP_MEASURES if row[name]}
+    return Difference(**{name: row[name] for name in ROLLUP_KEY}, lacks=lacks)
+
+
+def _next_account(engine: Engine, last: str | None) -> str | None:
+    """Return the account after `last`, as bytes sort, that has entries or rollups."""
+    found = []
+    with reading(engine) as connection:
+        for column in (entries.c.account_id, rollups.c.account_id):
+            query = select(func.min(column))
+            found.append(connection.scalar(query if last is None else query.where(column > last)))
+    return min((account_id for account_id in found if account_id is not None), default=None)
+
+
+def _stretch(engine: Engine, account_id: str, start_s: int, at_once: int) -> Stretch:
+    rest = Stretch(account_id, start_s, END_S, 0)
+    some = (
+        select(entries.c.started_at_ms)
+        .where(*_entries_of(rest))
+        .order_by(entries.c.started_at_ms)
+        .limit(at_once)
+        .subquery()
+    )
+    with reading(engine) as connection:
+        count, last_ms = connection.execute(
+            select(func.count(), func.max(some.c.started_at_ms))
+        ).one()
+    end_s = END_S if count < at_once else last_ms // (SLOT_S * 1000) * SLOT_S + SLOT_S
+    return Stretch(account_id, start_s, end_s, count)
