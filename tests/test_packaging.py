@@ -27,7 +27,8 @@ def declared() -> set[str]:
     config = ConfigParser()
     config.read(ROOT / "setup.cfg")
     extras = config["options.extras_require"]
-    lines = [config["options"]["install_requires"], extras["embedded"], extras["postgres"]]
+    lines = [config["options"]["install_requires"]]
+    lines += [text for extra, text in extras.items() if extra not in ("test", "dev")]
     names = (line for text in lines for line in text.splitlines() if line)
     return {Requirement(name).name.lower() for name in names if not name.startswith("#")}
 
@@ -62,6 +63,7 @@ def test_the_web_process_imports_no_celery(tmp_path: Path) -> None:
     script = "import app.wsgi, sys; print({'celery', 'kombu', 'workers'} & set(sys.modules))"
     env = {**os.environ, "REDIS_URL": "redis://127.0.0.1:1/0"}
     env |= {"DATABASE_URL": f"sqlite:///{tmp_path / 'ledger.db'}"}
+    env |= {"TOLLGATE_SPOOL_DIR": str(tmp_path / "spool")}
     output = subprocess.check_output([sys.executable, "-c", script], cwd=ROOT, env=env, text=True)
     assert output == "set()\n"
 
@@ -80,6 +82,7 @@ def test_gunicorn_raises_its_descriptor_limit_patches_first_and_writes_nothing(
     home.mkdir()
     env = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(home), "PORT": str(port)}
     env |= {"REDIS_URL": redis_url, "DATABASE_URL": sqlite_url}
+    env |= {"TOLLGATE_SPOOL_DIR": str(tmp_path / "spool")}
     with log.open("w") as output:
         server = subprocess.Popen(
             [
@@ -119,6 +122,7 @@ def test_the_procfile_runs_under_honcho(tmp_path: Path, redis_url: str) -> None:
     log, port = tmp_path / "log", free_port()
     env = {**os.environ, "REDIS_URL": redis_url, "PORT": str(port), "PYTHONUNBUFFERED": "1"}
     env |= {"DATABASE_URL": f"sqlite:///{tmp_path / 'ledger.db'}"}
+    env |= {"TOLLGATE_SPOOL_DIR": str(tmp_path / "spool")}
     env |= {"PATH": f"{tool_path(tmp_path)}:{env['PATH']}", "PYTHONPATH": str(ROOT)}
     with log.open("w") as output:
         honcho = subprocess.Popen(
@@ -160,4 +164,5 @@ def test_the_release_step_ends_where_it_must(honcho: str | None) -> None:
 def test_the_readme_names_every_setting() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     settings = ["REDIS_URL", "DATABASE_URL", "PORT", "WEB_CONCURRENCY", "TOLLGATE_VENDORS"]
+    settings += ["TOLLGATE_ON_REDIS_DOWN", "TOLLGATE_SPOOL_DIR"]
     assert [name for name in (*settings, *NUMBERS.values()) if f"`{name}`" not in readme] == []

@@ -54,6 +54,7 @@ class Stack:
             "PYTHONUNBUFFERED": "1",
             "REDIS_URL": self.redis_url,
             "DATABASE_URL": self.database_url,
+            "TOLLGATE_SPOOL_DIR": str(self.var / "spool"),
             "TOLLGATE_SANDBOX_URL": f"http://{HOST}:{port_of(self.sandbox)}/v1",
         }
 
