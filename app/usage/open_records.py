@@ -113,7 +113,7 @@ class OpenRecords:
     @redis_errors()
     def abandon(self, event: UsageEvent) -> bool:
         """Turn a record into its event; False where another was faster."""
-        args = [event.event_id, "event", event.encode(), "abandoned"]
+        args: list[str | bytes] = [event.event_id, "event", event.encode(), "abandoned"]
         return bool(self._abandon(keys=[OPEN, EVENTS], args=args))
 
     @redis_errors()
