@@ -1,0 +1,107 @@
+"""Group commit: scripts that wait for Redis at the same time go there in one round trip.
+
+Whoever finds nobody at it runs its own at once, so that a lone request waits for nothing; those
+that arrive meanwhile wait, and the first of them takes all that is there along. Each still gets
+its own answer, or its own error.
+"""
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import NoScriptError, RedisError, ResponseError
+
+Argument = str | bytes | int | float
+
+
+class _Waiting:
+    """One script's call: done when `answer` or `error` is there; else its turn to lead."""
+
+    __slots__ = ("answer", "command", "done", "error", "script", "turn")
+
+    def __init__(self, script: str, command: tuple[Argument, ...]) -> None:
+        self.script = script
+        self.command = command
+        self.turn = threading.Event()
+        self.done = False
+        self.answer: Any = None
+        # Stands if the leader is killed in the middle: nobody is told that all went well.
+        self.error: Exception | None = RedisError("the round trip was interrupted")
+
+
+class GroupCommit:
+    """Runs Lua scripts on one Redis."""
+
+    def __init__(self, redis: "Redis") -> None:
+        self._redis = redis
+        self._lock = threading.Lock()
+        self._queue: list[_Waiting] = []
+        self._busy = False
+
+    def run(self, script: str, keys: Sequence[str], args: Sequence[Argument]) -> Any:
+        """Run a script and return its answer.
+
+        Raises: RedisError, OSError; when the round trip failed, in every call that was in it.
+        """
+        sha = hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
+        call = _Waiting(script, (sha, len(keys), *keys, *args))
+        with self._lock:
+            self._queue.append(call)
+            leads, self._busy = not self._busy, True
+        if not leads:
+            call.turn.wait()
+        if not call.done:
+            self._lead()
+        if call.error is not None:
+            raise call.error
+        return call.answer
+
+    def _lead(self) -> None:
+        """Run all that waits, oneself among it, and hand over to who came meanwhile."""
+        with self._lock:
+            batch, self._queue = self._queue, []
+        try:
+            self._execute(batch)
+        finally:
+            for call in batch:
+                call.done = True
+                call.turn.set()
+            with self._lock:
+                self._busy = bool(self._queue)
+                if self._busy:
+                    self._queue[0].turn.set()
+
+    def _execute(self, batch: list[_Waiting]) -> None:
+        try:
+            self._answer(batch)
+            missing = [call for call in batch if isinstance(call.error, NoScriptError)]
+            if missing:  # a Redis that was restarted knows none
+                for script in {call.script for call in missing}:
+                    self._redis.script_load(script)
+                self._answer(missing)
+        except Exception as exc:  # noqa: BLE001 - each caller raises it
+            for call in batch:
+                if call.error is not None and not isinstance(call.error, ResponseError):
+                    call.error = exc
+
+    def _answer(self, batch: list[_Waiting]) -> None:
+        if len(batch) == 1:
+            (call,) = batch
+            try:
+                call.answer, call.error = self._evalsha(self._redis, call), None
+            except ResponseError as exc:
+                call.error = exc
+            return
+        with self._redis.pipeline(transaction=False) as pipe:
+            for call in batch:
+                self._evalsha(pipe, call)
+            answers = pipe.execute(raise_on_error=False)
+        for call, answer in zip(batch, answers, strict=True):
+            failed = isinstance(answer, Exception)
+            call.error, call.answer = (answer, None) if failed else (None, answer)
+
+    @staticmethod
+    def _evalsha(redis: "Redis", call: _Waiting) -> Any:
+        return redis.execute_command("EVALSHA", *call.command)  # type: ignore[no-untyped-call]
