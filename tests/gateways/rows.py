@@ -1,4 +1,4 @@
-"""A chat row of the vendor table, and what becomes of a vendor's bytes there."""
+"""A row of the vendor table, and what becomes of a vendor's bytes there."""
 
 import json
 from collections.abc import Iterable
@@ -15,20 +15,22 @@ from app.gateways.vendors import load_vendors
 
 
 class Row:
-    """One vendor's chat gateway, with the built-in entry, `keys` over it and a key for it."""
+    """One vendor's gateway, with the built-in entry, `keys` over it and a key for it."""
 
-    def __init__(self, name: str, key_env: str, **keys: Any) -> None:
+    def __init__(self, name: str, key_env: str = "", *, native: bool = False, **keys: Any) -> None:
         table = load_vendors(None, {key_env: "sk-test"}, FAMILIES)
         found = next(vendor for vendor in table if vendor.name == name)
         fields = {field: getattr(found, field) for field in found.__dataclass_fields__}
         self.vendor = Vendor(**(fields | keys))
-        chat = FAMILIES[found.gateway].chat
-        assert chat is not None
-        self.gateway: Gateway = chat
+        family = FAMILIES[found.gateway]
+        gateway = family.native if native else family.chat
+        assert gateway is not None
+        self.gateway: Gateway = gateway
 
     def asks(self, model: str = "m", **fields: Any) -> CompletionRequest:
         """Return a request of this vendor's model."""
-        return CompletionRequest(model=f"{self.vendor.name}/{model}", prompt="hi", **fields)
+        asked = {"prompt": "hi", **fields}
+        return CompletionRequest(model=f"{self.vendor.name}/{model}", **asked)
 
     def sent(self, model: str = "m", **fields: Any) -> dict[str, Any]:
         """Return the body that the vendor gets for a request with these fields."""

@@ -90,6 +90,12 @@ V1_PARAMETERS = {
     "frequency_penalty",
     "top_k",
     "top_p",
+    "include_stop_str_in_output",
+    "guided_json",
+    "guided_regex",
+    "guided_choice",
+    "guided_grammar",
+    "skip_special_tokens",
 }
 
 
@@ -121,10 +127,10 @@ class LLMEngineV1Wire:
             yield validation_error("max_new_tokens", "Field required")
         if not 0 <= body.get("temperature", -1) <= 1:
             yield validation_error("temperature", "Input should be between 0 and 1")
-        if not isinstance(body.get("stop_sequences", []), list):
+        if not isinstance(body.get("stop_sequences") or [], list):
             yield validation_error("stop_sequences", "Input should be a valid list")
         for name in ("presence_penalty", "frequency_penalty"):
-            if not 0 <= body.get(name, 0) <= 2:
+            if not 0 <= (body.get(name) or 0) <= 2:
                 yield validation_error(name, "Input should be between 0 and 2")
 
     def answer(self, asked: Asked, said: Said) -> Reply:
@@ -164,7 +170,7 @@ CONTAINER = OpenAIWire(parameters=KNOWN - {"best_of", "suffix"}, headers={})
 
 
 class LaunchWire:
-    """Tasks: OpenAI's request as arguments, its answer as a result, its failure as a success.
+    """Tasks: OpenAI's request as arguments, its answer as a result.
 
     `as_text` says whether the container's answer is wrapped as a text (the default of the server)
     or as JSON.
@@ -204,16 +210,18 @@ class LaunchWire:
         events = [step.decode().removeprefix("data: ").strip() for step in steps]
         return sse(*(_task(event, self._as_text) for event in events))
 
-    def refuse(self, asked: Asked, kind: Kind, retry_after: str | None = None) -> Reply:
-        """Return the server's error of this kind; a failing container is a failed task."""
-        if kind == "server_error":
-            traceback = json.dumps({"detail": "CUDA error"})
-            task = {"status": "FAILURE", "result": None, "traceback": traceback, "status_code": 500}
-            return sse(task) if "streaming" in asked.path else json_reply(task)
+    def refuse(self, _: Asked, kind: Kind, retry_after: str | None = None) -> Reply:
+        """Return the server's own error of this kind."""
         status, body = ERRORS[kind]
         reply = json_reply(body, status)
         reply.headers = {"retry-after": retry_after} if retry_after else {}
         return reply
+
+    def fail(self, asked: Asked, status: int, traceback: str | None) -> Reply:
+        """Return what comes of a container that answers with an error: a task that failed."""
+        failure = {"status": "FAILURE", "result": None, "traceback": traceback}
+        task = {**failure, "status_code": status}
+        return sse(task) if "streaming" in asked.path else json_reply(task)
 
 
 def _task(text: str, as_text: bool) -> Body:
