@@ -1,8 +1,9 @@
 """The caller's side of a connection, as far as the server lets us see it."""
 
-import socket
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from app.sockets import peek
 
 
 def caller_left(environ: Mapping[str, Any]) -> Callable[[], bool] | None:
@@ -15,19 +16,4 @@ def caller_left(environ: Mapping[str, Any]) -> Callable[[], bool] | None:
     if sock is None or not hasattr(sock, "recv") or hasattr(sock, "cipher"):
         return None
 
-    def left() -> bool:
-        try:
-            peeker = socket.socket(fileno=sock.fileno())
-        except OSError:  # closed on our side already
-            return True
-        try:
-            peeker.settimeout(0)
-            return peeker.recv(1, socket.MSG_PEEK) == b""
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
-        finally:
-            peeker.detach()
-
-    return left
+    return lambda: peek(sock) == b""
