@@ -109,7 +109,7 @@ def settings(tmp_path: Path, redis_url: str, vendor: SimulatedVendor) -> Setting
         vendors_file=table,
         spool_dir=tmp_path / "spool",
         keep_alive_s=0.2,
-        first_keep_alive_s=0.5,
+        first_keep_alive_s=2.0,
         env={"SIM_API_KEY": "sk-simulated-secret"},
     )
 

@@ -58,7 +58,7 @@ def test_no_alternatives_are_asked_for_when_only_the_sampled_tokens_are_wanted()
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("best_of", 2), ("logit_bias", {"5": 1}), ("suffix", "x"), ("user", "u")]
+    ("name", "value"), [("best_of", 2), ("logit_bias", {"5": 1}), ("suffix", "x")]
 )
 def test_what_the_wire_has_no_word_for_is_refused_by_name(name: str, value: Any) -> None:
     with pytest.raises(UnsupportedParameter) as caught:
