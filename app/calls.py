@@ -4,6 +4,7 @@ Owns retries, failover, and the cutting of what is under way. Knows nothing of t
 whether it is still there.
 """
 
+import dataclasses
 import threading
 import time
 from collections import deque
@@ -190,9 +191,14 @@ class Calls:
         caller_left: Callable[[], bool] | None,
     ) -> Iterator[Completion]:
         """Make one call; yield its chunks, numbered as the whole request's."""
-        counted = meter.call(self._plan.vendor.name, part.request)
+        vendor = self._plan.vendor
+        counted = meter.call(vendor.name, part.request)
+        trace = meter.trace.call(vendor.name, part.request.model_name)
+        if trace.headers:
+            headers = {**encoded.headers, **trace.headers}
+            encoded = dataclasses.replace(encoded, headers=headers)
         echo = self._echo(part)
-        with self._transport.call(self._plan.vendor, encoded, caller_left) as call:
+        with self._transport.call(vendor, encoded, caller_left) as call:
             self._under_way.add(call)
             try:
                 for chunk in self._chunks(call, part.request, counted):
@@ -203,6 +209,7 @@ class Calls:
                 raise
             finally:
                 self._under_way.discard(call)
+                trace.end(counted.http_status)
 
     def _echo(self, part: Part) -> Echo | None:
         prompt = part.request.prompt

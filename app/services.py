@@ -9,7 +9,10 @@ from sqlalchemy import Engine
 from app.completer import Completer
 from app.gateways.vendors import VendorTable
 from app.keyring import KeyRing
+from app.metrics import Metrics
+from app.resting import Rests
 from app.settings import Settings
+from app.tracing import Tracing
 from app.usage.accounting import Accounting
 from app.usage.open_records import OpenRecords
 from app.usage.query import UsageReader
@@ -31,6 +34,9 @@ class Services:
     open_records: OpenRecords
     accounting: Accounting
     engine: Engine
+    rests: Rests
+    metrics: Metrics
+    tracing: Tracing
 
 
 def services() -> Services:

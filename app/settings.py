@@ -34,6 +34,8 @@ class Settings:
     #: Without Redis: "serve" spools what was used, "refuse" answers 503.
     on_redis_down: Literal["serve", "refuse"] = "serve"
     spool_dir: Path = Path("var/spool")
+    #: The form of the web process' log; None: text in a terminal, else json.
+    log_format: Literal["json", "text"] | None = None
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -52,6 +54,9 @@ class Settings:
         on_redis_down = env.get("TOLLGATE_ON_REDIS_DOWN") or "serve"
         if on_redis_down not in ("serve", "refuse"):
             problems.append(f"TOLLGATE_ON_REDIS_DOWN is neither serve nor refuse: {on_redis_down}")
+        log_format = env.get("TOLLGATE_LOG_FORMAT") or None
+        if log_format not in (None, "json", "text"):
+            problems.append(f"TOLLGATE_LOG_FORMAT is neither json nor text: {log_format}")
         numbers: dict[str, Any] = {
             name: _positive(env, variable, problems)
             for name, variable in NUMBERS.items()
@@ -65,6 +70,7 @@ class Settings:
             vendors_file=vendors_file,
             on_redis_down="refuse" if on_redis_down == "refuse" else "serve",
             spool_dir=Path(env.get("TOLLGATE_SPOOL_DIR") or "var/spool"),
+            log_format="text" if log_format == "text" else "json" if log_format else None,
             env=dict(env),
             **numbers,
         )

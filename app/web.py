@@ -10,10 +10,12 @@ from app.gateways.transport import Transport
 from app.gateways.vendors import load_vendors
 from app.gateways.watchdog import Watchdog
 from app.keyring import KeyRing
+from app.metrics import Metrics
 from app.resting import Rests
 from app.routing import Router
 from app.services import EXTENSION, Services
 from app.settings import Settings
+from app.tracing import PassingOn
 from app.usage.accounting import Accounting
 from app.usage.open_records import OpenRecords
 from app.usage.query import UsageReader
@@ -36,6 +38,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         settings.spool_dir,
         serve_without_redis=settings.on_redis_down == "serve",
     )
+    rests = Rests(redis)
     vendors = load_vendors(settings.vendors_file, settings.env, FAMILIES)
     app = Flask("tollgate", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit_bytes
@@ -43,7 +46,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         settings=settings,
         vendors=vendors,
         completer=Completer(
-            Router(vendors, FAMILIES), Transport(Watchdog(), settings.env), Rests(redis), accounting
+            Router(vendors, FAMILIES), Transport(Watchdog(), settings.env), rests, accounting
         ),
         keyring=KeyRing(Accounts(engine), settings.key_cache_s),
         usage_reader=UsageReader(engine),
@@ -51,6 +54,9 @@ def create_app(settings: Settings | None = None) -> Flask:
         open_records=open_records,
         accounting=accounting,
         engine=engine,
+        rests=rests,
+        metrics=Metrics(vendors),
+        tracing=PassingOn(),
     )
     register_views(app)
     return app

@@ -1,5 +1,9 @@
 """The WSGI entry point: `gunicorn -c config/gunicorn.conf.py app.wsgi:app`."""
 
+from app.logs import configure
+from app.settings import Settings
 from app.web import create_app
 
-app = create_app()
+settings = Settings.from_env()
+configure(settings.log_format)
+app = create_app(settings)

@@ -6,6 +6,9 @@ monkey.patch_all()
 
 import os  # noqa: E402
 import resource  # noqa: E402
+import shutil  # noqa: E402
+import tempfile  # noqa: E402
+from typing import Any  # noqa: E402
 
 bind = [f"0.0.0.0:{os.environ.get('PORT', '8000')}"]
 workers = int(os.environ.get("WEB_CONCURRENCY", "1"))
@@ -38,3 +41,25 @@ limit_request_line = 8190
 # A heartbeat file on a disk can stall; memory does not. No control socket: it would write to HOME.
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
 control_socket_disable = True
+
+
+def on_starting(server: Any) -> None:
+    """Give the log its form, and the workers' metrics a place: in memory, empty, this master's."""
+    from app.logs import formatter  # noqa: PLC0415  # the master has it; workers load their own
+
+    for handler in server.log.error_log.handlers:
+        handler.setFormatter(formatter(os.environ.get("TOLLGATE_LOG_FORMAT")))
+    directory = tempfile.mkdtemp(prefix="tollgate-metrics-", dir=worker_tmp_dir)
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = directory
+
+
+def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001
+    """Forget what a dead worker had open; what it counted stays."""
+    from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415
+
+    mark_process_dead(worker.pid)
+
+
+def on_exit(server: Any) -> None:  # noqa: ARG001
+    """Leave nothing behind."""
+    shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)

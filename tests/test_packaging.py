@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import requests
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from app.settings import CONFIG_DIR, NUMBERS, ROOT
 from tests.services.polling import wait_until
@@ -30,7 +31,7 @@ def declared() -> set[str]:
     lines = [config["options"]["install_requires"]]
     lines += [text for extra, text in extras.items() if extra not in ("test", "dev")]
     names = (line for text in lines for line in text.splitlines() if line)
-    return {Requirement(name).name.lower() for name in names if not name.startswith("#")}
+    return {canonicalize_name(Requirement(n).name) for n in names if not n.startswith("#")}
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -54,7 +55,7 @@ def test_what_is_imported_is_declared() -> None:
         for path in (ROOT / folder).rglob("*.py")
         for package in imported(path)
         if package not in ours
-        and not known & {name.lower() for name in distributions.get(package, [])}
+        and not known & {canonicalize_name(n) for n in distributions.get(package, [])}
     }
     assert undeclared == set()
 

@@ -4,25 +4,50 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
 from app.completion import USAGE_COUNTS, Completion, CompletionRequest, Usage
 from app.errors import GatewayError, VendorFailed, VendorTimeout
+from app.tracing import UNTRACED, Trace
 from app.usage.accounting import Accounting
 from app.usage.estimate import count_prompts, count_tokens, estimate
 from app.usage.event import Source, Status, UsageEvent, clip_user, new_event_id
 
 
+class Observer(Protocol):
+    """Whoever looks on as requests are counted; may not raise."""
+
+    def opened(self, *, stream: bool) -> None:
+        """A request was admitted."""
+        ...
+
+    def recorded(self, event: UsageEvent) -> None:
+        """One that was admitted has ended."""
+        ...
+
+
+class Unobserved:
+    """Nobody looks on."""
+
+    def opened(self, *, stream: bool) -> None:
+        """Tell nobody."""
+
+    def recorded(self, event: UsageEvent) -> None:
+        """Tell nobody."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestContext:
-    """Who asks, and how: what an event says of a request beyond its body."""
+    """Who asks, and how: what an event says of a request beyond its body; and who looks on."""
 
     request_id: str
     account_id: str
     api_key_id: str
     client_retry_count: int = 0
+    trace: Trace = UNTRACED
+    observer: Observer = Unobserved()
 
 
 class CallMeter:
@@ -109,12 +134,18 @@ class Meter:
         Raises: StreamUnavailable, and then the vendor must not be called.
         """
         self._accounting.open(self)
+        self._context.observer.opened(stream=self._request.stream)
 
     def call(self, vendor: str, request: CompletionRequest) -> CallMeter:
         """Begin to count one more call; `request` is the part of the whole that it makes."""
         call = CallMeter(vendor, request)
         self._calls.append(call)
         return call
+
+    @property
+    def trace(self) -> Trace:
+        """The trace that the request belongs to."""
+        return self._context.trace
 
     @property
     def attempts(self) -> int:
@@ -137,7 +168,9 @@ class Meter:
         if self._recorded:
             return
         self._recorded = True
-        self._accounting.publish(self._event(status, drained=drained))
+        event = self._event(status, drained=drained)
+        self._accounting.publish(event)
+        self._context.observer.recorded(event)
 
     def record_of_opening(self, owner: str) -> bytes:
         """Return the open record: what is known before the vendor is called."""

@@ -4,6 +4,7 @@ Does not know what is inside an event, nor where it is posted.
 
     usage:events  stream  ended requests; one consumer group, so its length is exactly the backlog
     usage:dead    stream  entries that no ledger can take, with the reason; kept until someone looks
+    usage:drained string  how many entries were acknowledged since this Redis began
 """
 
 import logging
@@ -17,7 +18,7 @@ from redis.retry import Retry
 
 from app.settings import ConfigError
 from app.usage.event import UsageEvent
-from app.usage.keys import DEAD, EVENTS, OPEN, STARTED
+from app.usage.keys import DEAD, DRAINED, EVENTS, OPEN, STARTED
 from app.usage.redis_errors import redis_errors
 
 GROUP = "drain"
@@ -161,6 +162,7 @@ class EventStream:
             pipe.xdel(EVENTS, *entry_ids)
             if event_ids:
                 pipe.zrem(STARTED, *event_ids)
+            pipe.incrby(DRAINED, len(entry_ids))
             pipe.execute()
 
     @redis_errors()
@@ -195,6 +197,11 @@ class EventStream:
         """Return when the oldest waiting event was published: Unix milliseconds, Redis' clock."""
         first: Any = self._redis.xrange(EVENTS, count=1)
         return int(first[0][0].partition(b"-")[0]) if first else None
+
+    @redis_errors()
+    def drained(self) -> int:
+        """Count the entries acknowledged so far, by all workers; 0 again when Redis forgets."""
+        return int(self._redis.get(DRAINED) or 0)
 
     @redis_errors()
     def dead_count(self) -> int:

@@ -5,13 +5,22 @@ from flask import Flask
 from app.views.completions import completions_blueprint
 from app.views.errors import register_errors
 from app.views.health import health_blueprint
+from app.views.metrics import metrics_blueprint
 from app.views.models import models_blueprint
+from app.views.request_log import register_request_log
 from app.views.usage import usage_blueprint
 
 
 def register_views(app: Flask) -> None:
-    """Register every route, the error handlers, and the request id."""
+    """Register every route, the error handlers, the request id and the log."""
     app.url_map.strict_slashes = False
-    for blueprint in (completions_blueprint, models_blueprint, usage_blueprint, health_blueprint):
+    for blueprint in (
+        completions_blueprint,
+        models_blueprint,
+        usage_blueprint,
+        health_blueprint,
+        metrics_blueprint,
+    ):
         app.register_blueprint(blueprint)
     register_errors(app)
+    register_request_log(app)

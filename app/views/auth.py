@@ -1,6 +1,6 @@
 """Who calls: the API key of a request, and the account that it selects."""
 
-from flask import request
+from flask import g, request
 
 from app.accounts import ApiKey
 from app.keyring import require_scope, select_account
@@ -13,6 +13,7 @@ def authenticate(scope: str, *others: str) -> ApiKey:
     Raises: InvalidAPIKey, ScopeMissing, LedgerUnavailable.
     """
     key = services().keyring.authenticate(_secret())
+    g.api_key_id = key.key_id
     if key.scopes.isdisjoint(others):
         require_scope(key, scope)
     return key
@@ -23,7 +24,9 @@ def selected_account(key: ApiKey) -> str:
 
     Raises: AccountNotAllowed, InvalidRequest.
     """
-    return select_account(key, request.headers.get("x-selected-account-id"))
+    account_id = select_account(key, request.headers.get("x-selected-account-id"))
+    g.account_id = account_id
+    return account_id
 
 
 def _secret() -> str:

@@ -30,6 +30,8 @@ def create_completion() -> Response:
         account_id=account_id,
         api_key_id=key.key_id,
         client_retry_count=_retry_count(),
+        trace=g.line.trace,
+        observer=g.line,
     )
     if completion_request.stream:
         return _stream(completion_request, context)
@@ -52,7 +54,7 @@ def _stream(completion_request: CompletionRequest, context: RequestContext) -> R
     except BaseException:
         stream.close()
         raise
-    body = EventStreamBody(stream, completion_request, first, settings.keep_alive_s)
+    body = EventStreamBody(stream, completion_request, first, settings.keep_alive_s, g.line.failed)
     response = Response(body, headers=STREAM_HEADERS)
     return _told(response, stream.dropped, stream.attempts)
 

@@ -31,6 +31,7 @@ def register_errors(app: Flask) -> None:
 
 def render(error: TollgateError) -> Response:
     """Return the response that an error means."""
+    g.error_code = error.code
     response = Response(wire.dump(error.body()), error.status, mimetype="application/json")
     response.headers.update(error.headers)
     return response

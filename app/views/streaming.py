@@ -2,7 +2,7 @@
 
 import errno
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from app import wire
@@ -36,12 +36,14 @@ class EventStreamBody:
         request: CompletionRequest,
         first: list[Completion] | None,
         keep_alive_s: float,
+        failed: Callable[[TollgateError], None],
     ) -> None:
         self._stream = stream
         self._include_usage = request.include_usage
         self._running_usage = bool((request.stream_options or {}).get("continuous_usage_stats"))
         self._first = first
         self._keep_alive_s = keep_alive_s
+        self._failed = failed
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the frames, as many at once as there are.
@@ -57,7 +59,9 @@ class EventStreamBody:
             except Cancelled as exc:
                 raise _cut() from exc
             except Exception as exc:
-                yield error_frame(wire.dump(_told(exc).body()))
+                error = _told(exc)
+                self._failed(error)
+                yield error_frame(wire.dump(error.body()))
                 raise _cut() from exc
         if self._include_usage:
             yield self._frame(self._stream.usage_chunk)
