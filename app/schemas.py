@@ -1,24 +1,30 @@
 """Marshmallow at the edge: a caller's JSON to a CompletionRequest, and answers back to JSON.
 
-Types are strict: `"5"`, `5.0` and `true` are no integers, 1 is no boolean. null means absent.
-Source: the public reference of `POST /v5/completions` and OpenAI's CreateCompletionRequest.
+`app.fields` says what each field takes. Source: the public reference of
+`POST /v5/completions` and OpenAI's CreateCompletionRequest.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, validates_schema
 
 from app.completion import Choice, Completion, CompletionRequest, Usage
 from app.errors import InvalidRequest, UnsupportedParameter
-from app.usage.event import TEXT_LIMIT
-
-MISSING = "missing_required_parameter"
-TYPE = "invalid_type"
-VALUE = "invalid_value"
-
-PROMPTS_LIMIT = 2048
-STOPS_LIMIT = 4
+from app.fields import (
+    MISSING,
+    VALUE,
+    BooleanField,
+    IntegerField,
+    LogitBiasField,
+    ModelField,
+    NumberField,
+    Problem,
+    PromptField,
+    StopField,
+    StreamOptionsField,
+    StringField,
+)
 
 #: Names of the chat API that callers send here by mistake, and what to do instead.
 CHAT_ONLY: Mapping[str, str] = {
@@ -39,181 +45,6 @@ CHAT_ONLY: Mapping[str, str] = {
 }
 
 
-class Problem(str):
-    """A sentence about one value, with the error code that it carries to the caller."""
-
-    __slots__ = ("code",)
-    code: str
-
-    def __new__(cls, code: str, sentence: str) -> "Problem":
-        """Return the sentence, marked with its code."""
-        self = super().__new__(cls, sentence)
-        self.code = code
-        return self
-
-
-def _wrong_type(wanted: str) -> ValidationError:
-    return ValidationError([Problem(TYPE, f"must be {wanted}")])
-
-
-def _wrong_value(sentence: str) -> ValidationError:
-    return ValidationError([Problem(VALUE, sentence)])
-
-
-def _each(values: list[Any], check: Callable[[Any], Any]) -> list[Any]:
-    """Check every item; the index of the first wrong one joins the path of its error."""
-    checked = []
-    for index, value in enumerate(values):
-        try:
-            checked.append(check(value))
-        except ValidationError as exc:
-            raise ValidationError({index: exc.messages}) from exc
-    return checked
-
-
-class _Nullable(fields.Field[Any]):
-    """An optional field for which null is the same as not being there."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(allow_none=True, **kwargs)
-
-
-class _Number(_Nullable):
-    types: ClassVar[tuple[type, ...]] = (int, float)
-    wanted = "a number"
-
-    def __init__(self, low: float, high: float | None = None) -> None:
-        super().__init__()
-        self.low = low
-        self.high = high
-
-    def _deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
-        if type(value) not in self.types:
-            raise _wrong_type(self.wanted)
-        if value < self.low or (self.high is not None and value > self.high):
-            bound = f">= {self.low}" if self.high is None else f"from {self.low} to {self.high}"
-            raise _wrong_value(f"must be {bound}")
-        return value
-
-
-class _Integer(_Number):
-    types = (int,)
-    wanted = "an integer"
-
-
-class _Boolean(_Nullable):
-    def _deserialize(self, value: Any, *_: Any, **__: Any) -> bool:
-        if not isinstance(value, bool):
-            raise _wrong_type("true or false")
-        return value
-
-
-class _String(_Nullable):
-    def _deserialize(self, value: Any, *_: Any, **__: Any) -> str:
-        if not isinstance(value, str):
-            raise _wrong_type("a string")
-        return value
-
-
-class _Model(fields.Field[str]):
-    def _deserialize(self, value: Any, *_: Any, **__: Any) -> str:
-        if not isinstance(value, str):
-            raise _wrong_type("a string")
-        vendor, _slash, name = value.partition("/")
-        if not vendor or not name or name.startswith("/") or value != value.strip():
-            raise _wrong_value("must be `vendor/name`, for example `openai/gpt-4o`")
-        if len(value) > TEXT_LIMIT:
-            raise _wrong_value(f"must be at most {TEXT_LIMIT} characters long")
-        return value
-
-
-class _Prompt(fields.Field[Any]):
-    """A string, strings, token ids, or lists of token ids; never empty, never mixed."""
-
-    def _deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
-        if isinstance(value, str):
-            return value
-        if not isinstance(value, list):
-            raise _wrong_type("a string or an array of strings")
-        if not value:
-            raise _wrong_value("must not be an empty array")
-        if type(value[0]) is int:
-            return self._tokens(value)
-        if len(value) > PROMPTS_LIMIT:
-            raise _wrong_value(f"must hold at most {PROMPTS_LIMIT} prompts")
-        if isinstance(value[0], list):
-            return tuple(_each(value, self._token_list))
-        return tuple(_each(value, self._text))
-
-    @staticmethod
-    def _text(value: Any) -> str:
-        if not isinstance(value, str):
-            raise _wrong_type("a string, like the rest of the array")
-        return value
-
-    def _tokens(self, value: list[Any]) -> tuple[int, ...]:
-        return tuple(_each(value, self._token))
-
-    def _token_list(self, value: Any) -> tuple[int, ...]:
-        if not isinstance(value, list):
-            raise _wrong_type("an array of token ids, like the rest of the array")
-        if not value:
-            raise _wrong_value("must not be an empty array")
-        return self._tokens(value)
-
-    @staticmethod
-    def _token(value: Any) -> int:
-        if type(value) is not int:
-            raise _wrong_type("a token id (an integer), like the rest of the array")
-        if value < 0:
-            raise _wrong_value("must be a token id >= 0")
-        return value
-
-
-class _Stop(_Nullable):
-    def _deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
-        if isinstance(value, str):
-            return self._sequence(value)
-        if not isinstance(value, list):
-            raise _wrong_type("a string or an array of strings")
-        if not 1 <= len(value) <= STOPS_LIMIT:
-            raise _wrong_value(f"must hold from 1 to {STOPS_LIMIT} sequences")
-        return tuple(_each(value, self._sequence))
-
-    @staticmethod
-    def _sequence(value: Any) -> str:
-        if not isinstance(value, str):
-            raise _wrong_type("a string")
-        if not value:
-            raise _wrong_value("must not be empty")
-        return value
-
-
-class _LogitBias(_Nullable):
-    def _deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
-        if not isinstance(value, dict):
-            raise _wrong_type("an object of token ids to numbers")
-        for token, bias in value.items():
-            if type(bias) not in (int, float):
-                raise ValidationError({token: [Problem(TYPE, "must be a number")]})
-            if not -100 <= bias <= 100:
-                raise ValidationError({token: [Problem(VALUE, "must be from -100 to 100")]})
-        return value
-
-
-class _StreamOptions(_Nullable):
-    """A free map, of which we read `include_usage`."""
-
-    def _deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
-        if not isinstance(value, dict):
-            raise _wrong_type("an object")
-        options = {name: option for name, option in value.items() if option is not None}
-        for name in ("include_usage", "include_obfuscation", "continuous_usage_stats"):
-            if not isinstance(options.get(name, False), bool):
-                raise ValidationError({name: [Problem(TYPE, "must be true or false")]})
-        return options
-
-
 def _required(field: type[fields.Field[Any]]) -> fields.Field[Any]:
     absent = Problem(MISSING, "is required")
     return field(required=True, error_messages={"required": absent, "null": absent})
@@ -227,24 +58,24 @@ class CompletionRequestSchema(Schema):
 
         unknown = EXCLUDE
 
-    model = _required(_Model)
-    prompt = _required(_Prompt)
-    best_of = _Integer(1, 20)
-    echo = _Boolean()
-    frequency_penalty = _Number(-2, 2)
-    logit_bias = _LogitBias()
-    logprobs = _Integer(0, 5)
-    max_tokens = _Integer(0, 2**31 - 1)
-    n = _Integer(1, 128)
-    presence_penalty = _Number(-2, 2)
-    seed = _Integer(-(2**63), 2**63 - 1)
-    stop = _Stop()
-    stream = _Boolean()
-    stream_options = _StreamOptions()
-    suffix = _String()
-    temperature = _Number(0, 2)
-    top_p = _Number(0, 1)
-    user = _String()
+    model = _required(ModelField)
+    prompt = _required(PromptField)
+    best_of = IntegerField(1, 20)
+    echo = BooleanField()
+    frequency_penalty = NumberField(-2, 2)
+    logit_bias = LogitBiasField()
+    logprobs = IntegerField(0, 5)
+    max_tokens = IntegerField(0, 2**31 - 1)
+    n = IntegerField(1, 128)
+    presence_penalty = NumberField(-2, 2)
+    seed = IntegerField(-(2**63), 2**63 - 1)
+    stop = StopField()
+    stream = BooleanField()
+    stream_options = StreamOptionsField()
+    suffix = StringField()
+    temperature = NumberField(0, 2)
+    top_p = NumberField(0, 1)
+    user = StringField()
 
     @validates_schema(skip_on_field_errors=True)
     def _check_together(self, values: Mapping[str, Any], **_: Any) -> None:

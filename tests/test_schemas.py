@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from app import wire
 from app.completion import PARAMETERS, Choice, Completion, CompletionRequest, Usage
 from app.errors import InvalidRequest, UnsupportedParameter
+from app.fields import PROMPTS_LIMIT
 from app.schemas import (
     CHAT_ONLY,
-    PROMPTS_LIMIT,
     CompletionRequestSchema,
     dump_chunk,
     dump_completion,

@@ -38,6 +38,9 @@ class Unobserved:
         """Tell nobody."""
 
 
+UNOBSERVED = Unobserved()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestContext:
     """Who asks, and how: what an event says of a request beyond its body; and who looks on."""
@@ -47,7 +50,7 @@ class RequestContext:
     api_key_id: str
     client_retry_count: int = 0
     trace: Trace = UNTRACED
-    observer: Observer = Unobserved()
+    observer: Observer = UNOBSERVED
 
 
 class CallMeter:

@@ -13,7 +13,8 @@ import orjson
 from marshmallow import Schema, ValidationError, fields, post_load, validates_schema
 from werkzeug.datastructures import MultiDict
 
-from app.schemas import MISSING, TYPE, VALUE, Problem, first_problem
+from app.fields import MISSING, TYPE, VALUE, JSONSchema, Problem
+from app.schemas import first_problem
 from app.usage.buckets import TIME_LIMIT_S
 from app.usage.query import GroupKey
 
@@ -94,6 +95,9 @@ def _refuse(code: str, sentence: str) -> NoReturn:
 
 
 class _Scalar(fields.Field[Any]):
+    def json_schema(self) -> JSONSchema:
+        return {"type": "string"}
+
     def _deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
         if not isinstance(value, str):
             _refuse(VALUE, "must be given once")
@@ -104,6 +108,9 @@ class _Scalar(fields.Field[Any]):
 
 
 class _Integer(_Scalar):
+    def json_schema(self) -> JSONSchema:
+        return {"type": "integer", "minimum": self.low, "maximum": self.high}
+
     def __init__(self, low: int, high: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.low = low
@@ -119,6 +126,9 @@ class _Integer(_Scalar):
 
 
 class _Width(_Scalar):
+    def json_schema(self) -> JSONSchema:
+        return {"type": "string", "enum": list(WIDTHS), "default": "1d"}
+
     def parse(self, text: str) -> BucketWidth:
         if text == "1m":
             _refuse(VALUE, "cannot be `1m` here: use `1h` or `1d`")
@@ -128,6 +138,9 @@ class _Width(_Scalar):
 
 
 class _Flag(_Scalar):
+    def json_schema(self) -> JSONSchema:
+        return {"type": "boolean"}
+
     def parse(self, text: str) -> bool:
         if text not in ("true", "false"):
             _refuse(TYPE, "must be true or false")
@@ -135,6 +148,9 @@ class _Flag(_Scalar):
 
 
 class _Texts(fields.Field[frozenset[str]]):
+    def json_schema(self) -> JSONSchema:
+        return {"type": "array", "items": {"type": "string", "minLength": 1}}
+
     def _deserialize(self, value: Any, *_: Any, **__: Any) -> frozenset[str]:
         for index, text in enumerate(value):
             if problem := self.problem(text):
@@ -148,6 +164,10 @@ class _Texts(fields.Field[frozenset[str]]):
 
 
 class _Models(_Texts):
+    def json_schema(self) -> JSONSchema:
+        item = {"type": "string", "pattern": "^[^/]+/.+$"}
+        return {"type": "array", "items": item}
+
     def problem(self, text: str) -> str | None:
         vendor, _slash, name = text.partition("/")
         if not vendor or not name or "\0" in text:
@@ -156,6 +176,9 @@ class _Models(_Texts):
 
 
 class _GroupBy(_Texts):
+    def json_schema(self) -> JSONSchema:
+        return {"type": "array", "items": {"type": "string", "enum": list(GROUPS)}}
+
     def problem(self, text: str) -> str | None:
         return None if text in GROUPS else f"must be one of {', '.join(GROUPS)}"
 

@@ -1,0 +1,69 @@
+"""The whole description: the schemas, then the operations on them."""
+
+import functools
+from typing import Any
+
+from apispec import APISpec
+from apispec.ext.marshmallow import MarshmallowPlugin
+from marshmallow import Schema
+from marshmallow.fields import Field
+
+from app.schemas import CompletionRequestSchema
+from app.views.openapi import answers
+from app.views.openapi.operations import COMPLETIONS, MODELS, OURS, usage_operations
+from app.views.openapi.words import DESCRIPTION, FIELDS
+from app.views.usage_params import UsageParamsSchema
+
+SCHEMAS: dict[str, type[Schema]] = {
+    "CompletionRequest": CompletionRequestSchema,
+    "Completion": answers.Completion,
+    "Error": answers.Error,
+    "ModelList": answers.ModelList,
+    "UsagePage": answers.UsagePage,
+}
+
+SECURITY = {
+    "apiKey": {"type": "apiKey", "in": "header", "name": "x-api-key"},
+    "bearer": {"type": "http", "scheme": "bearer"},
+}
+
+
+@functools.cache
+def describe() -> dict[str, Any]:
+    """Return the OpenAPI document."""
+    plugin = MarshmallowPlugin(schema_name_resolver=_name)
+    spec = APISpec(
+        title="Tollgate",
+        version="5",
+        openapi_version="3.1.0",
+        info={"description": DESCRIPTION},
+        security=[{name: []} for name in SECURITY],
+        plugins=[plugin],
+    )
+    for name, scheme in SECURITY.items():
+        spec.components.security_scheme(name, scheme)
+    if plugin.converter is None:  # it is made when the spec takes the plugin
+        raise TypeError("the plugin has no converter")
+    plugin.converter.add_attribute_function(_own_schema)
+    for name, schema in SCHEMAS.items():
+        spec.components.schema(name, schema=schema)
+    query = plugin.converter.schema2parameters(UsageParamsSchema(), location="query")
+    for operation in (COMPLETIONS, MODELS, *usage_operations(query), *OURS):
+        spec.path(operation.path, operations={operation.method: operation.dump()})
+    return spec.to_dict()
+
+
+def _name(schema: Any) -> str:
+    return (schema if isinstance(schema, type) else type(schema)).__name__
+
+
+def _own_schema(_: Any, field: Field[Any], ret: dict[str, Any]) -> dict[str, Any]:
+    """Return what a field of ours takes, in its own words; `ret` is what the plugin found."""
+    own = getattr(field, "json_schema", None)
+    if own is None:
+        return {}
+    ret.clear()
+    described: dict[str, Any] = own()
+    if says := FIELDS.get(field.name):
+        described["description"] = says
+    return described
