@@ -10,11 +10,12 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from weakref import WeakSet
 
 from app.calls import Calls
 from app.channel import Channel, ConsumerGone
 from app.completion import Completion, CompletionRequest
-from app.errors import GatewayError
+from app.errors import GatewayError, ShuttingDown
 from app.gateways.transport import Cancelled, Transport
 from app.parts import merged
 from app.resting import Rests
@@ -55,6 +56,8 @@ class Completer:
         self._rests = rests
         self._accounting = accounting
         self._drains = threading.BoundedSemaphore(DRAINS_LIMIT)
+        self._under_way: WeakSet[Calls] = WeakSet()
+        self._leaving = False
 
     def complete(self, request: CompletionRequest, context: RequestContext) -> Answer:
         """Return the vendor's whole answer.
@@ -91,7 +94,15 @@ class Completer:
         stream.start()
         return stream
 
+    def cut(self) -> None:
+        """End what is under way with ShuttingDown, and begin nothing more: the process leaves."""
+        self._leaving = True
+        for calls in tuple(self._under_way):
+            calls.end("shutdown")
+
     def _begin(self, request: CompletionRequest, context: RequestContext) -> tuple[Calls, Meter]:
+        if self._leaving:
+            raise ShuttingDown
         calls = Calls(
             request,
             self._router.deployments(request),
@@ -99,6 +110,7 @@ class Completer:
             transport=self._transport,
             rests=self._rests,
         )
+        self._under_way.add(calls)
         meter = Meter(self._accounting, context, request)
         meter.open()
         return calls, meter
@@ -178,10 +190,12 @@ class CompletionStream:
             return
         self._closed = True
         drained = False
-        if self._status is None:
-            self._status, drained = self._settle()
-        self._channel.leave()
-        self._meter.record(self._status, drained=drained)
+        try:
+            if self._status is None:
+                self._status, drained = self._settle()
+        finally:  # also when the server kills this thread while it settles
+            self._channel.leave()
+            self._meter.record(self._status or "disconnected", drained=drained)
 
     def _relayed(self, chunks: list[Completion]) -> list[Completion]:
         """Return the chunks that hold something for the caller."""

@@ -20,7 +20,8 @@ Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing e
     │   ├── VendorFailed               502  an error, nonsense, or a broken connection
     │   │   └── VendorUnreachable      502  no connection was made, so nothing can have been billed
     │   ├── VendorOverloaded           503
-    │   └── VendorTimeout              504
+    │   ├── VendorTimeout              504
+    │   └── ShuttingDown               503  this process leaves, and has ended the call
     └── Unavailable                    503  a part of ours does not answer
         ├── StreamUnavailable               Redis
         └── LedgerUnavailable               the SQL database
@@ -222,6 +223,17 @@ class VendorTimeout(GatewayError):
 
     status = 504
     code = "vendor_timeout"
+
+
+class ShuttingDown(GatewayError):
+    """This process leaves, and ended the call when its grace time was over."""
+
+    status = 503
+    type = "server_error"
+    code = "shutting_down"
+
+    def __init__(self, *, billable: bool = False) -> None:
+        super().__init__("This server is shutting down; try again.", billable=billable)
 
 
 class Unavailable(TollgateError):
