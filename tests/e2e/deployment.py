@@ -53,6 +53,7 @@ def deployed(root: Path, more_env: Mapping[str, str] | None = None) -> Iterator[
         "REDIS_URL": valkey.url,
         "DATABASE_URL": f"sqlite:///{root / 'ledger.db'}",
         "TOLLGATE_VENDORS": str(table),
+        "TOLLGATE_SPOOL_DIR": str(root / "spool"),
         "SIM_API_KEY": "sk-simulated-secret",
         **(more_env or {}),
     }
