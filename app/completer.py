@@ -70,8 +70,7 @@ class Completer:
         try:
             calls.run(meter, answers.append, start_over=answers.clear)
         except BaseException as exc:
-            if isinstance(exc, GatewayError):
-                exc.headers["x-tollgate-attempts"] = str(meter.attempts)
+            _sum_up(exc, meter)
             meter.record("failed")
             raise
         completion = dataclasses.replace(_named(merged(answers), meter), usage=meter.usage)
@@ -209,8 +208,7 @@ class CompletionStream:
 
     def _failed(self, error: BaseException) -> None:
         self._status = "truncated" if self._begun else "failed"
-        if isinstance(error, GatewayError):
-            error.headers["x-tollgate-attempts"] = str(self._meter.attempts)
+        _sum_up(error, self._meter)
 
     def _settle(self) -> tuple[Status, bool]:
         """Deal with a caller that left in the middle; return the status, and whether we read on."""
@@ -268,6 +266,13 @@ class CompletionStream:
             and not self._generated
             and self._caller_left()
         )
+
+
+def _sum_up(error: BaseException, meter: Meter) -> None:
+    """Have an error speak for the whole request: all its calls are over."""
+    if isinstance(error, GatewayError):
+        error.headers["x-tollgate-attempts"] = str(meter.attempts)
+        error.billable = meter.source != "none"
 
 
 def _named(completion: Completion, meter: Meter) -> Completion:

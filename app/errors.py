@@ -7,7 +7,11 @@ Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing e
     │   ├── InvalidJSON                400
     │   ├── UnsupportedParameter       400  this vendor cannot honour it
     │   ├── ModelNotFound              404
-    │   └── RequestTooLarge            413
+    │   ├── RequestTooLarge            413
+    │   └── IdempotencyConflict        409  what this idempotency key stands for stands in the way
+    │       ├── IdempotencyKeyReused            for another request
+    │       ├── IdempotencyInProgress           the first one is being answered
+    │       └── AnswerNotKept                   the first one's answer cannot be given again
     ├── InvalidAPIKey                  401
     ├── PermissionDenied               403
     │   ├── AccountNotAllowed
@@ -96,6 +100,30 @@ class RequestTooLarge(InvalidRequest):
 
     status = 413
     code = "request_too_large"
+
+
+class IdempotencyConflict(InvalidRequest):
+    """The idempotency key stands for an earlier request, which decides what may be done now."""
+
+    status = 409
+
+
+class IdempotencyKeyReused(IdempotencyConflict):
+    """The earlier request had another body."""
+
+    code = "idempotency_key_reused"
+
+
+class IdempotencyInProgress(IdempotencyConflict):
+    """The earlier request is being answered; `retry-after` says when to ask again."""
+
+    code = "idempotency_in_progress"
+
+
+class AnswerNotKept(IdempotencyConflict):
+    """The earlier request was answered, or may have been, but its answer was not kept."""
+
+    code = "idempotency_answer_not_kept"
 
 
 class InvalidAPIKey(TollgateError):

@@ -78,15 +78,20 @@ class Accounting:
         self._thread: threading.Thread | None = None
         self._pid: int | None = None
 
+    @property
+    def owner(self) -> str:
+        """The name by which Redis knows this process to be alive, as long as it is."""
+        if self._pid != os.getpid():  # not before: a process may fork after it made this
+            self._start()
+        return self._owner
+
     def open(self, request: Recorded) -> None:
         """Write down that a request was admitted, before its vendor is called.
 
         Raises: StreamUnavailable, only where requests are not served without Redis.
         """
-        if self._pid != os.getpid():  # not before: a process may fork after it made this
-            self._start()
+        record = request.record_of_opening(self.owner)
         self._live[request.event_id] = request
-        record = request.record_of_opening(self._owner)
         if self._redis_is_up:
             try:
                 self._records.open(request.event_id, record, request.started_at_ms)
