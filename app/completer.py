@@ -8,7 +8,7 @@ import contextlib
 import dataclasses
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from weakref import WeakSet
 
@@ -40,6 +40,7 @@ class Answer:
     """A whole completion. `record` is to be called when its last byte has gone to the caller."""
 
     completion: Completion
+    limit_headers: Mapping[str, str]
     dropped: tuple[str, ...]
     attempts: int
     record: Callable[[], None]
@@ -63,7 +64,7 @@ class Completer:
         """Return the vendor's whole answer.
 
         A caller that leaves meanwhile changes nothing: the vendor charges for it all the same.
-        Raises: InvalidRequest, GatewayError, StreamUnavailable.
+        Raises: InvalidRequest, LimitReached, GatewayError, StreamUnavailable.
         """
         calls, meter = self._begin(request, context)
         answers: list[Completion] = []
@@ -75,7 +76,11 @@ class Completer:
             raise
         completion = dataclasses.replace(_named(merged(answers), meter), usage=meter.usage)
         return Answer(
-            completion, calls.plan.dropped, meter.attempts, lambda: meter.record("completed")
+            completion,
+            meter.limit_headers,
+            calls.plan.dropped,
+            meter.attempts,
+            lambda: meter.record("completed"),
         )
 
     def stream(
@@ -86,7 +91,7 @@ class Completer:
     ) -> "CompletionStream":
         """Return the vendor's answer as it arrives; the result must be closed.
 
-        Raises: InvalidRequest, StreamUnavailable. Vendors' errors come out of `take`.
+        Raises: InvalidRequest, LimitReached, StreamUnavailable. Vendors' errors come out of `take`.
         """
         calls, meter = self._begin(request, context)
         stream = CompletionStream(calls, request, meter, self._drains, caller_left)
@@ -146,6 +151,11 @@ class CompletionStream:
     def dropped(self) -> tuple[str, ...]:
         """The parameters that the vendor did not get."""
         return self._calls.plan.dropped
+
+    @property
+    def limit_headers(self) -> Mapping[str, str]:
+        """What tells the caller how much of its limits is left."""
+        return self._meter.limit_headers
 
     @property
     def attempts(self) -> int:
@@ -272,6 +282,7 @@ def _sum_up(error: BaseException, meter: Meter) -> None:
     """Have an error speak for the whole request: all its calls are over."""
     if isinstance(error, GatewayError):
         error.headers["x-tollgate-attempts"] = str(meter.attempts)
+        error.headers.update(meter.limit_headers)
         error.billable = meter.source != "none"
 
 

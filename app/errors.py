@@ -16,6 +16,9 @@ Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing e
     ├── PermissionDenied               403
     │   ├── AccountNotAllowed
     │   └── ScopeMissing
+    ├── LimitReached                   429  the account or the key has used what it may
+    │   ├── RateLimited                     for now; `retry-after` says when to try again
+    │   └── InsufficientQuota               until its budget begins anew, or is raised
     ├── GatewayError                        something between us and the vendor
     │   ├── VendorRefused              400, 404, 413: the vendor does not take the request itself
     │   │   └── WrongEndpoint                   not on this endpoint: the other one has the model
@@ -151,6 +154,26 @@ class ScopeMissing(PermissionDenied):
     """The key lacks the scope that the route asks for."""
 
     code = "scope_missing"
+
+
+class LimitReached(TollgateError):
+    """A limit of ours; nothing was called, and nothing is recorded."""
+
+    status = 429
+    type = "rate_limit_error"
+
+
+class RateLimited(LimitReached):
+    """The request would be too much now; `retry-after` says when it is not, if it ever is."""
+
+    code = "rate_limit_exceeded"
+
+
+class InsufficientQuota(LimitReached):
+    """The budget is used up; trying again soon is of no use."""
+
+    type = "insufficient_quota"
+    code = "insufficient_quota"
 
 
 class GatewayError(TollgateError):
