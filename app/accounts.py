@@ -6,7 +6,7 @@ Errors are sentences for the person at the command line. Does not know how a req
 import builtins
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,7 +24,9 @@ from app.apikey import (
     successor,
 )
 from app.database import insert, reading, write
-from app.tables import accounts, api_key_accounts, api_keys
+from app.limit_rows import OF_KEYS, change_limits, copy_limits, find_limits, limits_in
+from app.limits import Kind, Limits
+from app.tables import accounts, api_key_accounts, api_keys, limits
 
 __all__ = ["SCOPES", "Account", "Accounts", "AccountsError", "ApiKey"]
 
@@ -116,6 +118,24 @@ class Accounts:
             found = _keys(connection, _KEYS.where(api_keys.c.secret_sha256 == digest))
         return found[0] if found else None
 
+    def limits(self, kind: Kind, subject_id: str) -> Limits:
+        """Return what an account or a key may use.
+
+        Raises: AccountsError when there is no such account or key.
+        """
+        with reading(self._engine) as connection:
+            return find_limits(connection, kind, subject_id)
+
+    def set_limits(self, kind: Kind, subject_id: str, **changes: Any) -> Limits:
+        """Change some of the limits of an account or a key; return what they are now.
+
+        `changes` are fields of Limits; None lifts a limit. Every process knows of it within 10 s.
+        Raises: AccountsError when there is no such account or key, or they make no sense.
+        """
+        return write(
+            self._engine, lambda connection: change_limits(connection, kind, subject_id, changes)
+        )
+
     def revoke(self, key_id: str) -> None:
         """Revoke a key for good; a second time changes nothing.
 
@@ -148,33 +168,34 @@ class Accounts:
 
 
 _KEYS: Select[Any] = (
-    select(api_keys, api_key_accounts.c.account_id)
+    select(api_keys, api_key_accounts.c.account_id, limits)
     .join_from(api_keys, api_key_accounts, isouter=True)
+    .join(limits, OF_KEYS, isouter=True)
     .order_by(api_keys.c.created_at_ms, api_keys.c.key_id, api_key_accounts.c.account_id)
 )
 
 
 def _keys(connection: Connection, statement: Select[Any]) -> list[ApiKey]:
-    """Return keys from rows of a key and one of its accounts, or none."""
-    account_ids: dict[str, list[str]] = {}
-    rows: dict[str, Row[Any]] = {}
+    """Return keys from rows of a key, one of its accounts or none, and limits of one of them."""
+    rows: dict[str, list[Row[Any]]] = {}
     for row in connection.execute(statement):
-        rows[row.key_id] = row
-        found = account_ids.setdefault(row.key_id, [])
-        if row.account_id is not None:
-            found.append(row.account_id)
-    return [_key(row._mapping, account_ids[key_id]) for key_id, row in rows.items()]
+        rows.setdefault(row.key_id, []).append(row)
+    return [_key([row._mapping for row in of_key]) for of_key in rows.values()]
 
 
-def _key(row: Mapping[Any, Any], account_ids: Iterable[str]) -> ApiKey:
+def _key(rows: Sequence[Mapping[Any, Any]]) -> ApiKey:
+    row = rows[0]
+    account_ids = dict.fromkeys(row["account_id"] for row in rows)
+    found = dict.fromkeys(limits_in(row) for row in rows)
     return ApiKey(
         key_id=row["key_id"],
         name=row["name"],
-        account_ids=tuple(account_ids),
+        account_ids=tuple(account_id for account_id in account_ids if account_id is not None),
         scopes=frozenset(row["scopes"].split()),
         created_at_ms=row["created_at_ms"],
         expires_at_ms=row["expires_at_ms"],
         revoked_at_ms=row["revoked_at_ms"],
+        limits=tuple(it for it in found if it is not None),
     )
 
 
@@ -246,7 +267,8 @@ def _rotate(
         raise AccountsError(f"The key {key_id} is revoked or expired; create a new one.")
     new = successor(old[0], now_ms)
     _add_key(connection, new, secret, rotated_from=key_id, operation_id=operation_id)
-    return new
+    copy_limits(connection, key_id, new.key_id)
+    return _keys(connection, _KEYS.where(api_keys.c.key_id == new.key_id))[0]
 
 
 def _made_by(connection: Connection, key_id: str, operation_id: str) -> str | None:

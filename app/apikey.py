@@ -8,6 +8,8 @@ import re
 import secrets
 from dataclasses import dataclass, replace
 
+from app.limits import Limits
+
 SCOPES: tuple[str, ...] = ("completions", "usage", "admin")
 NAME_LIMIT = 200
 
@@ -21,7 +23,10 @@ class AccountsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What is known of a key: all but the key. Times are Unix milliseconds, UTC; None is never."""
+    """What is known of a key: all but the key. Times are Unix milliseconds, UTC; None is never.
+
+    `limits` are its own and those of its accounts, where there are any.
+    """
 
     key_id: str
     name: str | None
@@ -30,6 +35,7 @@ class ApiKey:
     created_at_ms: int
     expires_at_ms: int | None
     revoked_at_ms: int | None
+    limits: tuple[Limits, ...] = ()
 
     def is_live(self, now_ms: int) -> bool:
         """Say whether the key works at `now_ms`: it is neither revoked nor expired."""

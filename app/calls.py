@@ -14,12 +14,13 @@ from app.completion import Completion, CompletionRequest
 from app.errors import (
     GatewayError,
     InvalidRequest,
+    ShuttingDown,
     VendorAuthentication,
     VendorRefused,
     WrongEndpoint,
 )
 from app.gateways.base import VendorRequest
-from app.gateways.transport import Cancelled, Transport, VendorCall, deadline_after
+from app.gateways.transport import Cancelled, Reason, Transport, VendorCall, deadline_after
 from app.parts import Echo, Part, renumbered
 from app.resting import Rests
 from app.retrying import is_passing, pause_s
@@ -55,7 +56,8 @@ class Calls:
         self._deployments = _rested_last(deployments, rests)
         self._plan = router.plan(self._deployments[0], request)
         self._under_way: set[VendorCall] = set()
-        self._cancelled = threading.Event()
+        self._ended = threading.Event()
+        self._reason: Reason = "cancelled"
         self._deadline_s = time.monotonic() + self._plan.vendor.timeouts.total_s
 
     @property
@@ -75,7 +77,7 @@ class Calls:
 
         `start_over` forgets what was put; without it, nothing is tried again after the first put.
         `caller_left` ends a call that nobody waits for.
-        Raises: GatewayError, the last one; Cancelled.
+        Raises: GatewayError, the last one, or ShuttingDown; Cancelled.
         """
         for at, deployment in enumerate(self._deployments):
             if at > 0:
@@ -90,17 +92,19 @@ class Calls:
             else:
                 self._rests.succeeded(deployment.vendor.name)
                 return
-            if not isinstance(failure, VendorRefused | VendorAuthentication):
+            if not isinstance(failure, VendorRefused | VendorAuthentication | ShuttingDown):
                 self._rests.failed(deployment.vendor.name)
             if not self._may_go_on(failure, start_over):
                 raise failure
         raise failure
 
-    def end(self) -> None:
+    def end(self, reason: Reason = "cancelled") -> None:
         """Cut every call that is under way, and begin no other."""
-        self._cancelled.set()
+        if not self._ended.is_set():
+            self._reason = reason
+            self._ended.set()
         for call in tuple(self._under_way):
-            call.end("cancelled")
+            call.end(reason)
 
     _put_any = False
 
@@ -169,7 +173,7 @@ class Calls:
                     yield chunk
             except GatewayError as error:
                 pause = None if begun else self._pause_s(error, attempt)
-                if pause is None or self._cancelled.wait(pause):
+                if pause is None or self._ended.wait(pause):
                     raise
                 attempt += 1
             else:
@@ -223,8 +227,8 @@ class Calls:
         started_s = time.monotonic()
         if request.stream:
             call.deadline_s = deadline_after(vendor.timeouts, started_s, started_s, first=True)
-        if self._cancelled.is_set():
-            raise Cancelled
+        if self._ended.is_set():
+            raise ShuttingDown if self._reason == "shutdown" else Cancelled
         call.send()
         counted.http_status = call.status
         counted.vendor_request_id = _request_id(call)

@@ -8,13 +8,14 @@ import contextlib
 import dataclasses
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from weakref import WeakSet
 
 from app.calls import Calls
 from app.channel import Channel, ConsumerGone
 from app.completion import Completion, CompletionRequest
-from app.errors import GatewayError
+from app.errors import GatewayError, ShuttingDown
 from app.gateways.transport import Cancelled, Transport
 from app.parts import merged
 from app.resting import Rests
@@ -39,6 +40,7 @@ class Answer:
     """A whole completion. `record` is to be called when its last byte has gone to the caller."""
 
     completion: Completion
+    limit_headers: Mapping[str, str]
     dropped: tuple[str, ...]
     attempts: int
     record: Callable[[], None]
@@ -55,25 +57,30 @@ class Completer:
         self._rests = rests
         self._accounting = accounting
         self._drains = threading.BoundedSemaphore(DRAINS_LIMIT)
+        self._under_way: WeakSet[Calls] = WeakSet()
+        self._leaving = False
 
     def complete(self, request: CompletionRequest, context: RequestContext) -> Answer:
         """Return the vendor's whole answer.
 
         A caller that leaves meanwhile changes nothing: the vendor charges for it all the same.
-        Raises: InvalidRequest, GatewayError, StreamUnavailable.
+        Raises: InvalidRequest, LimitReached, GatewayError, StreamUnavailable.
         """
         calls, meter = self._begin(request, context)
         answers: list[Completion] = []
         try:
             calls.run(meter, answers.append, start_over=answers.clear)
         except BaseException as exc:
-            if isinstance(exc, GatewayError):
-                exc.headers["x-tollgate-attempts"] = str(meter.attempts)
+            _sum_up(exc, meter)
             meter.record("failed")
             raise
         completion = dataclasses.replace(_named(merged(answers), meter), usage=meter.usage)
         return Answer(
-            completion, calls.plan.dropped, meter.attempts, lambda: meter.record("completed")
+            completion,
+            meter.limit_headers,
+            calls.plan.dropped,
+            meter.attempts,
+            lambda: meter.record("completed"),
         )
 
     def stream(
@@ -84,14 +91,22 @@ class Completer:
     ) -> "CompletionStream":
         """Return the vendor's answer as it arrives; the result must be closed.
 
-        Raises: InvalidRequest, StreamUnavailable. Vendors' errors come out of `take`.
+        Raises: InvalidRequest, LimitReached, StreamUnavailable. Vendors' errors come out of `take`.
         """
         calls, meter = self._begin(request, context)
         stream = CompletionStream(calls, request, meter, self._drains, caller_left)
         stream.start()
         return stream
 
+    def cut(self) -> None:
+        """End what is under way with ShuttingDown, and begin nothing more: the process leaves."""
+        self._leaving = True
+        for calls in tuple(self._under_way):
+            calls.end("shutdown")
+
     def _begin(self, request: CompletionRequest, context: RequestContext) -> tuple[Calls, Meter]:
+        if self._leaving:
+            raise ShuttingDown
         calls = Calls(
             request,
             self._router.deployments(request),
@@ -99,6 +114,7 @@ class Completer:
             transport=self._transport,
             rests=self._rests,
         )
+        self._under_way.add(calls)
         meter = Meter(self._accounting, context, request)
         meter.open()
         return calls, meter
@@ -135,6 +151,11 @@ class CompletionStream:
     def dropped(self) -> tuple[str, ...]:
         """The parameters that the vendor did not get."""
         return self._calls.plan.dropped
+
+    @property
+    def limit_headers(self) -> Mapping[str, str]:
+        """What tells the caller how much of its limits is left."""
+        return self._meter.limit_headers
 
     @property
     def attempts(self) -> int:
@@ -178,10 +199,12 @@ class CompletionStream:
             return
         self._closed = True
         drained = False
-        if self._status is None:
-            self._status, drained = self._settle()
-        self._channel.leave()
-        self._meter.record(self._status, drained=drained)
+        try:
+            if self._status is None:
+                self._status, drained = self._settle()
+        finally:  # also when the server kills this thread while it settles
+            self._channel.leave()
+            self._meter.record(self._status or "disconnected", drained=drained)
 
     def _relayed(self, chunks: list[Completion]) -> list[Completion]:
         """Return the chunks that hold something for the caller."""
@@ -195,8 +218,7 @@ class CompletionStream:
 
     def _failed(self, error: BaseException) -> None:
         self._status = "truncated" if self._begun else "failed"
-        if isinstance(error, GatewayError):
-            error.headers["x-tollgate-attempts"] = str(self._meter.attempts)
+        _sum_up(error, self._meter)
 
     def _settle(self) -> tuple[Status, bool]:
         """Deal with a caller that left in the middle; return the status, and whether we read on."""
@@ -254,6 +276,14 @@ class CompletionStream:
             and not self._generated
             and self._caller_left()
         )
+
+
+def _sum_up(error: BaseException, meter: Meter) -> None:
+    """Have an error speak for the whole request: all its calls are over."""
+    if isinstance(error, GatewayError):
+        error.headers["x-tollgate-attempts"] = str(meter.attempts)
+        error.headers.update(meter.limit_headers)
+        error.billable = meter.source != "none"
 
 
 def _named(completion: Completion, meter: Meter) -> Completion:

@@ -7,11 +7,18 @@ Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing e
     │   ├── InvalidJSON                400
     │   ├── UnsupportedParameter       400  this vendor cannot honour it
     │   ├── ModelNotFound              404
-    │   └── RequestTooLarge            413
+    │   ├── RequestTooLarge            413
+    │   └── IdempotencyConflict        409  what this idempotency key stands for stands in the way
+    │       ├── IdempotencyKeyReused            for another request
+    │       ├── IdempotencyInProgress           the first one is being answered
+    │       └── AnswerNotKept                   the first one's answer cannot be given again
     ├── InvalidAPIKey                  401
     ├── PermissionDenied               403
     │   ├── AccountNotAllowed
     │   └── ScopeMissing
+    ├── LimitReached                   429  the account or the key has used what it may
+    │   ├── RateLimited                     for now; `retry-after` says when to try again
+    │   └── InsufficientQuota               until its budget begins anew, or is raised
     ├── GatewayError                        something between us and the vendor
     │   ├── VendorRefused              400, 404, 413: the vendor does not take the request itself
     │   │   └── WrongEndpoint                   not on this endpoint: the other one has the model
@@ -20,7 +27,8 @@ Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing e
     │   ├── VendorFailed               502  an error, nonsense, or a broken connection
     │   │   └── VendorUnreachable      502  no connection was made, so nothing can have been billed
     │   ├── VendorOverloaded           503
-    │   └── VendorTimeout              504
+    │   ├── VendorTimeout              504
+    │   └── ShuttingDown               503  this process leaves, and has ended the call
     └── Unavailable                    503  a part of ours does not answer
         ├── StreamUnavailable               Redis
         └── LedgerUnavailable               the SQL database
@@ -97,6 +105,30 @@ class RequestTooLarge(InvalidRequest):
     code = "request_too_large"
 
 
+class IdempotencyConflict(InvalidRequest):
+    """The idempotency key stands for an earlier request, which decides what may be done now."""
+
+    status = 409
+
+
+class IdempotencyKeyReused(IdempotencyConflict):
+    """The earlier request had another body."""
+
+    code = "idempotency_key_reused"
+
+
+class IdempotencyInProgress(IdempotencyConflict):
+    """The earlier request is being answered; `retry-after` says when to ask again."""
+
+    code = "idempotency_in_progress"
+
+
+class AnswerNotKept(IdempotencyConflict):
+    """The earlier request was answered, or may have been, but its answer was not kept."""
+
+    code = "idempotency_answer_not_kept"
+
+
 class InvalidAPIKey(TollgateError):
     """Missing, unknown, revoked or expired: the caller is told no more than that."""
 
@@ -122,6 +154,26 @@ class ScopeMissing(PermissionDenied):
     """The key lacks the scope that the route asks for."""
 
     code = "scope_missing"
+
+
+class LimitReached(TollgateError):
+    """A limit of ours; nothing was called, and nothing is recorded."""
+
+    status = 429
+    type = "rate_limit_error"
+
+
+class RateLimited(LimitReached):
+    """The request would be too much now; `retry-after` says when it is not, if it ever is."""
+
+    code = "rate_limit_exceeded"
+
+
+class InsufficientQuota(LimitReached):
+    """The budget is used up; trying again soon is of no use."""
+
+    type = "insufficient_quota"
+    code = "insufficient_quota"
 
 
 class GatewayError(TollgateError):
@@ -222,6 +274,17 @@ class VendorTimeout(GatewayError):
 
     status = 504
     code = "vendor_timeout"
+
+
+class ShuttingDown(GatewayError):
+    """This process leaves, and ended the call when its grace time was over."""
+
+    status = 503
+    type = "server_error"
+    code = "shutting_down"
+
+    def __init__(self, *, billable: bool = False) -> None:
+        super().__init__("This server is shutting down; try again.", billable=billable)
 
 
 class Unavailable(TollgateError):

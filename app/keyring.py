@@ -18,6 +18,7 @@ from app.errors import (
     LedgerUnavailable,
     ScopeMissing,
 )
+from app.limits import Limits
 
 __all__ = ["REVOCATION_BOUND_S", "SCOPES", "Caller", "KeyRing", "require_scope", "select_account"]
 
@@ -137,6 +138,11 @@ def require_scope(key: ApiKey, scope: str) -> None:
     """
     if scope not in key.scopes:
         raise ScopeMissing(f"This API key lacks the scope `{scope}`.")
+
+
+def limits_of(key: ApiKey, account_id: str) -> tuple[Limits, ...]:
+    """Return what a request that an account pays for must fit in: its limits, and the key's."""
+    return tuple(it for it in key.limits if it.kind == "key" or it.subject_id == account_id)
 
 
 def select_account(key: ApiKey, selected: str | None) -> str:

@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 
 from app.completer import Completer
 from app.gateways.vendors import VendorTable
+from app.idempotency import IdempotencyKeys
 from app.keyring import KeyRing
 from app.metrics import Metrics
 from app.resting import Rests
@@ -33,6 +34,7 @@ class Services:
     stream: EventStream
     open_records: OpenRecords
     accounting: Accounting
+    idempotency: IdempotencyKeys
     engine: Engine
     rests: Rests
     metrics: Metrics

@@ -24,6 +24,7 @@ class Settings:
     redis_url: str = field(repr=False)
     database_url: str = field(repr=False)
     vendors_file: Path | None = None
+    prices_file: Path | None = None
     body_limit_bytes: int = 10 * 1024 * 1024
     #: Silence after which a stream commits to 200 and sends its first keep-alive comment.
     first_keep_alive_s: float = 20.0
@@ -48,9 +49,8 @@ class Settings:
         redis_url = env.get("REDIS_URL", "")
         if not redis_url:
             problems.append("REDIS_URL is not set (redis://host:port/0, or rediss:// for TLS)")
-        vendors_file = Path(env["TOLLGATE_VENDORS"]) if env.get("TOLLGATE_VENDORS") else None
-        if vendors_file and not vendors_file.is_file():
-            problems.append(f"TOLLGATE_VENDORS names no file: {vendors_file}")
+        vendors_file = _file(env, "TOLLGATE_VENDORS", problems)
+        prices_file = _file(env, "TOLLGATE_PRICES", problems)
         on_redis_down = env.get("TOLLGATE_ON_REDIS_DOWN") or "serve"
         if on_redis_down not in ("serve", "refuse"):
             problems.append(f"TOLLGATE_ON_REDIS_DOWN is neither serve nor refuse: {on_redis_down}")
@@ -68,6 +68,7 @@ class Settings:
             redis_url=redis_url,
             database_url=database_url(env),
             vendors_file=vendors_file,
+            prices_file=prices_file,
             on_redis_down="refuse" if on_redis_down == "refuse" else "serve",
             spool_dir=Path(env.get("TOLLGATE_SPOOL_DIR") or "var/spool"),
             log_format="text" if log_format == "text" else "json" if log_format else None,
@@ -96,6 +97,25 @@ def database_url(env: Mapping[str, str] = os.environ) -> str:
         if url.startswith(prefix):
             return "postgresql+psycopg://" + url.removeprefix(prefix)
     return url
+
+
+def prices_file(env: Mapping[str, str] = os.environ) -> Path | None:
+    """Return the file that is laid over the prices that come with Tollgate.
+
+    Raises: ConfigError when there is none where the environment says.
+    """
+    problems: list[str] = []
+    path = _file(env, "TOLLGATE_PRICES", problems)
+    if problems:
+        raise ConfigError(problems[0])
+    return path
+
+
+def _file(env: Mapping[str, str], variable: str, problems: list[str]) -> Path | None:
+    path = Path(env[variable]) if env.get(variable) else None
+    if path is not None and not path.is_file():
+        problems.append(f"{variable} names no file: {path}")
+    return path
 
 
 def _positive(env: Mapping[str, str], variable: str, problems: list[str]) -> int | float:

@@ -58,8 +58,23 @@ api_key_accounts = Table(
     Column("account_id", BYTEWISE, ForeignKey("accounts.account_id"), primary_key=True),
 )
 
-#: One row per UsageEvent, column by field. It names accounts and keys without foreign keys: what
-#: was used is recorded whatever has become of them.
+#: What accounts and keys may use: `kind` says which of them, and a null is no limit. Money is in
+#: nano-dollars a `period`, `day` or `month`.
+limits = Table(
+    "limits",
+    metadata,
+    Column("kind", BYTEWISE, primary_key=True),
+    Column("subject_id", BYTEWISE, primary_key=True),
+    Column("requests_per_minute", BigInteger),
+    Column("tokens_per_minute", BigInteger),
+    Column("streams", BigInteger),
+    Column("budget_nanousd", BigInteger),
+    Column("soft_nanousd", BigInteger),
+    Column("period", BYTEWISE, nullable=False),
+)
+
+#: One row per UsageEvent, column by field, with what it cost. It names accounts and keys without
+#: foreign keys: what was used is recorded whatever has become of them.
 entries = Table(
     "entries",
     metadata,
@@ -83,9 +98,21 @@ entries = Table(
     Column("started_at_ms", BigInteger, nullable=False),
     Column("first_token_ms", BigInteger),
     Column("duration_ms", BigInteger, nullable=False),
+    #: In nano-dollars; null where the price was not known.
+    Column("cost_nanousd", BigInteger),
+    Column("price_id", BYTEWISE),
     Index("entries_by_account_and_time", "account_id", "started_at_ms"),
     # A range of every account that ends within a slot needs a few entries out of all.
     Index("entries_by_time", "started_at_ms"),
+)
+
+#: The prices that entries name, each kept as it was when it was first used.
+prices = Table(
+    "prices",
+    metadata,
+    Column("price_id", BYTEWISE, primary_key=True),
+    #: JSON: nano-dollars a million tokens.
+    Column("rates", Text, nullable=False),
 )
 
 ROLLUP_KEY: tuple[str, ...] = ("account_id", "slot_s", "api_key_id", "vendor", "model")
@@ -94,7 +121,12 @@ ROLLUP_MEASURES: tuple[str, ...] = (
     "failed_requests",
     "estimated_requests",
     *USAGE_COUNTS,
+    "cost_nanousd",
+    "priced_requests",
 )
+#: Measures that rollups have not always had; what was summed before counts as nothing, and what a
+#: version that does not know them adds, too.
+COST_MEASURES: tuple[str, ...] = ("cost_nanousd", "priced_requests")
 
 #: Sums of entries; `slot_s` is the start of the slot that holds `started_at_ms`.
 rollups = Table(
@@ -105,6 +137,14 @@ rollups = Table(
     Column("api_key_id", BYTEWISE, primary_key=True),
     Column("vendor", BYTEWISE, primary_key=True),
     Column("model", BYTEWISE, primary_key=True),
-    *(Column(name, BigInteger, nullable=False) for name in ROLLUP_MEASURES),
+    *(
+        Column(
+            name,
+            BigInteger,
+            nullable=False,
+            server_default="0" if name in COST_MEASURES else None,
+        )
+        for name in ROLLUP_MEASURES
+    ),
     sqlite_with_rowid=False,
 )

@@ -9,6 +9,7 @@ from app.gateways import FAMILIES
 from app.gateways.transport import Transport
 from app.gateways.vendors import load_vendors
 from app.gateways.watchdog import Watchdog
+from app.idempotency import IdempotencyKeys
 from app.keyring import KeyRing
 from app.metrics import Metrics
 from app.resting import Rests
@@ -53,6 +54,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         stream=stream,
         open_records=open_records,
         accounting=accounting,
+        idempotency=IdempotencyKeys(redis, open_records, lambda: accounting.owner),
         engine=engine,
         rests=rests,
         metrics=Metrics(vendors),

@@ -12,7 +12,7 @@ from typing import Any  # noqa: E402
 
 bind = [f"0.0.0.0:{os.environ.get('PORT', '8000')}"]
 workers = int(os.environ.get("WEB_CONCURRENCY", "1"))
-worker_class = "gevent"
+worker_class = "config.web_worker.WebWorker"
 
 # A greenlet per connection, most of which wait: open streams and clients' idle pools. Each stream
 # holds two descriptors, the caller's and the vendor's, so the soft limit is raised with it.
@@ -29,7 +29,10 @@ keepalive = 75
 
 # `timeout` ends a worker whose loop no longer turns; deadlines of requests are the gateway's own.
 timeout = 60
-graceful_timeout = 30
+
+# At a SIGTERM, requests under way may go on for the grace time; in the eight seconds after it the
+# rest are cut and recorded. Platforms kill after 30 s: keep the sum below what yours allows.
+graceful_timeout = int(os.environ.get("TOLLGATE_GRACE_S", "20")) + 8
 
 # No access log: a header or a query may hold a key. Errors go to stderr, where platforms read them.
 accesslog = None

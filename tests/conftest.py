@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from redis import Redis
 from sqlalchemy import Engine
@@ -15,6 +16,11 @@ from tests.gateway import Gateway, running, vendor_table
 from tests.services.postgres import Postgres, find_binaries
 from tests.services.valkey import Valkey
 from tests.vendor import SimulatedVendor
+
+
+# A timing is no verdict: machines are shared.
+hypothesis.settings.register_profile("tollgate", deadline=None)
+hypothesis.settings.load_profile("tollgate")
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,9 @@ import orjson
 
 from app.completion import USAGE_COUNTS
 from app.usage.event import UndecodableEvent, UsageEvent
+from app.usage.limits import spent_by
 from app.usage.open_records import OpenRecords
+from app.usage.prices import NO_PRICES, PriceBook
 
 #: Characters of text that make one token, roughly, in the languages that most prompts are in.
 CHARS_PER_TOKEN = 4
@@ -24,9 +26,10 @@ YOUNG_MS = 10_000
 logger = logging.getLogger(__name__)
 
 
-def reap(records: OpenRecords, now_ms: int | None = None) -> int:
+def reap(records: OpenRecords, now_ms: int | None = None, *, prices: PriceBook = NO_PRICES) -> int:
     """Post what dead processes left open; return how many requests that were.
 
+    What they had reserved of their limits is given back, but for the estimate and what it costs.
     Several reapers side by side make one event of a record.
     Raises: StreamUnavailable; the next run does the rest.
     """
@@ -39,16 +42,20 @@ def reap(records: OpenRecords, now_ms: int | None = None) -> int:
     for event_id, record in decoded.items():
         if record.get("owner") in alive or _is_young(record, now_ms):
             continue
-        reaped += _reap(records, event_id, record, open_records[event_id])
+        reaped += _reap(records, event_id, record, open_records[event_id], prices)
     records.sweep(now_ms - 60_000)
+    records.release_orphans()
     if reaped:
         logger.warning("%s requests of dead processes were posted, estimated", reaped)
     return reaped
 
 
-def _reap(records: OpenRecords, event_id: str, record: Mapping[str, Any], raw: bytes) -> bool:
+def _reap(
+    records: OpenRecords, event_id: str, record: Mapping[str, Any], raw: bytes, prices: PriceBook
+) -> bool:
     try:
-        return records.abandon(abandoned(record))
+        event = abandoned(record)
+        return records.abandon(event, spent_by(event, prices))
     except UndecodableEvent as exc:
         logger.warning("open record %s went to the dead stream: %s", event_id, exc)
         return records.bury(event_id, raw, f"open record: {exc}")

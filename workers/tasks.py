@@ -11,12 +11,16 @@ from app.database import create_engine
 from app.errors import Unavailable
 from app.usage.ledger import Ledger
 from app.usage.open_records import OpenRecords
+from app.usage.prices import load_prices
 from app.usage.stream import EventStream, connect
 from workers.celery import celery_app, settings
 from workers.drain import drain
 from workers.reap import reap
 
 logger = logging.getLogger(__name__)
+
+#: Read at the start, so that a worker does not start with a price file of no use.
+PRICES = load_prices(settings.prices_file)
 
 
 @functools.cache
@@ -32,7 +36,7 @@ def _open_records() -> OpenRecords:
 
 @functools.cache
 def _ledger() -> Ledger:
-    return Ledger(create_engine(settings.database_url))
+    return Ledger(create_engine(settings.database_url), PRICES)
 
 
 @contextmanager
@@ -55,7 +59,7 @@ def drain_events() -> None:
 @_left_for_the_next()
 def reap_open_records() -> None:
     """Post the requests of processes that died."""
-    reap(_open_records())
+    reap(_open_records(), prices=PRICES)
 
 
 @celery_app.task(name="usage.forget_idle_consumers")  # type: ignore[untyped-decorator]

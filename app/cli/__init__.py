@@ -25,11 +25,13 @@ class CommandEntry:
 
 
 COMMANDS: Mapping[str, CommandEntry] = {
-    "accounts": CommandEntry("app.cli.accounts", "accounts", "Create and list accounts."),
+    "accounts": CommandEntry("app.cli.accounts", "accounts", "Create, list and limit accounts."),
     "db": CommandEntry("app.cli.db", "db", "Prepare the ledger's database."),
     "dead": CommandEntry("app.cli.dead", "dead", "Decide about events that were not posted."),
     "dev": CommandEntry("app.cli.dev", "dev", "Run all of Tollgate on this machine."),
-    "keys": CommandEntry("app.cli.keys", "keys", "Create, list, revoke and rotate API keys."),
+    "keys": CommandEntry(
+        "app.cli.keys", "keys", "Create, list, limit, revoke and rotate API keys."
+    ),
     "vendors": CommandEntry(
         "app.cli.vendors", "vendors_command", "Show the vendors, and check that they answer."
     ),

@@ -2,18 +2,20 @@
 
 import json
 from dataclasses import asdict
+from typing import Any
 
 import click
 
 from app.accounts import Accounts
 from app.cli.ledger import open_ledger
+from app.cli.limits import change_and_show, limit_options
 from app.cli.tables import format_table, on_terminal
 from app.cli.times import show_time
 
 
 @click.group()
 def accounts() -> None:
-    """Create and list accounts: usage is booked to an account."""
+    """Create, list and limit accounts: usage is booked to an account."""
 
 
 @accounts.command("create")
@@ -41,3 +43,14 @@ def list_accounts(as_json: bool) -> None:
             click.echo(line)
     else:
         click.echo("No accounts yet. Create one: tollgate accounts create ID", err=True)
+
+
+@accounts.command("limit")
+@click.argument("account_id", metavar="ID")
+@limit_options
+def limit_account(account_id: str, *, as_json: bool, **limits: Any) -> None:
+    """Show what the account ID may use, and change what is given; `none` lifts a limit.
+
+    All keys of an account share its limits; a key may have limits of its own, too.
+    """
+    change_and_show("account", account_id, limits, as_json=as_json)

@@ -5,12 +5,14 @@ import time
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
+from typing import Any
 
 import click
 
 from app.accounts import Accounts
 from app.apikey import SCOPES, ApiKey
 from app.cli.ledger import open_ledger
+from app.cli.limits import change_and_show, limit_options
 from app.cli.tables import format_table, on_terminal
 from app.cli.times import Moment, show_time
 from app.keyring import REVOCATION_BOUND_S
@@ -18,7 +20,7 @@ from app.keyring import REVOCATION_BOUND_S
 
 @click.group()
 def keys() -> None:
-    """Create, list, revoke and rotate API keys."""
+    """Create, list, limit, revoke and rotate API keys."""
 
 
 @keys.command("create")
@@ -96,6 +98,17 @@ def rotate_key(key_id: str, operation_id: str | None) -> None:
     with open_ledger() as engine:
         key, secret = Accounts(engine).rotate(key_id, operation_id)
     _show_secret(key, secret)
+
+
+@keys.command("limit")
+@click.argument("key_id")
+@limit_options
+def limit_key(key_id: str, *, as_json: bool, **limits: Any) -> None:
+    """Show what the key KEY_ID may use, and change what is given; `none` lifts a limit.
+
+    A key is limited by its account's limits and by its own.
+    """
+    change_and_show("key", key_id, limits, as_json=as_json)
 
 
 def _show_secret(key: ApiKey, secret: str) -> None:

@@ -19,7 +19,13 @@ from requests.structures import CaseInsensitiveDict
 from requests.utils import get_environ_proxies
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from app.errors import GatewayError, VendorFailed, VendorTimeout, VendorUnreachable
+from app.errors import (
+    GatewayError,
+    ShuttingDown,
+    VendorFailed,
+    VendorTimeout,
+    VendorUnreachable,
+)
 from app.gateways.base import Timeouts, Vendor, VendorRequest, authorization
 from app.gateways.credentials import SIGNERS
 from app.gateways.watchdog import Watchdog
@@ -32,7 +38,7 @@ ANSWER_LIMIT = 64 * 1024 * 1024
 #: How long `probe` waits for an answer, in seconds.
 PROBE_S = 10.0
 
-Reason = Literal["deadline", "cancelled"]
+Reason = Literal["deadline", "cancelled", "shutdown"]
 
 _current: contextvars.ContextVar["VendorCall"] = contextvars.ContextVar("vendor_call")
 
@@ -79,7 +85,8 @@ class VendorCall:
     def send(self) -> None:
         """Sign the request where its vendor wants that, send it, and wait for response headers.
 
-        Raises: VendorUnreachable, VendorTimeout, VendorFailed, VendorAuthentication, Cancelled.
+        Raises: VendorUnreachable, VendorTimeout, VendorFailed, VendorAuthentication, Cancelled,
+        ShuttingDown.
         """
         signer = SIGNERS.get(self._vendor.auth)
         request = signer.sign(self._vendor, self._request) if signer else self._request
@@ -154,6 +161,8 @@ class VendorCall:
     def _raise_if_ended(self) -> None:
         if self.ended == "cancelled":
             raise Cancelled
+        if self.ended == "shutdown":
+            raise ShuttingDown(billable=self.sent)
         if self.ended == "deadline":
             raise VendorTimeout(
                 f"The vendor `{self._vendor.name}` did not answer in time.", billable=self.sent

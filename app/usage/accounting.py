@@ -15,9 +15,11 @@ from typing import Protocol
 
 import orjson
 
-from app.errors import StreamUnavailable
-from app.usage.event import UsageEvent
+from app.errors import LimitReached, StreamUnavailable
+from app.usage.event import UndecodableEvent, UsageEvent
+from app.usage.limits import UNLIMITED, Admission, Limited, Limiter
 from app.usage.open_records import OWNER_RENEWAL_S, OpenRecords
+from app.usage.reservations import NOTHING, Spent
 from app.usage.spool import Spool, read
 from app.usage.stream import EventStream
 
@@ -30,18 +32,8 @@ RETRY_S = 0.5
 CHECKPOINT_AFTER_S = 5.0
 
 
-class Recorded(Protocol):
+class Recorded(Limited, Protocol):
     """A request that is being counted."""
-
-    @property
-    def event_id(self) -> str:
-        """The identity of its event."""
-        ...
-
-    @property
-    def started_at_ms(self) -> int:
-        """When it started, in Unix milliseconds."""
-        ...
 
     def record_of_opening(self, owner: str) -> bytes:
         """Return what is known before the vendor is called, as a JSON object."""
@@ -56,6 +48,7 @@ class Accounting:
     """Opens requests and publishes their events.
 
     `serve_without_redis` False: without Redis, a request is refused instead of spooled.
+    `limiter` None: nothing is limited.
     """
 
     def __init__(
@@ -65,11 +58,13 @@ class Accounting:
         spool_directory: Path,
         *,
         serve_without_redis: bool = True,
+        limiter: Limiter | None = None,
     ) -> None:
         self._events = events
         self._records = records
         self._spool_directory = spool_directory
         self._serve_without_redis = serve_without_redis
+        self._limiter = limiter
         self._live: dict[str, Recorded] = {}
         self._redis_is_up = True
         self._starting = threading.Lock()
@@ -78,22 +73,29 @@ class Accounting:
         self._thread: threading.Thread | None = None
         self._pid: int | None = None
 
-    def open(self, request: Recorded) -> None:
-        """Write down that a request was admitted, before its vendor is called.
-
-        Raises: StreamUnavailable, only where requests are not served without Redis.
-        """
+    @property
+    def owner(self) -> str:
+        """The name by which Redis knows this process to be alive, as long as it is."""
         if self._pid != os.getpid():  # not before: a process may fork after it made this
             self._start()
+        return self._owner
+
+    def open(self, request: Recorded) -> Admission:
+        """Admit a request and write that down, before its vendor is called.
+
+        Without Redis, nothing is limited.
+        Raises: LimitReached; StreamUnavailable, only where requests are not served without Redis.
+        """
+        record = request.record_of_opening(self.owner)
         self._live[request.event_id] = request
-        record = request.record_of_opening(self._owner)
         if self._redis_is_up:
             try:
-                self._records.open(request.event_id, record, request.started_at_ms)
+                return self._admit(request, record)
             except StreamUnavailable as exc:
                 self._lost(exc)
-            else:
-                return
+            except LimitReached:
+                del self._live[request.event_id]
+                raise
         if not self._serve_without_redis:
             del self._live[request.event_id]
             raise StreamUnavailable("The usage of a request cannot be recorded just now.")
@@ -101,12 +103,19 @@ class Accounting:
             self._spool.append("open", record)
         except OSError:
             log.exception("the spool takes no record: a crash now would lose %s", request.event_id)
+        return UNLIMITED
+
+    def _admit(self, request: Recorded, record: bytes) -> Admission:
+        if self._limiter is not None and request.limits:
+            return self._limiter.admit(request, record)
+        self._records.open(request.event_id, record, request.started_at_ms)
+        return UNLIMITED
 
     def publish(self, event: UsageEvent) -> None:
         """Record what a request used. Never raises: the caller has the answer already."""
         if self._redis_is_up:
             try:
-                self._events.publish(event)
+                self._events.publish(event, self._spent(event))
             except StreamUnavailable as exc:
                 self._lost(exc)
             else:
@@ -118,6 +127,13 @@ class Accounting:
             # The whole event, so that it can be replayed from the log: nothing else has it now.
             log.exception("usage event not recorded: %s", event.encode().decode())
         self._live.pop(event.event_id, None)
+
+    def _spent(self, event: UsageEvent) -> Spent | None:
+        """Return what a request's reservation gives way to; None where it can have none."""
+        request = self._live.get(event.event_id)
+        if self._limiter is None or request is None or not request.limits:
+            return None
+        return self._limiter.spent(event)
 
     def close(self) -> None:
         """End the thread, once it has told Redis what it can; nothing may be opened after this."""
@@ -203,12 +219,21 @@ class Accounting:
             if kind == "open":
                 opened[event_id] = payload
                 continue
-            self._events.publish_encoded(event_id, payload)
+            self._events.publish_encoded(event_id, payload, self._spent_by(payload))
             opened.pop(event_id, None)
             told += 1
         for event_id, payload in opened.items():
             self._reopen(event_id, payload)
         return told
+
+    def _spent_by(self, payload: bytes) -> Spent | None:
+        """Return the same for an event out of a spool, whoever wrote it."""
+        if self._limiter is None:
+            return None
+        try:
+            return self._limiter.spent(UsageEvent.decode(payload))
+        except UndecodableEvent:
+            return NOTHING
 
     def _reopen(self, event_id: str, record: bytes) -> None:
         """Open a request in Redis that began without it, unless it has ended since.

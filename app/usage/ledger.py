@@ -4,10 +4,10 @@ Does not know the stream that events come from, nor how they are asked for.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from sqlalchemy import (
@@ -16,6 +16,7 @@ from sqlalchemy import (
     CursorResult,
     Engine,
     Insert,
+    RowMapping,
     Text,
     bindparam,
     cast,
@@ -27,10 +28,13 @@ from sqlalchemy import (
 
 from app.completion import USAGE_COUNTS
 from app.database import insert, write
-from app.tables import ROLLUP_KEY, ROLLUP_MEASURES, SLOT_S, entries, rollups
+from app.tables import ROLLUP_KEY, ROLLUP_MEASURES, SLOT_S, entries, prices, rollups
 from app.usage.event import UsageEvent
+from app.usage.price import Price
+from app.usage.prices import NO_PRICES, PriceBook
 
 _FIELDS: tuple[str, ...] = tuple(f.name for f in fields(UsageEvent))
+_COLUMNS: tuple[str, ...] = (*_FIELDS, "cost_nanousd", "price_id")
 #: Events sent to the database in one statement, so that memory stays flat.
 _AT_ONCE = 5000
 
@@ -38,11 +42,20 @@ _values = attrgetter(*_FIELDS)
 _counts = attrgetter(*USAGE_COUNTS)
 
 
+class Entry(NamedTuple):
+    """An event and what it cost, in nano-dollars, by which price; None where that is not known."""
+
+    event: UsageEvent
+    cost_nanousd: int | None = None
+    price_id: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What every account used, in SQL."""
+    """What every account used, in SQL, and what it cost by the prices in force."""
 
     engine: Engine
+    prices: PriceBook = field(default=NO_PRICES)
 
     def post(self, events: Iterable[UsageEvent]) -> int:
         """Post entries and their rollups in one transaction; return how many were new.
@@ -63,27 +76,39 @@ class Ledger:
             return 0
         # Every writer takes its locks in the order of the keys, so that no two wait in a circle.
         batch = [first[event_id] for event_id in sorted(first)]
-        return write(self.engine, lambda connection: _post(connection, batch))
+        costs = [self.prices.cost(event) for event in batch]
+        used = {cost.price.price_id: cost.price for cost in costs if cost.price is not None}
+        priced = [
+            Entry(event, cost.nanousd, cost.price_id)
+            for event, cost in zip(batch, costs, strict=True)
+        ]
+        return write(self.engine, lambda connection: _post(connection, priced, used))
 
 
-def _post(connection: Connection, batch: Sequence[UsageEvent]) -> int:
-    posted: list[UsageEvent] = []
-    superseded: list[tuple[UsageEvent, UsageEvent]] = []
+def _post(connection: Connection, batch: Sequence[Entry], used: Mapping[str, Price]) -> int:
+    posted: list[Entry] = []
+    superseded: list[tuple[Entry, Entry]] = []
+    keep_prices(connection, used)
     for start in range(0, len(batch), _AT_ONCE):
         part = batch[start : start + _AT_ONCE]
         new = frozenset(_add_entries(connection, part))
-        posted += [event for event in part if event.event_id in new]
-        repeated = [event for event in part if event.event_id not in new]
+        posted += [entry for entry in part if entry.event.event_id in new]
+        repeated = [entry for entry in part if entry.event.event_id not in new]
         superseded += _supersede(connection, repeated)
     add_to_rollups(connection, summed(posted, superseded))
     return len(posted)
 
 
-def _supersede(
-    connection: Connection, events: Sequence[UsageEvent]
-) -> list[tuple[UsageEvent, UsageEvent]]:
+def keep_prices(connection: Connection, used: Mapping[str, Price]) -> None:
+    """Write down the prices that entries are about to name, where they are not known yet."""
+    if used:
+        rows = [{"price_id": it, "rates": used[it].encode()} for it in sorted(used)]
+        connection.execute(insert(connection, prices).on_conflict_do_nothing(), rows)
+
+
+def _supersede(connection: Connection, batch: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
     """Put true events in the place of abandoned ones; return each pair, the old one first."""
-    true = {event.event_id: event for event in events if not event.is_provisional}
+    true = {entry.event.event_id: entry for entry in batch if not entry.event.is_provisional}
     if not true:
         return []
     provisional = entries.c.status == "abandoned"
@@ -93,18 +118,30 @@ def _supersede(
         .order_by(entries.c.event_id)
         .with_for_update()
     )
-    pairs = [(UsageEvent(**row), true[row["event_id"]]) for row in known.mappings().all()]
-    for _, event in pairs:
-        values = dict(zip(_FIELDS, _values(event), strict=True))
+    pairs = [(entry_of(row), true[row["event_id"]]) for row in known.mappings().all()]
+    for _, entry in pairs:
+        event_id = entry.event.event_id
         connection.execute(
-            update(entries).where(entries.c.event_id == event.event_id, provisional).values(values)
+            update(entries)
+            .where(entries.c.event_id == event_id, provisional)
+            .values(_row_of(entry))
         )
     return pairs
 
 
-def _add_entries(connection: Connection, events: Sequence[UsageEvent]) -> Iterable[str]:
+def entry_of(row: RowMapping) -> Entry:
+    """Return the entry that a row of `entries` holds."""
+    event = UsageEvent(**{name: row[name] for name in _FIELDS})
+    return Entry(event, row["cost_nanousd"], row["price_id"])
+
+
+def _row_of(entry: Entry) -> dict[str, Any]:
+    return dict(zip(_COLUMNS, (*_values(entry.event), *entry[1:]), strict=True))
+
+
+def _add_entries(connection: Connection, batch: Sequence[Entry]) -> Iterable[str]:
     """Add the entries that are not there yet; return the ids of those."""
-    rows = [dict(zip(_FIELDS, _values(event), strict=True)) for event in events]
+    rows = [_row_of(entry) for entry in batch]
     statement = insert(connection, entries).on_conflict_do_nothing(index_elements=["event_id"])
     return _execute(connection, statement.returning(entries.c.event_id), rows).scalars()
 
@@ -138,21 +175,21 @@ def _execute(
 
 
 def summed(
-    events: Iterable[UsageEvent], superseded: Iterable[tuple[UsageEvent, UsageEvent]] = ()
+    posted: Iterable[Entry], superseded: Iterable[tuple[Entry, Entry]] = ()
 ) -> list[dict[str, Any]]:
     """Return what is to be added to the rollups, in the order of their keys.
 
-    Of each pair in `superseded`, the first event is taken out again and the second put in.
+    Of each pair in `superseded`, the first entry is taken out again and the second put in.
     """
     sums: defaultdict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0] * len(ROLLUP_MEASURES))
 
-    def add(event: UsageEvent, sign: int) -> None:
-        row = sums[_rollup_key(event)]
-        for index, measure in enumerate(_measures(event)):
+    def add(entry: Entry, sign: int) -> None:
+        row = sums[_rollup_key(entry.event)]
+        for index, measure in enumerate(_measures(entry)):
             row[index] += sign * measure
 
-    for event in events:
-        add(event, 1)
+    for entry in posted:
+        add(entry, 1)
     for old, new in superseded:
         add(old, -1)
         add(new, 1)
@@ -165,5 +202,8 @@ def _rollup_key(event: UsageEvent) -> tuple[Any, ...]:
     return (event.account_id, slot_s, event.api_key_id, event.vendor, event.model)
 
 
-def _measures(event: UsageEvent) -> tuple[int, ...]:
-    return (1, event.status == "failed", event.source == "estimated", *_counts(event))
+def _measures(entry: Entry) -> tuple[int, ...]:
+    event, cost_nanousd = entry.event, entry.cost_nanousd
+    costs = (0, 0) if cost_nanousd is None else (cost_nanousd, 1)
+    failed, estimated = event.status == "failed", event.source == "estimated"
+    return (1, failed, estimated, *_counts(event), *costs)

@@ -2,6 +2,7 @@
 
 import time
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -10,10 +11,12 @@ import orjson
 
 from app.completion import USAGE_COUNTS, Completion, CompletionRequest, Usage
 from app.errors import GatewayError, VendorFailed, VendorTimeout
+from app.limits import Limits
 from app.tracing import UNTRACED, Trace
 from app.usage.accounting import Accounting
 from app.usage.estimate import count_prompts, count_tokens, estimate
 from app.usage.event import Source, Status, UsageEvent, clip_user, new_event_id
+from app.usage.limits import UNLIMITED
 
 
 class Observer(Protocol):
@@ -49,6 +52,7 @@ class RequestContext:
     account_id: str
     api_key_id: str
     client_retry_count: int = 0
+    limits: Sequence[Limits] = ()
     trace: Trace = UNTRACED
     observer: Observer = UNOBSERVED
 
@@ -129,14 +133,15 @@ class Meter:
         self.started_at_ms = time.time_ns() // 1_000_000
         self._calls: list[CallMeter] = []
         self._recorded = False
+        self._admission = UNLIMITED
         self.event_id = new_event_id(self.started_at_ms)
 
     def open(self) -> None:
         """Have the request written down, before the vendor is called.
 
-        Raises: StreamUnavailable, and then the vendor must not be called.
+        Raises: LimitReached, StreamUnavailable, and then the vendor must not be called.
         """
-        self._accounting.open(self)
+        self._admission = self._accounting.open(self)
         self._context.observer.opened(stream=self._request.stream)
 
     def call(self, vendor: str, request: CompletionRequest) -> CallMeter:
@@ -149,6 +154,21 @@ class Meter:
     def trace(self) -> Trace:
         """The trace that the request belongs to."""
         return self._context.trace
+
+    @property
+    def request(self) -> CompletionRequest:
+        """What is asked for."""
+        return self._request
+
+    @property
+    def limits(self) -> Sequence[Limits]:
+        """What the request must fit in."""
+        return self._context.limits
+
+    @property
+    def limit_headers(self) -> Mapping[str, str]:
+        """What tells the caller how much of its limits is left, once the request is open."""
+        return self._admission.headers
 
     @property
     def attempts(self) -> int:

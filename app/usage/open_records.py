@@ -15,8 +15,9 @@ from typing import Any
 from redis import Redis
 
 from app.usage.event import UsageEvent
-from app.usage.keys import DEAD, EVENTS, OPEN, OWNER, STARTED
+from app.usage.keys import DEAD, EVENTS, OPEN, OWNER, RESERVED, STARTED
 from app.usage.redis_errors import redis_errors
+from app.usage.reservations import NOTHING, RELEASE, Spent
 
 #: How long a process counts as alive after its last sign, and how often it gives one, seconds.
 OWNER_TTL_S = 30
@@ -38,9 +39,11 @@ end
 """
 
 #: Whoever removes the record makes the event: the process itself, or one of several reapers.
-ABANDON = """
+ABANDON = f"""
+{RELEASE}
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('XADD', KEYS[2], '*', ARGV[2], ARGV[3], 'reason', ARGV[4])
+release(KEYS[3], ARGV[1], tonumber(ARGV[5]), tonumber(ARGV[6]))
 return 1
 """
 
@@ -54,6 +57,19 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT
   end
 end
 return swept
+"""
+
+
+#: What is reserved for no open record was left by a version that knew no reservations.
+RELEASE_ORPHANS = f"""
+{RELEASE}
+local released = 0
+for _, id in ipairs(redis.call('HKEYS', KEYS[2])) do
+  if redis.call('HEXISTS', KEYS[1], id) == 0 then
+    released = released + release(KEYS[2], id, 0, 0)
+  end
+end
+return released
 """
 
 
@@ -111,15 +127,20 @@ class OpenRecords:
         return frozenset(name for name, sign in zip(names, signs, strict=True) if sign)
 
     @redis_errors()
-    def abandon(self, event: UsageEvent) -> bool:
-        """Turn a record into its event; False where another was faster."""
-        args: list[str | bytes] = [event.event_id, "event", event.encode(), "abandoned"]
-        return bool(self._abandon(keys=[OPEN, EVENTS], args=args))
+    def abandon(self, event: UsageEvent, spent: Spent = NOTHING) -> bool:
+        """Turn a record into its event; False where another was faster.
+
+        `spent` takes the place of what the request reserved of its limits, if it did.
+        """
+        args: list[str | bytes | int] = [event.event_id, "event", event.encode(), "abandoned"]
+        args += spent.arguments()
+        return bool(self._abandon(keys=[OPEN, EVENTS, RESERVED], args=args))
 
     @redis_errors()
     def bury(self, event_id: str, record: bytes, reason: str) -> bool:
         """Move a record that nobody can read to the dead stream; False where it is gone."""
-        return bool(self._abandon(keys=[OPEN, DEAD], args=[event_id, "event", record, reason]))
+        args: list[str | bytes | int] = [event_id, "event", record, reason, *NOTHING.arguments()]
+        return bool(self._abandon(keys=[OPEN, DEAD, RESERVED], args=args))
 
     @redis_errors()
     def oldest_started_ms(self) -> int | None:
@@ -133,3 +154,10 @@ class OpenRecords:
         keys = [STARTED, EVENTS, OPEN]
         swept: Any = self._redis.eval(SWEEP_STARTED, len(keys), *keys, str(before_ms))
         return int(swept)
+
+    @redis_errors()
+    def release_orphans(self) -> int:
+        """Give back what is reserved for requests that are not open; return how many they were."""
+        keys = [OPEN, RESERVED]
+        released: Any = self._redis.eval(RELEASE_ORPHANS, len(keys), *keys)
+        return int(released)

@@ -23,6 +23,8 @@ ENTRY_MEASURES: tuple[ColumnElement[Any], ...] = (
     case((entries.c.status == "failed", 1), else_=0).label("failed_requests"),
     case((entries.c.source == "estimated", 1), else_=0).label("estimated_requests"),
     *(entries.c[name] for name in USAGE_COUNTS),
+    func.coalesce(entries.c.cost_nanousd, 0).label("cost_nanousd"),
+    case((entries.c.cost_nanousd.is_(None), 0), else_=1).label("priced_requests"),
 )
 
 #: The columns that tell groups apart: one model's name can stand at several vendors.
@@ -39,13 +41,15 @@ GROUP_COLUMNS: dict[GroupKey, tuple[str, ...]] = {
 class UsageQuery:
     """What to sum: requests that started at or after `start_s` and before `end_s`.
 
-    Units: Unix seconds, UTC. `bucket_s` cuts the sums at its whole multiples; None is no cut.
+    Units: Unix seconds, UTC. `bucket_s` cuts the sums at its whole multiples plus `phase_s`, which
+    is less than it; None is no cut.
     Filters: None takes all, an empty set takes nothing; `models` are written `vendor/name`.
     """
 
     start_s: int
     end_s: int
     bucket_s: int | None = None
+    phase_s: int = 0
     account_ids: frozenset[str] | None = None
     api_key_ids: frozenset[str] | None = None
     models: frozenset[str] | None = None
@@ -62,8 +66,8 @@ class UsageQuery:
 class UsageRow:
     """One group's sums in one bucket; what the query does not group by is None.
 
-    `user` is None too for requests that named none. `failed_requests` and `estimated_requests`
-    are parts of `requests`.
+    `user` is None too for requests that named none. `failed_requests`, `estimated_requests` and
+    `priced_requests` are parts of `requests`; `cost_nanousd` is that of the priced ones.
     """
 
     bucket_start_s: int | None = None
@@ -76,6 +80,13 @@ class UsageRow:
     failed_requests: int
     estimated_requests: int
     usage: Usage
+    cost_nanousd: int = 0
+    priced_requests: int = 0
+
+    @property
+    def unpriced_requests(self) -> int:
+        """How many requests used tokens whose price is not known."""
+        return self.requests - self.priced_requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +111,18 @@ def _statement(query: UsageQuery) -> Select[Any]:
     source = _source(query)
     groups: list[ColumnElement[Any]] = [source.c[name] for name in query.columns]
     if query.bucket_s is not None:
-        groups.insert(0, _bucket(source.c.time_s, query.bucket_s))
+        groups.insert(0, _bucket(source.c.time_s, query.bucket_s, query.phase_s))
     sums = [func.sum(source.c[name]).label(name) for name in ROLLUP_MEASURES]
     # Without groups, SQL would return one row of nulls for no requests at all.
     statement = select(*groups, *sums).group_by(*groups).having(func.count() > 0)
     return statement.order_by(*(column.nulls_first() for column in groups))
 
 
-def _bucket(time_s: ColumnElement[int], bucket_s: int) -> ColumnElement[int]:
+def _bucket(time_s: ColumnElement[int], bucket_s: int, phase_s: int) -> ColumnElement[int]:
     # Written into the SQL: PostgreSQL takes two parameters for two different expressions.
     width = sa.bindparam("bucket_s", bucket_s, sa.BigInteger, literal_execute=True)
-    return (time_s // width * width).label("bucket_start_s")
+    phase = sa.bindparam("phase_s", phase_s, sa.BigInteger, literal_execute=True)
+    return ((time_s - phase) // width * width + phase).label("bucket_start_s")
 
 
 def _source(query: UsageQuery) -> Subquery:
@@ -129,7 +141,8 @@ def _source(query: UsageQuery) -> Subquery:
 def _needs_entries(query: UsageQuery) -> bool:
     """Say whether rollups cannot tell: they know no user, and nothing within a slot."""
     by_user = query.users is not None or "user" in query.group_by
-    return by_user or (query.bucket_s is not None and query.bucket_s % SLOT_S != 0)
+    cuts_s = (query.bucket_s or 0, query.phase_s)
+    return by_user or any(cut_s % SLOT_S for cut_s in cuts_s)
 
 
 def _rollups(query: UsageQuery, start_s: int, end_s: int) -> Select[Any]:

@@ -18,8 +18,9 @@ from redis.retry import Retry
 
 from app.settings import ConfigError
 from app.usage.event import UsageEvent
-from app.usage.keys import DEAD, DRAINED, EVENTS, OPEN, STARTED
+from app.usage.keys import DEAD, DRAINED, EVENTS, OPEN, RESERVED, STARTED
 from app.usage.redis_errors import redis_errors
+from app.usage.reservations import RELEASE, Spent
 
 GROUP = "drain"
 
@@ -33,6 +34,13 @@ CONNECTIONS = 16
 PUBLISH = """
 redis.call('XADD', KEYS[1], '*', 'event', ARGV[1])
 redis.call('HDEL', KEYS[2], ARGV[2])
+"""
+
+#: The same for a request that has reserved something of a limit.
+PUBLISH_AND_RELEASE = f"""
+{RELEASE}
+{PUBLISH}
+release(KEYS[3], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]))
 """
 
 #: One script, so that no entry is delivered to a consumer between the look and the removal: with
@@ -100,15 +108,23 @@ class EventStream:
         self._redis = redis
         self._claim_idle_ms = claim_idle_ms
         self._publish = redis.register_script(PUBLISH)
+        self._publish_and_release = redis.register_script(PUBLISH_AND_RELEASE)
 
-    def publish(self, event: UsageEvent) -> None:
-        """Append the event and remove its open record, both or neither."""
-        self.publish_encoded(event.event_id, event.encode())
+    def publish(self, event: UsageEvent, spent: Spent | None = None) -> None:
+        """Append the event and remove its open record, both or neither.
+
+        `spent` takes the place of what the request reserved of its limits, if it did.
+        """
+        self.publish_encoded(event.event_id, event.encode(), spent)
 
     @redis_errors()
-    def publish_encoded(self, event_id: str, encoded: bytes) -> None:
+    def publish_encoded(self, event_id: str, encoded: bytes, spent: Spent | None = None) -> None:
         """Append an event as it was encoded before; the drain finds out whether it is one."""
-        self._publish(keys=[EVENTS, OPEN], args=[encoded, event_id])
+        if spent is None:
+            self._publish(keys=[EVENTS, OPEN], args=[encoded, event_id])
+        else:
+            args: list[str | bytes | int] = [encoded, event_id, *spent.arguments()]
+            self._publish_and_release(keys=[EVENTS, OPEN, RESERVED], args=args)
 
     @redis_errors()
     def claim(self, consumer: str, limit: int) -> list[StreamEntry]:

@@ -11,6 +11,7 @@ from app.services import services
 from app.usage.meter import RequestContext
 from app.views.auth import authenticate, selected_account
 from app.views.caller import caller_left
+from app.views.idempotent import answer_once, is_keyed
 from app.views.streaming import STREAM_HEADERS, EventStreamBody
 
 completions_blueprint = Blueprint("completions", __name__)
@@ -24,7 +25,8 @@ def create_completion() -> Response:
     """Answer a prompt, as one object or as a stream."""
     key = authenticate("completions")
     account_id = selected_account(key)
-    completion_request = load_completion_request(wire.load_request(_body()))
+    body = _body()
+    completion_request = load_completion_request(wire.load_request(body))
     context = RequestContext(
         request_id=g.request_id,
         account_id=account_id,
@@ -33,18 +35,28 @@ def create_completion() -> Response:
         trace=g.line.trace,
         observer=g.line,
     )
-    if completion_request.stream:
-        return _stream(completion_request, context)
+    answer = _stream if completion_request.stream else _whole
+    return answer_once(account_id, body, lambda: answer(completion_request, context))
+
+
+def _whole(completion_request: CompletionRequest, context: RequestContext) -> Response:
     answer = services().completer.complete(completion_request, context)
-    body = wire.dump(dump_completion(answer.completion))
-    response = Response(body, mimetype="application/json")
+    try:
+        response = Response(
+            wire.dump(dump_completion(answer.completion)), mimetype="application/json"
+        )
+    except BaseException:
+        answer.record()
+        raise
     response.call_on_close(answer.record)  # after the last byte, never in its way
     return _told(response, answer.dropped, answer.attempts)
 
 
 def _stream(completion_request: CompletionRequest, context: RequestContext) -> Response:
     settings = services().settings
-    stream = services().completer.stream(completion_request, context, caller_left(request.environ))
+    # With an idempotency key, the answer is waited for also when the caller has left.
+    left = None if is_keyed() else caller_left(request.environ)
+    stream = services().completer.stream(completion_request, context, left)
     try:
         # The status line waits for the first chunk, so that a refusal keeps its status.
         first = stream.take(settings.first_keep_alive_s)

@@ -57,12 +57,12 @@ class EventStreamBody:
             try:
                 chunks = self._stream.take(self._keep_alive_s)
             except Cancelled as exc:
-                raise _cut() from exc
+                raise cut() from exc
             except Exception as exc:
                 error = _told(exc)
                 self._failed(error)
                 yield error_frame(wire.dump(error.body()))
-                raise _cut() from exc
+                raise cut() from exc
         if self._include_usage:
             yield self._frame(self._stream.usage_chunk)
         yield DONE
@@ -86,6 +86,7 @@ def _told(error: Exception) -> TollgateError:
     return TollgateError("Tollgate failed in the middle of the answer.")
 
 
-def _cut() -> ConnectionResetError:
+def cut() -> ConnectionResetError:
+    """Return what a body raises to end without the final chunk of HTTP's encoding."""
     # The one exception after which gunicorn closes the connection as it is, and logs no fault.
     return ConnectionResetError(errno.ECONNRESET, "the stream was cut")

@@ -44,7 +44,7 @@ class Deployment:
 
 
 @contextmanager
-def deployed(root: Path) -> Iterator[Deployment]:
+def deployed(root: Path, more_env: Mapping[str, str] | None = None) -> Iterator[Deployment]:
     """Run everything; an account `acme` with a key is there."""
     valkey, vendor = Valkey(root).start(), SimulatedVendor()
     table = root / "vendors.toml"
@@ -53,7 +53,9 @@ def deployed(root: Path) -> Iterator[Deployment]:
         "REDIS_URL": valkey.url,
         "DATABASE_URL": f"sqlite:///{root / 'ledger.db'}",
         "TOLLGATE_VENDORS": str(table),
+        "TOLLGATE_SPOOL_DIR": str(root / "spool"),
         "SIM_API_KEY": "sk-simulated-secret",
+        **(more_env or {}),
     }
     settings = Settings.from_env(env)
     upgrade(settings.database_url)

@@ -20,7 +20,8 @@ from app.database import create_engine, reading, upgrade
 from app.errors import LedgerUnavailable
 from app.tables import ROLLUP_KEY, SLOT_S, entries, rollups
 from app.usage.event import TEXT_LIMIT, UsageEvent, new_event_id
-from app.usage.ledger import Ledger, summed
+from app.usage.ledger import Entry, Ledger, summed
+from app.usage.prices import NO_PRICES, PriceBook
 from tests.usage.events import usage_event
 
 HOUR_MS = 3_600_000
@@ -37,14 +38,26 @@ def ledger_of(engine: Engine) -> tuple[list[dict[str, Any]], list[dict[str, Any]
     return rows(engine, entries), rows(engine, rollups)
 
 
-def as_posted(events: Sequence[UsageEvent]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def as_posted(
+    events: Sequence[UsageEvent], ledger_prices: PriceBook = NO_PRICES
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return what the ledger must hold after these events, each with an id of its own."""
     ordered = sorted(events, key=lambda event: event.event_id)
-    return [asdict(event) for event in ordered], [dict(row) for row in summed(events)]
+    costs = [ledger_prices.cost(event) for event in ordered]
+    posted = [
+        Entry(event, cost.nanousd, cost.price_id)
+        for event, cost in zip(ordered, costs, strict=True)
+    ]
+    rows = [
+        asdict(entry.event) | {"cost_nanousd": entry.cost_nanousd, "price_id": entry.price_id}
+        for entry in posted
+    ]
+    return rows, [dict(row) for row in summed(posted)]
 
 
-def test_the_columns_of_an_entry_are_the_fields_of_an_event() -> None:
-    assert [column.name for column in entries.c] == [field.name for field in fields(UsageEvent)]
+def test_the_columns_of_an_entry_are_the_fields_of_an_event_and_its_cost() -> None:
+    of_event = [field.name for field in fields(UsageEvent)]
+    assert [column.name for column in entries.c] == [*of_event, "cost_nanousd", "price_id"]
 
 
 def test_an_entry_holds_its_event_to_the_last_field(engine: Engine) -> None:
@@ -297,6 +310,6 @@ def test_writers_at_once_lose_nothing_and_double_nothing(database_url: str) -> N
 def test_rollups_are_summed_in_the_order_of_their_keys() -> None:
     """Every writer locks rows in this order, so that no two wait for each other in a circle."""
     events = [usage_event(account_id=name, model=model) for name in "bca" for model in "yx"]
-    keys = [tuple(row[name] for name in ROLLUP_KEY) for row in summed(events)]
+    keys = [tuple(row[name] for name in ROLLUP_KEY) for row in summed(map(Entry, events))]
     assert keys == sorted(keys)
     assert len(keys) == 6

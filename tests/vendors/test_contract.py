@@ -106,6 +106,7 @@ def served(
         redis_url=valkey.url,
         database_url=f"sqlite:///{root / 'ledger.db'}",
         vendors_file=table,
+        spool_dir=root / "spool",
         env={**_variables(), "CONTRACT_KEY": KEY},
     )
     upgrade(settings.database_url)
