@@ -4,6 +4,7 @@ A record's `fields` (`log.info("...", extra={"fields": {...}})`) are the line's 
 knows what they say.
 """
 
+import json
 import logging
 import sys
 from collections.abc import Mapping
@@ -30,7 +31,10 @@ class JSONFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return orjson.dumps(line, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+        try:
+            return orjson.dumps(line, default=str).decode()
+        except TypeError:  # half a surrogate pair, or a number over 64 bits
+            return json.dumps(line, default=str)
 
 
 class TextFormatter(logging.Formatter):
@@ -75,4 +79,4 @@ def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
 def _shown(value: Any) -> str:
     text = str(value)
     plain = text.isprintable() and " " not in text and '"' not in text
-    return text if plain else orjson.dumps(text).decode()
+    return text if plain else json.dumps(text)

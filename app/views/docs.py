@@ -1,4 +1,4 @@
-"""`GET /openapi.json` describes the API; `GET /docs` shows the same, with nothing from elsewhere."""
+"""`GET /openapi.json` describes the API; `GET /docs` is the same as a page, complete in itself."""
 
 import base64
 import functools

@@ -145,4 +145,3 @@ class UsagePage(Schema):
     data = fields.List(fields.Nested(UsageBucket), required=True)
     has_more = fields.Boolean(required=True)
     next_page = _text("To be sent as `page`, with the same query.", allow_none=True)
-

@@ -44,7 +44,7 @@ def describe() -> dict[str, Any]:
         spec.components.security_scheme(name, scheme)
     if plugin.converter is None:  # it is made when the spec takes the plugin
         raise TypeError("the plugin has no converter")
-    plugin.converter.add_attribute_function(_own_schema)
+    plugin.converter.add_attribute_function(_own_schema)  # type: ignore[no-untyped-call]
     for name, schema in SCHEMAS.items():
         spec.components.schema(name, schema=schema)
     query = plugin.converter.schema2parameters(UsageParamsSchema(), location="query")
@@ -64,6 +64,6 @@ def _own_schema(_: Any, field: Field[Any], ret: dict[str, Any]) -> dict[str, Any
         return {}
     ret.clear()
     described: dict[str, Any] = own()
-    if says := FIELDS.get(field.name):
+    if says := FIELDS.get(field.name or ""):
         described["description"] = says
     return described

@@ -1,0 +1,166 @@
+"""`GET /metrics`, in one process and in several."""
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+import requests
+from prometheus_client.parser import text_string_to_metric_families
+
+from app.settings import Settings
+from app.usage.keys import DEAD
+from tests.gateway import Gateway, gunicorn, with_account
+from tests.services.polling import wait_until
+from tests.services.valkey import Valkey
+from tests.vendor import CUT, Reply, SimulatedVendor, completed
+
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def scraped(base_url: str) -> Samples:
+    """Read the metrics as Prometheus does."""
+    answer = requests.get(base_url.removesuffix("/v5") + "/metrics", timeout=60)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+
+
+def value(samples: Samples, name: str, **labels: str) -> float:
+    """The value of one series; 0 where there is none yet."""
+    return samples.get((name, frozenset(labels.items())), 0.0)
+
+
+def test_what_happened_and_what_waits_is_told(gateway: Gateway) -> None:
+    """No account, key or user is a label."""
+    gateway.post({"model": "sim/m", "prompt": "hi", "user": "somebody"})
+    gateway.post({"model": "sim/m", "prompt": 5})
+    gateway.event()
+    gateway.redis.xadd(DEAD, {"event": "x"})
+    samples = scraped(gateway.base_url)
+    route = {"route": "/v5/completions"}
+    assert value(samples, "tollgate_http_requests_total", status="200", **route) == 1
+    assert value(samples, "tollgate_http_requests_total", status="400", **route) == 1
+    labels = {"vendor": "sim", "model": "m"}
+    assert value(samples, "tollgate_completions_total", status="completed", **labels) == 1
+    assert value(samples, "tollgate_backlog_events") == 1
+    assert value(samples, "tollgate_backlog_oldest_seconds") >= 0
+    assert value(samples, "tollgate_dead_events") == 1
+    assert value(samples, "tollgate_redis_up") == 1
+    assert ("tollgate_vendor_resting", frozenset({("vendor", "sim")})) in samples
+    text = str(samples)
+    assert not any(word in text for word in ("acme", gateway.key_id, "somebody"))
+
+
+def test_an_open_stream_is_counted_while_it_is_open(
+    gateway: Gateway, vendor: SimulatedVendor
+) -> None:
+    """Also as an open record, which all machines share."""
+    go_on = threading.Event()
+    whole = completed({"stream": True, "model": "m", "prompt": "hi"})
+    vendor.reply(Reply([go_on, *whole.body], headers=whole.headers))
+    asking = threading.Thread(
+        target=gateway.post, args=[{"model": "sim/m", "prompt": "hi", "stream": True}]
+    )
+    asking.start()
+    wait_until(
+        lambda: value(scraped(gateway.base_url), "tollgate_open_completions", stream="true") == 1
+    )
+    assert value(scraped(gateway.base_url), "tollgate_open_records") == 1
+    go_on.set()
+    asking.join()
+    wait_until(
+        lambda: value(scraped(gateway.base_url), "tollgate_open_completions", stream="true") == 0
+    )
+
+
+def test_a_vendor_that_rests_is_shown(gateway: Gateway) -> None:
+    """Until when is Redis' business."""
+    gateway.redis.zadd("rest:until", {"sim": 2**40})
+    assert value(scraped(gateway.base_url), "tollgate_vendor_resting", vendor="sim") == 1
+
+
+def test_without_redis_the_rest_is_still_told(gateway: Gateway, valkey: Valkey) -> None:
+    """And that Redis is away, and what waits on the disk meanwhile."""
+    valkey.pause()
+    try:
+        gateway.post({"model": "sim/m", "prompt": "hi"})
+        samples = scraped(gateway.base_url)
+    finally:
+        valkey.resume()
+    assert ("tollgate_redis_up", frozenset[tuple[str, str]]()) in samples
+    assert value(samples, "tollgate_redis_up") == 0
+    assert ("tollgate_backlog_events", frozenset[tuple[str, str]]()) not in samples
+    assert value(samples, "tollgate_spool_bytes") > 0
+
+
+@pytest.fixture
+def several(settings: Settings) -> dict[str, str]:
+    """The environment of a deployment with three web processes."""
+    return {
+        "REDIS_URL": settings.redis_url,
+        "DATABASE_URL": settings.database_url,
+        "TOLLGATE_VENDORS": str(settings.vendors_file),
+        "TOLLGATE_SPOOL_DIR": str(settings.spool_dir),
+        "WEB_CONCURRENCY": "3",
+        **settings.env,
+    }
+
+
+def test_whichever_process_answers_it_tells_of_all(
+    several: dict[str, str], settings: Settings, tmp_path: Path, vendor: SimulatedVendor
+) -> None:
+    """What a killed one had counted stays; what it had open does not."""
+    with (
+        gunicorn(several, tmp_path / "web.log") as (url, master),
+        with_account(url, settings) as gateway,
+    ):
+        directory = _metrics_directory(master)
+        for _ in range(12):
+            gateway.post({"model": "sim/m", "prompt": "hi"})
+        for _ in range(6):
+            samples = scraped(url)
+            labels = {"vendor": "sim", "model": "m", "status": "completed"}
+            assert value(samples, "tollgate_completions_total", **labels) == 12
+        _leave_one_open(gateway, vendor)
+        for pid in _children(master):
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not _open_streams(url))
+        assert value(scraped(url), "tollgate_completions_total", **labels) == 12
+    assert not directory.exists()
+
+
+def _leave_one_open(gateway: Gateway, vendor: SimulatedVendor) -> None:
+    vendor.reply(Reply([threading.Event(), CUT]))
+    body = {"model": "sim/m", "prompt": "hi", "stream": True}
+    threading.Thread(target=_asked_in_vain, args=[gateway, body]).start()
+    wait_until(lambda: _open_streams(gateway.base_url) == 1)
+
+
+def _asked_in_vain(gateway: Gateway, body: dict[str, object]) -> None:
+    with pytest.raises(requests.RequestException):
+        gateway.post(body)
+
+
+def _open_streams(url: str) -> float | None:
+    try:
+        return value(scraped(url), "tollgate_open_completions", stream="true")
+    except requests.RequestException:  # nobody is there in this moment
+        return None
+
+
+def _children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _metrics_directory(master: int) -> Path:
+    """Where the workers keep their counts: it is in no environment but theirs."""
+    (worker, *_) = _children(master)
+    maps = Path(f"/proc/{worker}/maps").read_text().splitlines()
+    (directory,) = {Path(line.split()[-1]).parent for line in maps if "tollgate-metrics-" in line}
+    return directory
