@@ -1,13 +1,15 @@
 """Traces: what a caller's `traceparent` says is passed on to the vendors that are called for it.
 
 Source: W3C Trace Context, https://www.w3.org/TR/trace-context/. `app.otel` records spans as well;
-this module only passes on, and imports no library.
+where that is not asked for, nothing of it is imported.
 """
 
 import os
 import re
 from collections.abc import Mapping
 from typing import Any, Protocol
+
+from app.settings import ConfigError
 
 #: Version, trace id, the caller's span, flags; later versions may add fields.
 _TRACEPARENT = re.compile(r"(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
@@ -118,3 +120,24 @@ class PassingOn:
 def _checked(state: str) -> str:
     """Return a state that can be sent on; another one is dropped, as its standard allows."""
     return state if len(state) <= _TRACESTATE_LIMIT and _PRINTABLE.fullmatch(state) else ""
+
+
+def tracing(env: Mapping[str, str]) -> Tracing:
+    """Return how a deployment traces: it records spans only where its environment says so.
+
+    Raises: ConfigError when it does, and the extra for it is not installed.
+    """
+    asked = any(env.get(name) for name in OTEL_VARIABLES)
+    if not asked or env.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return PassingOn()
+    try:
+        from app.otel import recording  # noqa: PLC0415  # an extra, and slow to import
+    except ImportError as exc:
+        raise ConfigError(
+            f"OTEL_* variables ask for traces: pip install 'tollgate[otel]' ({exc.name} is missing)"
+        ) from exc
+    return recording()
+
+
+#: Any of them says that there is a collector.
+OTEL_VARIABLES = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")

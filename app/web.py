@@ -16,7 +16,7 @@ from app.resting import Rests
 from app.routing import Router
 from app.services import EXTENSION, Services
 from app.settings import Settings
-from app.tracing import PassingOn
+from app.tracing import tracing
 from app.usage.accounting import Accounting
 from app.usage.open_records import OpenRecords
 from app.usage.query import UsageReader
@@ -58,7 +58,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         engine=engine,
         rests=rests,
         metrics=Metrics(vendors),
-        tracing=PassingOn(),
+        tracing=tracing(settings.env),
     )
     register_views(app)
     return app

@@ -104,6 +104,15 @@ IDEMPOTENCY = _header(
 _WORDS = {"type": "object", "additionalProperties": {"type": "string"}}
 _PLAIN = {"type": "string"}
 
+#: One event of a stream; an unnamed one is a `message`, and its data a completion, as JSON.
+_EVENT = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string", "enum": ["message", "done", "error"]},
+        "data": {"type": "string"},
+    },
+}
+
 COMPLETIONS = Operation(
     "post",
     "/v5/completions",
@@ -121,7 +130,7 @@ COMPLETIONS = Operation(
     answers={
         "200": (
             "The answer.",
-            {"application/json": _ref("Completion"), "text/event-stream": _PLAIN},
+            {"application/json": _ref("Completion"), "text/event-stream": _EVENT},
         )
     },
     headers={
