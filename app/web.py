@@ -18,8 +18,12 @@ from app.services import EXTENSION, Services
 from app.settings import Settings
 from app.tracing import PassingOn
 from app.usage.accounting import Accounting
+from app.usage.limits import Limiter
 from app.usage.open_records import OpenRecords
+from app.usage.prices import load_prices
 from app.usage.query import UsageReader
+from app.usage.reservations import Reservations
+from app.usage.spending import Spending
 from app.usage.stream import EventStream, connect
 from app.views import register_views
 
@@ -33,11 +37,13 @@ def create_app(settings: Settings | None = None) -> Flask:
     engine = create_engine(settings.database_url)
     redis = connect(settings.redis_url, settings.redis_timeout_s)
     stream, open_records = EventStream(redis), OpenRecords(redis)
+    prices = load_prices(settings.prices_file)
     accounting = Accounting(
         stream,
         open_records,
         settings.spool_dir,
         serve_without_redis=settings.on_redis_down == "serve",
+        limiter=Limiter(Reservations(redis), prices, Spending(engine)),
     )
     rests = Rests(redis)
     vendors = load_vendors(settings.vendors_file, settings.env, FAMILIES)
