@@ -76,7 +76,7 @@ local function release(reserved, id, tokens, cost)
     elseif check.kind == 'streams' then
       redis.call('SREM', key, id)
     elseif check.kind == 'budget' and redis.call('EXISTS', key) == 1 then
-      redis.call('HINCRBY', key, 'reserved', whole(-amount))
+      redis.call('HINCRBY', key, 'reserved', whole(0 - amount)) -- no "-0"
       redis.call('HINCRBY', key, 'spent', whole(cost))
     end
   end
