@@ -118,6 +118,12 @@ class Accounts:
             found = _keys(connection, _KEYS.where(api_keys.c.secret_sha256 == digest))
         return found[0] if found else None
 
+    def get_key(self, key_id: str) -> ApiKey | None:
+        """Return the key with this id, also when it no longer works."""
+        with reading(self._engine) as connection:
+            found = _keys(connection, _KEYS.where(api_keys.c.key_id == key_id))
+        return found[0] if found else None
+
     def limits(self, kind: Kind, subject_id: str) -> Limits:
         """Return what an account or a key may use.
 

@@ -52,6 +52,7 @@ class UsageQuery:
     phase_s: int = 0
     account_ids: frozenset[str] | None = None
     api_key_ids: frozenset[str] | None = None
+    vendors: frozenset[str] | None = None
     models: frozenset[str] | None = None
     users: frozenset[str] | None = None
     group_by: tuple[GroupKey, ...] = ()
@@ -170,6 +171,7 @@ def _filters(query: UsageQuery, table: sa.Table) -> list[ColumnElement[bool]]:
     for name, wanted in (
         ("account_id", query.account_ids),
         ("api_key_id", query.api_key_ids),
+        ("vendor", query.vendors),
         ("user", query.users),
     ):
         if wanted is not None:
