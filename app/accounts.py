@@ -132,6 +132,12 @@ class Accounts:
         with reading(self._engine) as connection:
             return find_limits(connection, kind, subject_id)
 
+    def list_limits(self) -> builtins.list[Limits]:
+        """Return the limits of every account and key that has any."""
+        with reading(self._engine) as connection:
+            found = connection.execute(select(limits).order_by(limits.c.kind, limits.c.subject_id))
+            return [Limits(**row._mapping) for row in found]
+
     def set_limits(self, kind: Kind, subject_id: str, **changes: Any) -> Limits:
         """Change some of the limits of an account or a key; return what they are now.
 

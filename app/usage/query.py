@@ -151,7 +151,7 @@ def _rollups(query: UsageQuery, start_s: int, end_s: int) -> Select[Any]:
     measures = (table[name] for name in ROLLUP_MEASURES)
     columns = (table[name] for name in query.columns)
     return select(table.slot_s.label("time_s"), *columns, *measures).where(
-        table.slot_s >= start_s, table.slot_s < end_s, *_filters(query, rollups)
+        table.slot_s >= start_s, table.slot_s < end_s, *conditions(query, rollups)
     )
 
 
@@ -162,11 +162,12 @@ def _entries(query: UsageQuery, start_s: int, end_s: int) -> Select[Any]:
     return select(time_s, *columns, *ENTRY_MEASURES).where(
         table.started_at_ms >= start_s * 1000,
         table.started_at_ms < end_s * 1000,
-        *_filters(query, entries),
+        *conditions(query, entries),
     )
 
 
-def _filters(query: UsageQuery, table: sa.Table) -> list[ColumnElement[bool]]:
+def conditions(query: UsageQuery, table: sa.Table) -> list[ColumnElement[bool]]:
+    """Return what a query's filters ask of the rows of `entries` or `rollups`."""
     filters: list[ColumnElement[bool]] = []
     for name, wanted in (
         ("account_id", query.account_ids),
