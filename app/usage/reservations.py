@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import orjson
-from redis import Redis
 
+from app.usage.group_commit import GroupCommit
 from app.usage.keys import OPEN, RESERVED, STARTED
 from app.usage.redis_errors import redis_errors
 
@@ -188,8 +188,8 @@ NOTHING = Spent(0, 0)
 class Reservations:
     """Admits requests, on one Redis."""
 
-    def __init__(self, redis: "Redis") -> None:
-        self._admit = redis.register_script(ADMIT)
+    def __init__(self, commit: GroupCommit) -> None:
+        self._commit = commit
 
     @redis_errors()
     def admit(
@@ -201,7 +201,7 @@ class Reservations:
         """
         taken = orjson.dumps([asdict(check) for check in checks])
         args: list[str | bytes | int] = [event_id, record, started_at_ms, taken]
-        answer: Any = self._admit(keys=[OPEN, STARTED, RESERVED], args=args)
+        answer: Any = self._commit.run(ADMIT, [OPEN, STARTED, RESERVED], args)
         admitted, *numbers = answer
         rows = (numbers[at : at + 4] for at in range(0, len(numbers), 4))
         return bool(admitted), [State(bool(fits), *rest) for fits, *rest in rows]

@@ -11,6 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from redis import Redis
 
+from app.usage.group_commit import GroupCommit
 from app.usage.keys import EVENTS, OPEN, RESERVED, STARTED
 from app.usage.open_records import OpenRecords
 from app.usage.reservations import (
@@ -57,7 +58,7 @@ class Gate:
     redis: "Redis"
 
     def __post_init__(self) -> None:
-        self.reservations = Reservations(self.redis)
+        self.reservations = Reservations(GroupCommit(self.redis))
         self.stream = EventStream(self.redis)
         self.records = OpenRecords(self.redis)
 
