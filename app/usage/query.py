@@ -114,8 +114,9 @@ def _statement(query: UsageQuery) -> Select[Any]:
     if query.bucket_s is not None:
         groups.insert(0, _bucket(source.c.time_s, query.bucket_s, query.phase_s))
     sums = [func.sum(source.c[name]).label(name) for name in ROLLUP_MEASURES]
-    # Without groups, SQL would return one row of nulls for no requests at all.
-    statement = select(*groups, *sums).group_by(*groups).having(func.count() > 0)
+    # Without groups, SQL would return one row of nulls for no requests at all; and a rollup may be
+    # all zeros, when its one entry has moved to another model.
+    statement = select(*groups, *sums).group_by(*groups).having(func.sum(source.c.requests) > 0)
     return statement.order_by(*(column.nulls_first() for column in groups))
 
 
