@@ -17,7 +17,6 @@ from tests.services.postgres import Postgres, find_binaries
 from tests.services.valkey import Valkey
 from tests.vendor import SimulatedVendor
 
-
 # A timing is no verdict: machines are shared.
 hypothesis.settings.register_profile("tollgate", deadline=None)
 hypothesis.settings.load_profile("tollgate")
