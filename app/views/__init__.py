@@ -3,6 +3,7 @@
 from flask import Flask
 
 from app.views.completions import completions_blueprint
+from app.views.dashboard import dashboard_blueprint
 from app.views.errors import register_errors
 from app.views.health import health_blueprint
 from app.views.metrics import metrics_blueprint
@@ -20,6 +21,7 @@ def register_views(app: Flask) -> None:
         usage_blueprint,
         health_blueprint,
         metrics_blueprint,
+        dashboard_blueprint,
     ):
         app.register_blueprint(blueprint)
     register_errors(app)

@@ -1,5 +1,7 @@
 """The newest entries one by one, on both databases."""
 
+from typing import Any
+
 import pytest
 from sqlalchemy import Engine
 
@@ -51,7 +53,7 @@ def test_the_range_holds_its_start_and_not_its_end(engine: Engine) -> None:
     ],
 )
 def test_filters_are_those_of_the_sums(
-    engine: Engine, query: dict[str, frozenset[str]], found: list[str]
+    engine: Engine, query: dict[str, Any], found: list[str]
 ) -> None:
     post(engine, at(1, "a"), at(2, "b", account_id="acme"), at(3, "c", vendor="anthropic"))
     asked = UsageQuery(start_s=ALL.start_s, end_s=ALL.end_s, **query)
