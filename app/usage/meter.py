@@ -41,6 +41,9 @@ class Unobserved:
         """Tell nobody."""
 
 
+NOBODY = Unobserved()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestContext:
     """Who asks, and how: what an event says of a request beyond its body; and who looks on."""
@@ -51,7 +54,7 @@ class RequestContext:
     client_retry_count: int = 0
     limits: Sequence[Limits] = ()
     trace: Trace = UNTRACED
-    observer: Observer = Unobserved()
+    observer: Observer = NOBODY
 
 
 class CallMeter:
