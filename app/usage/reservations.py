@@ -16,7 +16,7 @@ has missed something, learns it again.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
@@ -199,7 +199,7 @@ class Reservations:
 
         Raises: StreamUnavailable.
         """
-        taken = orjson.dumps([asdict(check) for check in checks])
+        taken = orjson.dumps(list(checks))
         args: list[str | bytes | int] = [event_id, record, started_at_ms, taken]
         answer: Any = self._commit.run(ADMIT, [OPEN, STARTED, RESERVED], args)
         admitted, *numbers = answer
