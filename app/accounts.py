@@ -118,6 +118,12 @@ class Accounts:
             found = _keys(connection, _KEYS.where(api_keys.c.secret_sha256 == digest))
         return found[0] if found else None
 
+    def get_key(self, key_id: str) -> ApiKey | None:
+        """Return the key with this id, also when it no longer works."""
+        with reading(self._engine) as connection:
+            found = _keys(connection, _KEYS.where(api_keys.c.key_id == key_id))
+        return found[0] if found else None
+
     def limits(self, kind: Kind, subject_id: str) -> Limits:
         """Return what an account or a key may use.
 
@@ -125,6 +131,12 @@ class Accounts:
         """
         with reading(self._engine) as connection:
             return find_limits(connection, kind, subject_id)
+
+    def list_limits(self) -> builtins.list[Limits]:
+        """Return the limits of every account and key that has any."""
+        with reading(self._engine) as connection:
+            found = connection.execute(select(limits).order_by(limits.c.kind, limits.c.subject_id))
+            return [Limits(**row._mapping) for row in found]
 
     def set_limits(self, kind: Kind, subject_id: str, **changes: Any) -> Limits:
         """Change some of the limits of an account or a key; return what they are now.

@@ -17,7 +17,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, Table, event
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import URL, ExceptionContext, make_url
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -46,6 +46,7 @@ POSTGRESQL_DEFAULTS: dict[str, str] = {
 }
 
 _MISSING_TABLE = "42P01"
+_READ_ONLY = "25006"
 _REPEATABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
 _NO_ANSWER = "The usage ledger does not answer."
 _NOT_MIGRATED = "The usage ledger's schema is not up to date."
@@ -101,11 +102,19 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _postgresql_engine(url: URL) -> Engine:
-    return sa.create_engine(
+    engine = sa.create_engine(
         url.set(drivername="postgresql+psycopg", query={**POSTGRESQL_DEFAULTS, **url.query}),
         pool_pre_ping=True,
         pool_timeout=POOL_WAIT_S,
     )
+    event.listen(engine, "handle_error", _leave_former_primary)
+    return engine
+
+
+def _leave_former_primary(context: ExceptionContext) -> None:
+    """Have the pool connect anew where a server only reads: after a failover, it is the old one."""
+    if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
+        context.is_disconnect = True
 
 
 @contextmanager

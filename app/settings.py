@@ -46,9 +46,7 @@ class Settings:
         Raises: ConfigError naming everything that is missing or malformed, at once.
         """
         problems: list[str] = []
-        redis_url = env.get("REDIS_URL", "")
-        if not redis_url:
-            problems.append("REDIS_URL is not set (redis://host:port/0, or rediss:// for TLS)")
+        redis_url = _redis_url(env, problems)
         vendors_file = _file(env, "TOLLGATE_VENDORS", problems)
         prices_file = _file(env, "TOLLGATE_PRICES", problems)
         on_redis_down = env.get("TOLLGATE_ON_REDIS_DOWN") or "serve"
@@ -85,6 +83,27 @@ NUMBERS: Mapping[str, str] = {
     "key_cache_s": "TOLLGATE_KEY_CACHE_S",
     "redis_timeout_s": "TOLLGATE_REDIS_TIMEOUT_S",
 }
+
+
+def _redis_url(env: Mapping[str, str], problems: list[str]) -> str:
+    """Return REDIS_URL, with the check of the server's certificate as it is to be.
+
+    TOLLGATE_REDIS_CERT stands beside it because hosting platforms write REDIS_URL themselves.
+    """
+    url = env.get("REDIS_URL", "")
+    if not url:
+        problems.append("REDIS_URL is not set (redis://host:port/0, or rediss:// for TLS)")
+    elif not url.startswith(("redis://", "rediss://")):
+        problems.append(
+            "REDIS_URL must begin with redis:// or rediss://; of a Sentinel or a replicated Redis,"
+            " give the address that follows the primary"
+        )
+    cert = env.get("TOLLGATE_REDIS_CERT") or "required"
+    if cert not in ("required", "none"):
+        problems.append(f"TOLLGATE_REDIS_CERT is neither required nor none: {cert}")
+    if cert == "none" and url.startswith("rediss://") and "ssl_cert_reqs=" not in url:
+        url += f"{'&' if '?' in url else '?'}ssl_cert_reqs=none"
+    return url
 
 
 def database_url(env: Mapping[str, str] = os.environ) -> str:

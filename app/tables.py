@@ -58,6 +58,15 @@ api_key_accounts = Table(
     Column("account_id", BYTEWISE, ForeignKey("accounts.account_id"), primary_key=True),
 )
 
+#: Sign-ins at the dashboard. Only digests of tokens are kept: who reads them can sign in nowhere.
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("token_sha256", LargeBinary, primary_key=True),
+    Column("key_id", BYTEWISE, ForeignKey("api_keys.key_id"), nullable=False),
+    Column("expires_at_ms", BigInteger, nullable=False),
+)
+
 #: What accounts and keys may use: `kind` says which of them, and a null is no limit. Money is in
 #: nano-dollars a `period`, `day` or `month`.
 limits = Table(

@@ -18,8 +18,13 @@ from app.services import EXTENSION, Services
 from app.settings import Settings
 from app.tracing import tracing
 from app.usage.accounting import Accounting
+from app.usage.group_commit import GroupCommit
+from app.usage.limits import Limiter
 from app.usage.open_records import OpenRecords
+from app.usage.prices import load_prices
 from app.usage.query import UsageReader
+from app.usage.reservations import Reservations
+from app.usage.spending import Spending
 from app.usage.stream import EventStream, connect
 from app.views import register_views
 
@@ -32,12 +37,15 @@ def create_app(settings: Settings | None = None) -> Flask:
     settings = settings or Settings.from_env()
     engine = create_engine(settings.database_url)
     redis = connect(settings.redis_url, settings.redis_timeout_s)
-    stream, open_records = EventStream(redis), OpenRecords(redis)
+    commit = GroupCommit(redis)  # one for all: what they write together goes in one round trip
+    stream, open_records = EventStream(redis, commit), OpenRecords(redis, commit)
+    prices = load_prices(settings.prices_file)
     accounting = Accounting(
         stream,
         open_records,
         settings.spool_dir,
         serve_without_redis=settings.on_redis_down == "serve",
+        limiter=Limiter(Reservations(commit), prices, Spending(engine)),
     )
     rests = Rests(redis)
     vendors = load_vendors(settings.vendors_file, settings.env, FAMILIES)

@@ -37,7 +37,8 @@ worker_prefetch_multiplier = 1
 # A drain ends after some five seconds. One that hangs is killed, at no loss, and replaced.
 task_time_limit = 120
 
-# Two processes: one slow batch does not hold up the next, and 512 MB are enough for both.
+# Two processes: one drains, at most (`workers.tasks`), so that a slow database does not hold up the
+# other tasks; and 512 MB are enough for both. More drains at once are more workers.
 worker_concurrency = 2
 worker_max_memory_per_child = 200_000  # KiB; a process over it is replaced after its task
 

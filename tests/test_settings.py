@@ -79,6 +79,40 @@ def test_a_vendors_file_that_is_there_is_taken(tmp_path: Path) -> None:
         Settings.from_env({**REDIS, "TOLLGATE_VENDORS": str(tmp_path)})
 
 
+@pytest.mark.parametrize(
+    ("url", "cert", "used"),
+    [
+        ("rediss://h:1/0", "", "rediss://h:1/0"),
+        ("rediss://h:1/0", "required", "rediss://h:1/0"),
+        ("rediss://h:1/0", "none", "rediss://h:1/0?ssl_cert_reqs=none"),
+        ("rediss://h:1/0?db=3", "none", "rediss://h:1/0?db=3&ssl_cert_reqs=none"),
+        ("rediss://h:1/0?ssl_cert_reqs=required", "none", "rediss://h:1/0?ssl_cert_reqs=required"),
+        ("redis://h:1/0", "none", "redis://h:1/0"),
+    ],
+)
+def test_the_check_of_rediss_certificate_is_the_urls_or_a_setting(
+    url: str, cert: str, used: str
+) -> None:
+    env = {"REDIS_URL": url, "TOLLGATE_REDIS_CERT": cert}
+    assert Settings.from_env(env).redis_url == used
+
+
+@pytest.mark.parametrize(
+    ("env", "problem"),
+    [
+        ({"REDIS_URL": "redis+sentinel://:secret@h:26379/primary"}, "REDIS_URL must begin with"),
+        ({"REDIS_URL": "secret"}, "REDIS_URL must begin with"),
+        ({**REDIS, "TOLLGATE_REDIS_CERT": "off"}, "TOLLGATE_REDIS_CERT is neither"),
+    ],
+)
+def test_a_redis_that_cannot_be_reached_so_is_refused_at_the_start(
+    env: dict[str, str], problem: str
+) -> None:
+    with pytest.raises(ConfigError, match=problem) as caught:
+        Settings.from_env(env)
+    assert "secret" not in str(caught.value)
+
+
 def test_secrets_do_not_print() -> None:
     env = {**REDIS, "DATABASE_URL": "postgres://u:secret@h/d", "OPENAI_API_KEY": "sk-secret"}
     assert "secret" not in repr(Settings.from_env(env))

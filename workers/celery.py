@@ -5,13 +5,12 @@ Knows how tasks are sent and run; `workers.tasks` knows which.
 
 import logging
 import runpy
-import ssl
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from celery import Celery
 from celery.beat import ScheduleEntry, Scheduler
 from celery.signals import after_setup_logger
+from redis.connection import parse_url
 
 from app.settings import CONFIG_DIR, Settings
 
@@ -26,11 +25,13 @@ def broker_tls(redis_url: str) -> dict[str, Any] | None:
 
     Celery connects to `rediss://` without TLS unless it is told.
     """
-    parts = urlsplit(redis_url)
-    if parts.scheme != "rediss":
+    if not redis_url.startswith("rediss://"):
         return None
-    unchecked = parse_qs(parts.query).get("ssl_cert_reqs") == ["none"]
-    return {"ssl_cert_reqs": ssl.CERT_NONE if unchecked else ssl.CERT_REQUIRED}
+    options = parse_url(redis_url).items()  # type: ignore[no-untyped-call]
+    return {
+        "ssl_cert_reqs": "required",
+        **{name: value for name, value in options if name.startswith("ssl_")},
+    }
 
 
 celery_app = Celery("tollgate", broker=settings.redis_url, include=["workers.tasks"])

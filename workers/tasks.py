@@ -1,9 +1,11 @@
 """The tasks, of one statement each; what they need is made once in each task process."""
 
+import fcntl
 import functools
 import logging
 import os
 import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -48,11 +50,39 @@ def _left_for_the_next() -> Iterator[None]:
         logger.warning("left for the next time: %s", exc)
 
 
+def _nameless_file() -> int:
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+#: Locked by the one task process of this worker that drains; a dead process' lock is gone.
+_draining = _nameless_file()
+
+
+@contextmanager
+def _alone() -> Iterator[bool]:
+    """Yield whether this task process is the one that drains."""
+    try:
+        fcntl.lockf(_draining, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        fcntl.lockf(_draining, fcntl.LOCK_UN)
+
+
 @celery_app.task(name="usage.drain")  # type: ignore[untyped-decorator]
 @_left_for_the_next()
 def drain_events() -> None:
-    """Post what waits in the stream."""
-    drain(_stream(), _ledger(), consumer=f"{socket.gethostname()}:{os.getpid()}")
+    """Post what waits in the stream, unless another process of this worker is at it.
+
+    So a slow database holds up one task process, and the other tasks have the rest.
+    """
+    with _alone() as alone:
+        if alone:
+            drain(_stream(), _ledger(), consumer=f"{socket.gethostname()}:{os.getpid()}")
 
 
 @celery_app.task(name="usage.reap")  # type: ignore[untyped-decorator]

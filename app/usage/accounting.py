@@ -113,20 +113,28 @@ class Accounting:
 
     def publish(self, event: UsageEvent) -> None:
         """Record what a request used. Never raises: the caller has the answer already."""
-        if self._redis_is_up:
-            try:
-                self._events.publish(event, self._spent(event))
-            except StreamUnavailable as exc:
-                self._lost(exc)
-            else:
-                self._live.pop(event.event_id, None)
-                return
+        told = False
+        try:
+            told = self._redis_is_up and self._told(event)
+        finally:  # also when the server kills this thread while it waits for Redis
+            if not told:
+                self._spool_event(event)
+            self._live.pop(event.event_id, None)
+
+    def _told(self, event: UsageEvent) -> bool:
+        try:
+            self._events.publish(event, self._spent(event))
+        except StreamUnavailable as exc:
+            self._lost(exc)
+            return False
+        return True
+
+    def _spool_event(self, event: UsageEvent) -> None:
         try:
             self._spool.append("event", event.encode())
         except OSError:
             # The whole event, so that it can be replayed from the log: nothing else has it now.
             log.exception("usage event not recorded: %s", event.encode().decode())
-        self._live.pop(event.event_id, None)
 
     def _spent(self, event: UsageEvent) -> Spent | None:
         """Return what a request's reservation gives way to; None where it can have none."""

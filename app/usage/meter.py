@@ -41,7 +41,7 @@ class Unobserved:
         """Tell nobody."""
 
 
-UNOBSERVED = Unobserved()
+NOBODY = Unobserved()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class RequestContext:
     client_retry_count: int = 0
     limits: Sequence[Limits] = ()
     trace: Trace = UNTRACED
-    observer: Observer = UNOBSERVED
+    observer: Observer = NOBODY
 
 
 class CallMeter:

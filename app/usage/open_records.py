@@ -15,6 +15,7 @@ from typing import Any
 from redis import Redis
 
 from app.usage.event import UsageEvent
+from app.usage.group_commit import GroupCommit
 from app.usage.keys import DEAD, EVENTS, OPEN, OWNER, RESERVED, STARTED
 from app.usage.redis_errors import redis_errors
 from app.usage.reservations import NOTHING, RELEASE, Spent
@@ -76,16 +77,16 @@ return released
 class OpenRecords:
     """The open records; every method raises StreamUnavailable when Redis will not do it."""
 
-    def __init__(self, redis: "Redis") -> None:
+    def __init__(self, redis: "Redis", commit: GroupCommit | None = None) -> None:
         self._redis = redis
-        self._open = redis.register_script(OPEN_RECORD)
+        self._commit = commit or GroupCommit(redis)
         self._update = redis.register_script(UPDATE_RECORDS)
         self._abandon = redis.register_script(ABANDON)
 
     @redis_errors()
     def open(self, event_id: str, record: bytes, started_at_ms: int) -> None:
         """Write that a request was admitted, before the vendor is called."""
-        self._open(keys=[OPEN, STARTED], args=[event_id, record, started_at_ms])
+        self._commit.run(OPEN_RECORD, [OPEN, STARTED], [event_id, record, started_at_ms])
 
     @redis_errors()
     def update(self, records: Mapping[str, bytes]) -> None:

@@ -52,6 +52,7 @@ class UsageQuery:
     phase_s: int = 0
     account_ids: frozenset[str] | None = None
     api_key_ids: frozenset[str] | None = None
+    vendors: frozenset[str] | None = None
     models: frozenset[str] | None = None
     users: frozenset[str] | None = None
     group_by: tuple[GroupKey, ...] = ()
@@ -113,8 +114,9 @@ def _statement(query: UsageQuery) -> Select[Any]:
     if query.bucket_s is not None:
         groups.insert(0, _bucket(source.c.time_s, query.bucket_s, query.phase_s))
     sums = [func.sum(source.c[name]).label(name) for name in ROLLUP_MEASURES]
-    # Without groups, SQL would return one row of nulls for no requests at all.
-    statement = select(*groups, *sums).group_by(*groups).having(func.count() > 0)
+    # Without groups, SQL would return one row of nulls for no requests at all; and a rollup may be
+    # all zeros, when its one entry has moved to another model.
+    statement = select(*groups, *sums).group_by(*groups).having(func.sum(source.c.requests) > 0)
     return statement.order_by(*(column.nulls_first() for column in groups))
 
 
@@ -150,7 +152,7 @@ def _rollups(query: UsageQuery, start_s: int, end_s: int) -> Select[Any]:
     measures = (table[name] for name in ROLLUP_MEASURES)
     columns = (table[name] for name in query.columns)
     return select(table.slot_s.label("time_s"), *columns, *measures).where(
-        table.slot_s >= start_s, table.slot_s < end_s, *_filters(query, rollups)
+        table.slot_s >= start_s, table.slot_s < end_s, *conditions(query, rollups)
     )
 
 
@@ -161,15 +163,17 @@ def _entries(query: UsageQuery, start_s: int, end_s: int) -> Select[Any]:
     return select(time_s, *columns, *ENTRY_MEASURES).where(
         table.started_at_ms >= start_s * 1000,
         table.started_at_ms < end_s * 1000,
-        *_filters(query, entries),
+        *conditions(query, entries),
     )
 
 
-def _filters(query: UsageQuery, table: sa.Table) -> list[ColumnElement[bool]]:
+def conditions(query: UsageQuery, table: sa.Table) -> list[ColumnElement[bool]]:
+    """Return what a query's filters ask of the rows of `entries` or `rollups`."""
     filters: list[ColumnElement[bool]] = []
     for name, wanted in (
         ("account_id", query.account_ids),
         ("api_key_id", query.api_key_ids),
+        ("vendor", query.vendors),
         ("user", query.users),
     ):
         if wanted is not None:

@@ -82,11 +82,10 @@ def differences(engine: Engine, stretch: Stretch) -> list[Difference]:
 
 
 def rebuild(engine: Engine, stretch: Stretch) -> list[Difference]:
-    """Make the rollups of a stretch the sums of its entries, in one transaction; return what was
-    wrong.
+    """Add to a stretch's rollups what they lack, in one transaction; return what that was.
 
-    A post at the same time waits for its end before it adds to a rollup, so that nothing that it
-    adds is lost; what it has added is seen here, as it is committed with its entries.
+    Posts go on meanwhile: they are seen whole or not at all, so what a rollup lacks is the same
+    before and after them, and it is added to whatever they have made of it.
     Raises: LedgerUnavailable, nothing changed.
     """
     return write(engine, lambda connection: _rebuild(connection, stretch))
@@ -94,19 +93,18 @@ def rebuild(engine: Engine, stretch: Stretch) -> list[Difference]:
 
 def _rebuild(connection: Connection, stretch: Stretch) -> list[Difference]:
     if connection.dialect.name == "postgresql":  # SQLite has one writer at a time anyway
-        # Asked for first, while nothing else is held, so that no two wait in a circle.
-        connection.execute(sa.text("LOCK TABLE rollups IN SHARE ROW EXCLUSIVE MODE"))
+        # Against another rebuild, which would add the same again; it keeps no post waiting.
+        connection.execute(sa.text("LOCK TABLE rollups IN SHARE UPDATE EXCLUSIVE MODE"))
     lacking = _lacking(connection, stretch)
     add_to_rollups(connection, lacking)
-    # A sum of no entries is no rollup.
-    empty = rollups.c.requests == 0
-    connection.execute(rollups.delete().where(*_rollups_of(stretch), empty))
     return [_difference(row) for row in lacking]
 
 
 def _lacking(connection: Connection, stretch: Stretch) -> list[dict[str, Any]]:
     """Return what is to be added to each rollup that is wrong, in the order of their keys."""
-    return [dict(row) for row in connection.execute(_statement(stretch)).mappings()]
+    names = (*ROLLUP_KEY, *ROLLUP_MEASURES)
+    found = connection.execute(_statement(stretch)).mappings()
+    return [{name: row[name] for name in names} for row in found]
 
 
 def _statement(stretch: Stretch) -> Select[Any]:

@@ -16,12 +16,12 @@ has missed something, learns it again.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
-from redis import Redis
 
+from app.usage.group_commit import GroupCommit
 from app.usage.keys import OPEN, RESERVED, STARTED
 from app.usage.redis_errors import redis_errors
 
@@ -76,7 +76,7 @@ local function release(reserved, id, tokens, cost)
     elseif check.kind == 'streams' then
       redis.call('SREM', key, id)
     elseif check.kind == 'budget' and redis.call('EXISTS', key) == 1 then
-      redis.call('HINCRBY', key, 'reserved', whole(-amount))
+      redis.call('HINCRBY', key, 'reserved', whole(0 - amount)) -- no "-0"
       redis.call('HINCRBY', key, 'spent', whole(cost))
     end
   end
@@ -188,8 +188,8 @@ NOTHING = Spent(0, 0)
 class Reservations:
     """Admits requests, on one Redis."""
 
-    def __init__(self, redis: "Redis") -> None:
-        self._admit = redis.register_script(ADMIT)
+    def __init__(self, commit: GroupCommit) -> None:
+        self._commit = commit
 
     @redis_errors()
     def admit(
@@ -199,9 +199,9 @@ class Reservations:
 
         Raises: StreamUnavailable.
         """
-        taken = orjson.dumps([asdict(check) for check in checks])
+        taken = orjson.dumps(list(checks))
         args: list[str | bytes | int] = [event_id, record, started_at_ms, taken]
-        answer: Any = self._admit(keys=[OPEN, STARTED, RESERVED], args=args)
+        answer: Any = self._commit.run(ADMIT, [OPEN, STARTED, RESERVED], args)
         admitted, *numbers = answer
         rows = (numbers[at : at + 4] for at in range(0, len(numbers), 4))
         return bool(admitted), [State(bool(fits), *rest) for fits, *rest in rows]

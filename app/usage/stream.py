@@ -18,6 +18,7 @@ from redis.retry import Retry
 
 from app.settings import ConfigError
 from app.usage.event import UsageEvent
+from app.usage.group_commit import GroupCommit
 from app.usage.keys import DEAD, DRAINED, EVENTS, OPEN, RESERVED, STARTED
 from app.usage.redis_errors import redis_errors
 from app.usage.reservations import RELEASE, Spent
@@ -104,11 +105,12 @@ class EventStream:
     it. A slower consumer costs a repeated post, which is a no-op, never a loss.
     """
 
-    def __init__(self, redis: "Redis", claim_idle_ms: int = 10_000) -> None:
+    def __init__(
+        self, redis: "Redis", commit: GroupCommit | None = None, *, claim_idle_ms: int = 10_000
+    ) -> None:
         self._redis = redis
+        self._commit = commit or GroupCommit(redis)
         self._claim_idle_ms = claim_idle_ms
-        self._publish = redis.register_script(PUBLISH)
-        self._publish_and_release = redis.register_script(PUBLISH_AND_RELEASE)
 
     def publish(self, event: UsageEvent, spent: Spent | None = None) -> None:
         """Append the event and remove its open record, both or neither.
@@ -121,10 +123,10 @@ class EventStream:
     def publish_encoded(self, event_id: str, encoded: bytes, spent: Spent | None = None) -> None:
         """Append an event as it was encoded before; the drain finds out whether it is one."""
         if spent is None:
-            self._publish(keys=[EVENTS, OPEN], args=[encoded, event_id])
+            self._commit.run(PUBLISH, [EVENTS, OPEN], [encoded, event_id])
         else:
             args: list[str | bytes | int] = [encoded, event_id, *spent.arguments()]
-            self._publish_and_release(keys=[EVENTS, OPEN, RESERVED], args=args)
+            self._commit.run(PUBLISH_AND_RELEASE, [EVENTS, OPEN, RESERVED], args)
 
     @redis_errors()
     def claim(self, consumer: str, limit: int) -> list[StreamEntry]:

@@ -3,6 +3,7 @@
 from flask import Flask
 
 from app.views.completions import completions_blueprint
+from app.views.dashboard import dashboard_blueprint
 from app.views.docs import docs_blueprint
 from app.views.errors import register_errors
 from app.views.health import health_blueprint
@@ -22,6 +23,7 @@ def register_views(app: Flask) -> None:
         health_blueprint,
         metrics_blueprint,
         docs_blueprint,
+        dashboard_blueprint,
     ):
         app.register_blueprint(blueprint)
     register_errors(app)

@@ -3,9 +3,11 @@
 from flask import Blueprint, Response, g, request
 
 from app import wire
+from app.completer import Answer, CompletionStream
 from app.completion import CompletionRequest
 from app.errors import InvalidJSON
 from app.gateways.transport import Cancelled
+from app.keyring import limits_of
 from app.schemas import dump_completion, load_completion_request
 from app.services import services
 from app.usage.meter import RequestContext
@@ -32,6 +34,7 @@ def create_completion() -> Response:
         account_id=account_id,
         api_key_id=key.key_id,
         client_retry_count=_retry_count(),
+        limits=limits_of(key, account_id),
         trace=g.line.trace,
         observer=g.line,
     )
@@ -49,7 +52,7 @@ def _whole(completion_request: CompletionRequest, context: RequestContext) -> Re
         answer.record()
         raise
     response.call_on_close(answer.record)  # after the last byte, never in its way
-    return _told(response, answer.dropped, answer.attempts)
+    return _told(response, answer)
 
 
 def _stream(completion_request: CompletionRequest, context: RequestContext) -> Response:
@@ -68,14 +71,15 @@ def _stream(completion_request: CompletionRequest, context: RequestContext) -> R
         raise
     body = EventStreamBody(stream, completion_request, first, settings.keep_alive_s, g.line.failed)
     response = Response(body, headers=STREAM_HEADERS)
-    return _told(response, stream.dropped, stream.attempts)
+    return _told(response, stream)
 
 
-def _told(response: Response, dropped: tuple[str, ...], attempts: int) -> Response:
+def _told(response: Response, answer: Answer | CompletionStream) -> Response:
     """Return the response with what the caller may want to know of how it came about."""
-    response.headers["x-tollgate-attempts"] = str(attempts)
-    if dropped:
-        response.headers["x-tollgate-dropped"] = ", ".join(dropped)
+    response.headers["x-tollgate-attempts"] = str(answer.attempts)
+    response.headers.update(answer.limit_headers)
+    if answer.dropped:
+        response.headers["x-tollgate-dropped"] = ", ".join(answer.dropped)
     return response
 
 

@@ -5,7 +5,13 @@ from contextlib import suppress
 
 from flask import Response, g, request
 
-from app.errors import GatewayError, InvalidRequest, StreamUnavailable, TollgateError
+from app.errors import (
+    GatewayError,
+    InvalidRequest,
+    LimitReached,
+    StreamUnavailable,
+    TollgateError,
+)
 from app.idempotency import BODY_LIMIT, FINAL, Claim, KeptAnswer
 from app.services import services
 from app.sse import DONE, KEEP_ALIVE
@@ -51,7 +57,7 @@ def _keep_error(claim: Claim, error: TollgateError) -> None:
         error.headers |= FINAL
         response = render(error)
         claim.keep(response.status_code, _headers(response), response.get_data())
-    elif isinstance(error, GatewayError | InvalidRequest | StreamUnavailable):
+    elif isinstance(error, GatewayError | InvalidRequest | LimitReached | StreamUnavailable):
         claim.release()
     else:
         claim.keep_nothing()
@@ -120,5 +126,10 @@ def _cut_after(body: bytes) -> Iterator[bytes]:
 
 
 def _headers(response: Response) -> list[tuple[str, str]]:
-    """Return the headers that an answer has of itself, and not of its journey."""
-    return [(name, value) for name, value in response.headers if name.lower() != "content-length"]
+    """Return the headers that an answer has of itself, and not of its journey or its time."""
+    return [(name, value) for name, value in response.headers if not _passes(name.lower())]
+
+
+def _passes(name: str) -> bool:
+    limits = name.startswith("x-ratelimit-") or name == "x-tollgate-budget-warning"
+    return limits or name == "content-length"

@@ -1,6 +1,7 @@
 """Running `tollgate` in this process, on a ledger of the test's own."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from click.testing import CliRunner, Result
 from sqlalchemy import Engine
@@ -14,10 +15,12 @@ class Tollgate:
 
     database_url: str
     engine: Engine
+    env: Mapping[str, str] = field(default_factory=dict)
 
-    def run(self, *arguments: str, exit_code: int = 0) -> Result:
+    def run(self, *arguments: str, exit_code: int = 0, stdin: str = "") -> Result:
         """Run a command that must end with `exit_code`."""
-        result = CliRunner().invoke(main, arguments, env={"DATABASE_URL": self.database_url})
+        env = {"DATABASE_URL": self.database_url, **self.env}
+        result = CliRunner().invoke(main, arguments, env=env, input=stdin)
         assert result.exit_code == exit_code, result.output
         assert result.exception is None or isinstance(result.exception, SystemExit)
         return result

@@ -18,18 +18,25 @@ class Valkey:
     """One server on a free port of the loopback interface; it keeps its port when restarted.
 
     `persistent`: with an append-only file, so that a restart keeps what was written.
+    `password`: what a client must know, if anything.
     """
 
-    def __init__(self, directory: Path, *, persistent: bool = False) -> None:
+    def __init__(self, directory: Path, *, persistent: bool = False, password: str = "") -> None:
         self._directory = directory
         self._persistent = persistent
         self.port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None
+        self._password = password
 
     @property
     def url(self) -> str:
         """The address, as REDIS_URL spells it."""
-        return f"redis://127.0.0.1:{self.port}/0"
+        return f"redis://{self.credentials}127.0.0.1:{self.port}/0"
+
+    @property
+    def credentials(self) -> str:
+        """What stands before the host in its address."""
+        return f":{self._password}@" if self._password else ""
 
     def start(self) -> "Valkey":
         """Start the server and wait until it answers."""
@@ -51,7 +58,10 @@ class Valkey:
                 return False
 
     def _arguments(self) -> list[str]:
+        secrets = self._directory / "valkey.conf"  # not for the list of processes
+        secrets.write_text(f'requirepass "{self._password}"\n')
         return [
+            str(secrets),
             *("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._directory)),
             *("--save", "", "--appendonly", "yes" if self._persistent else "no"),
         ]

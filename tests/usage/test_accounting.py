@@ -125,6 +125,27 @@ def test_whatever_ails_redis_requests_go_on_and_nothing_is_lost_or_doubled(
     assert all(event.usage == COUNT for event in events(redis))
 
 
+class Killed(BaseException):
+    """What a server throws into a thread that it gives up; like gevent's GreenletExit."""
+
+
+def test_a_request_that_is_killed_while_it_tells_redis_is_recorded_all_the_same(
+    books: Accounting, redis: "Redis", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meter = request(books)
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EventStream, "publish", killed)
+        with pytest.raises(Killed):
+            answer(meter)
+    books._attend()
+    assert {event.event_id for event in events(redis)} == {meter.event_id}
+    assert redis.hlen(OPEN) == 0
+
+
 def test_while_redis_is_away_nobody_waits_for_it(
     books: Accounting, own_valkey: Valkey, monkeypatch: pytest.MonkeyPatch
 ) -> None:

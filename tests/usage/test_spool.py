@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.usage import spool as spool_module
-from app.usage.spool import Spool, read
+from app.usage.spool import Spool, SpoolFile, read, spool_files
 
 #: Holds a spool with one line until its stdin closes, or it is killed.
 HOLDER = """
@@ -103,3 +103,19 @@ def test_a_dead_process_files_are_adopted_by_one_and_a_living_ones_are_not(tmp_p
         assert list(other.orphans()) == []
     assert list(tmp_path.iterdir()) == []
     assert list(other.orphans()) == []
+
+
+def test_the_files_of_all_processes_are_found_and_those_of_dead_ones_told_apart(
+    tmp_path: Path,
+) -> None:
+    assert spool_files(tmp_path / "nowhere") == []
+    living = Spool(tmp_path, "living")
+    living.append("event", b"{}")
+    (tmp_path / "dead.1.jsonl").write_bytes(b'{"event":{}}\n')
+    (tmp_path / "other.txt").write_bytes(b"")
+    line = len(b'{"event":{}}\n')
+    for _ in range(2):  # a look changes nothing
+        assert spool_files(tmp_path) == [
+            SpoolFile(tmp_path / "dead.1.jsonl", line, is_orphan=True),
+            SpoolFile(tmp_path / "living.1.jsonl", line, is_orphan=False),
+        ]

@@ -120,9 +120,9 @@ def test_whichever_process_answers_it_tells_of_all(
         gunicorn(several, tmp_path / "web.log") as (url, master),
         with_account(url, settings) as gateway,
     ):
-        directory = _metrics_directory(master)
         for _ in range(12):
             gateway.post({"model": "sim/m", "prompt": "hi"})
+        directory = _metrics_directory(master)
         for _ in range(6):
             samples = scraped(url)
             labels = {"vendor": "sim", "model": "m", "status": "completed"}
@@ -160,7 +160,7 @@ def _children(pid: int) -> list[int]:
 
 def _metrics_directory(master: int) -> Path:
     """Where the workers keep their counts: it is in no environment but theirs."""
-    (worker, *_) = _children(master)
-    maps = Path(f"/proc/{worker}/maps").read_text().splitlines()
-    (directory,) = {Path(line.split()[-1]).parent for line in maps if "tollgate-metrics-" in line}
+    maps = [Path(f"/proc/{worker}/maps").read_text() for worker in _children(master)]
+    lines = [line for text in maps for line in text.splitlines() if "tollgate-metrics-" in line]
+    (directory,) = {Path(line.split()[-1]).parent for line in lines}
     return directory

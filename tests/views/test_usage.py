@@ -3,123 +3,32 @@
 import dataclasses
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from flask.testing import FlaskClient
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from openai import OpenAI, PermissionDeniedError
-from sqlalchemy import Engine
-from werkzeug.test import TestResponse
 
-from app.accounts import Accounts
 from app.database import upgrade
-from app.services import EXTENSION
 from app.settings import Settings
 from app.usage.event import UsageEvent, new_event_id
 from app.usage.ledger import Ledger
 from app.usage.open_records import OpenRecords
 from app.usage.stream import EventStream, connect
-from app.web import create_app
 from tests.gateway import Gateway, free_port
-from tests.usage.events import usage_event
-
-HOUR_S = 3_600
-DAY_S = 86_400
-#: Midnight, 2026-09-01 UTC.
-MIDNIGHT_S = 1_788_220_800
-
-PATH = "/v5/organization/usage/completions"
-
-
-@dataclass
-class Site:
-    """A web process without a server; accounts `acme`, `Acme` and `beta`; a key of each kind."""
-
-    client: FlaskClient
-    engine: Engine
-    keys: dict[str, str]
-
-    def post(self, *events: UsageEvent) -> None:
-        """Put events into the ledger."""
-        Ledger(self.engine).post(events)
-
-    def get(self, query: Any, key: str = "admin") -> TestResponse:
-        """Ask for usage with one of the keys."""
-        headers = {"x-api-key": self.keys[key]}
-        return self.client.get(PATH, query_string=query, headers=headers)
-
-    def page(self, key: str = "admin", **query: Any) -> dict[str, Any]:
-        """Return a page that must be there."""
-        response = self.get(query, key)
-        assert response.status_code == 200, response.text
-        body: dict[str, Any] = response.get_json()
-        return body
-
-    def pages(self, **query: Any) -> list[dict[str, Any]]:
-        """Return every bucket, page after page."""
-        page = self.page(**query)
-        found: list[dict[str, Any]] = page["data"]
-        while page["has_more"]:
-            page = self.page(**query, page=page["next_page"])
-            found += page["data"]
-        assert page["next_page"] is None
-        return found
-
-
-@pytest.fixture
-def site(settings: Settings) -> Iterator[Site]:
-    """A site on an empty SQLite ledger."""
-    site = _site(settings)
-    yield site
-    site.engine.dispose()
-
-
-@pytest.fixture
-def each_site(settings: Settings, database_url: str) -> Iterator[Site]:
-    """A site on an empty ledger of each kind."""
-    site = _site(dataclasses.replace(settings, database_url=database_url))
-    yield site
-    site.engine.dispose()
-
-
-def _site(settings: Settings) -> Site:
-    app = create_app(settings)
-    engine = app.extensions[EXTENSION].engine
-    accounts = Accounts(engine)
-    for account_id in ("acme", "Acme", "beta"):
-        accounts.create(account_id, account_id)
-    keys = {
-        "admin": accounts.create_key([], ["admin"])[1],
-        "usage": accounts.create_key(["acme", "Acme"], ["usage"])[1],
-        "completions": accounts.create_key(["acme"], ["completions"])[1],
-        "none": "",
-        "wrong": "tg_" + "x" * 43,
-    }
-    return Site(app.test_client(), engine, keys)
-
-
-def at(time_s: float, **changes: Any) -> UsageEvent:
-    """Return an event of `acme` that started then."""
-    return usage_event(**({"account_id": "acme", "started_at_ms": int(time_s * 1000)} | changes))
-
-
-def results(buckets: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the results of all buckets."""
-    return [result for bucket in buckets for result in bucket["results"]]
-
-
-def tokens(buckets: list[dict[str, Any]]) -> int:
-    """Return the sum of input and output tokens."""
-    return sum(result["input_tokens"] + result["output_tokens"] for result in results(buckets))
-
-
-def spans(buckets: list[dict[str, Any]]) -> list[tuple[int, int]]:
-    """Return the start and end of each bucket."""
-    return [(bucket["start_time"], bucket["end_time"]) for bucket in buckets]
+from tests.views.usage_site import (
+    DAY_S,
+    HOUR_S,
+    MIDNIGHT_S,
+    Site,
+    at,
+    make_site,
+    results,
+    spans,
+    tokens,
+)
 
 
 def test_a_day_is_one_bucket_in_openais_shape(each_site: Site) -> None:
@@ -203,7 +112,8 @@ def test_buckets_without_usage_are_kept_empty(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "width_s", "default", "largest"), [("1d", DAY_S, 7, 31), ("1h", HOUR_S, 24, 168)]
+    ("width", "width_s", "default", "largest"),
+    [("1d", DAY_S, 7, 31), ("1h", HOUR_S, 24, 168), ("1m", 60, 60, 1440)],
 )
 def test_a_page_has_openais_default_and_largest_size(
     site: Site, width: str, width_s: int, default: int, largest: int
@@ -338,7 +248,15 @@ def test_what_this_gateway_does_not_tell_apart_groups_as_one(site: Site) -> None
         ("start_time=5&end_time=5", "end_time", "invalid_value"),
         ("start_time=5&end_time=4", "end_time", "invalid_value"),
         ("start_time=5&end_time=9223372036854775808", "end_time", "invalid_value"),
-        ("start_time=5&bucket_width=1m", "bucket_width", "invalid_value"),
+        ("start_time=5&bucket_width=1s", "bucket_width", "invalid_value"),
+        ("start_time=5&bucket_width=1m&limit=1441", "limit", "invalid_value"),
+        ("start_time=5&timezone=Mars", "timezone", "invalid_value"),
+        ("start_time=5&timezone=", "timezone", "invalid_value"),
+        ("start_time=5&timezone=../zoneinfo/UTC", "timezone", "invalid_value"),
+        ("start_time=5&format=xml", "format", "invalid_value"),
+        ("start_time=5&format=csv&limit=3", "limit", "invalid_value"),
+        ("start_time=5&format=csv&page=x", "page", "invalid_value"),
+        ("start_time=5&format=csv&bucket_width=1m", "bucket_width", "invalid_value"),
         ("start_time=5&bucket_width=1w", "bucket_width", "invalid_value"),
         ("start_time=5&limit=0", "limit", "invalid_value"),
         ("start_time=5&limit=x", "limit", "invalid_type"),
@@ -471,7 +389,7 @@ def test_figures_are_not_complete_while_events_wait_in_the_stream(
 
 def test_without_redis_usage_is_answered_but_not_called_complete(settings: Settings) -> None:
     down = dataclasses.replace(settings, redis_url=f"redis://127.0.0.1:{free_port()}/0")
-    site = _site(down)
+    site = make_site(down)
     site.post(at(MIDNIGHT_S))
     response = site.get({"start_time": MIDNIGHT_S, "limit": 1})
     assert tokens(response.get_json()["data"]) == 5
@@ -500,7 +418,7 @@ def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A site for many examples, each with an account of its own; it has no Redis."""
     url = f"sqlite:///{tmp_path_factory.mktemp('usage') / 'ledger.db'}"
     upgrade(url)
-    site = _site(Settings(redis_url=f"redis://127.0.0.1:{free_port()}/0", database_url=url))
+    site = make_site(Settings(redis_url=f"redis://127.0.0.1:{free_port()}/0", database_url=url))
     yield site
     site.engine.dispose()
 
@@ -511,6 +429,7 @@ def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     length_s=st.integers(1, 9 * DAY_S),
     width=st.sampled_from(["1h", "1d"]),
     limit=st.integers(2, 31),
+    timezone=st.sampled_from(["UTC", "Asia/Kathmandu", "America/St_Johns"]),
 )
 @hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_sums_over_pages_keys_models_and_users_equal_the_range(
@@ -520,6 +439,7 @@ def test_sums_over_pages_keys_models_and_users_equal_the_range(
     length_s: int,
     width: str,
     limit: int,
+    timezone: str,
 ) -> None:
     account_id, end_s = new_event_id(), start_s + length_s
     events = [dataclasses.replace(event, account_id=account_id) for event in events]
@@ -530,7 +450,13 @@ def test_sums_over_pages_keys_models_and_users_equal_the_range(
         sum(event.completion_tokens for event in within),
         sum(event.status == "completed" for event in within),
     )
-    query = {"start_time": start_s, "end_time": end_s, "bucket_width": width, "limit": limit}
+    query = {
+        "start_time": start_s,
+        "end_time": end_s,
+        "bucket_width": width,
+        "limit": limit,
+        "timezone": timezone,
+    }
     for group_by in ([], ["model"], ["api_key_id"], ["user_id"], ["project_id", "model"]):
         buckets = shared_site.pages(**query, project_ids=account_id, group_by=group_by)
         found = [

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import ssl
 import subprocess
 import sys
 from types import ModuleType
@@ -29,9 +28,17 @@ def workers_celery(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> ModuleTyp
     [
         ("redis://host:6379/0", None),
         ("redis://host:6379/0?ssl_cert_reqs=none", None),
-        ("rediss://:secret@host:6380/0", {"ssl_cert_reqs": ssl.CERT_REQUIRED}),
-        ("rediss://host:6380/0?ssl_cert_reqs=required", {"ssl_cert_reqs": ssl.CERT_REQUIRED}),
-        ("rediss://host:6380/0?ssl_cert_reqs=none", {"ssl_cert_reqs": ssl.CERT_NONE}),
+        ("rediss://:secret@host:6380/0", {"ssl_cert_reqs": "required"}),
+        ("rediss://host:6380/0?ssl_cert_reqs=required", {"ssl_cert_reqs": "required"}),
+        ("rediss://host:6380/0?ssl_cert_reqs=none", {"ssl_cert_reqs": "none"}),
+        (
+            "rediss://host:6380/0?ssl_ca_certs=/ca.pem&ssl_check_hostname=false",
+            {
+                "ssl_cert_reqs": "required",
+                "ssl_ca_certs": "/ca.pem",
+                "ssl_check_hostname": False,
+            },
+        ),
     ],
 )
 def test_the_broker_is_reached_with_tls_as_its_url_says(

@@ -1,5 +1,7 @@
 """The tasks, run in this process."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from types import ModuleType
@@ -10,6 +12,14 @@ from app.usage.ledger import Ledger
 from app.usage.stream import EventStream
 from tests.usage.events import usage_event
 from tests.workers.contents import event_ids
+
+#: Another task process, which drains until it is killed.
+LOCKER = """
+import fcntl, sys, time
+fcntl.lockf(int(sys.argv[1]), fcntl.LOCK_EX)
+print("draining")
+time.sleep(600)
+"""
 
 
 @pytest.fixture
@@ -34,6 +44,24 @@ def test_the_drain_task_posts_what_waits(
     stream.publish(event)
     tasks.drain_events()
     assert event_ids(sqlite_ledger.engine) == [event.event_id]
+    assert stream.backlog() == 0
+
+
+def test_one_process_of_a_worker_drains_and_the_others_leave_it_to_that_one(
+    tasks: ModuleType, stream: EventStream
+) -> None:
+    stream.publish(usage_event())
+    with subprocess.Popen(
+        [sys.executable, "-uc", LOCKER, str(tasks._draining)],
+        stdout=subprocess.PIPE,
+        pass_fds=[tasks._draining],
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"draining\n"
+        tasks.drain_events()
+        assert stream.backlog() == 1
+        other.kill()
+    tasks.drain_events()
     assert stream.backlog() == 0
 
 

@@ -5,14 +5,21 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import orjson
 import pytest
+import sqlalchemy as sa
 from redis import Redis
 from sqlalchemy import Engine
 
 from app.database import create_engine
+from app.errors import StreamUnavailable
+from app.settings import Settings
+from app.usage.keys import OPEN
+from app.usage.open_records import OpenRecords
 from app.usage.stream import EventStream, connect
 from tests.services.celery_worker import CeleryWorker
 from tests.services.polling import wait_until
+from tests.services.tls import TLSProxy
 from tests.services.valkey import Valkey
 from tests.usage.events import usage_event
 from tests.workers.contents import entry_count, event_ids, rolled_up, waiting
@@ -70,10 +77,61 @@ def test_a_worker_that_is_asked_to_leave_finishes_its_batch(
     assert entry_count(ledger_engine) + length == 3000
 
 
+def test_two_workers_side_by_side_post_each_of_10_000_events_once(
+    redis_url: str, redis: "Redis", postgres_url: str, tmp_path: Path
+) -> None:
+    env = {"REDIS_URL": redis_url, "DATABASE_URL": postgres_url}
+    stream, engine = EventStream(redis), create_engine(postgres_url)
+    published = [usage_event(account_id=f"acct_{number % 50}") for number in range(10_000)]
+    workers = [CeleryWorker(tmp_path / f"worker{at}.log", env) for at in range(2)]
+    try:
+        for worker in workers:
+            worker.start()
+        for event in published:
+            stream.publish(event)
+        wait_until(lambda: stream.backlog() == 0, deadline_s=120)
+        assert event_ids(engine) == sorted(event.event_id for event in published)
+        assert rolled_up(engine) == 10_000
+        assert waiting(redis) == (0, 0)
+        for worker in workers:
+            assert "drained" in worker.log()
+    finally:
+        engine.dispose()
+        for worker in workers:
+            worker.kill()
+
+
+def test_a_database_that_hangs_holds_up_no_other_task(
+    redis_url: str, redis: "Redis", postgres_url: str, tmp_path: Path
+) -> None:
+    for_ever = f"{postgres_url}&options=-c%20statement_timeout%3D0%20-c%20lock_timeout%3D0"
+    worker = CeleryWorker(
+        tmp_path / "worker.log", {"REDIS_URL": redis_url, "DATABASE_URL": for_ever}
+    )
+    stream, engine = EventStream(redis), create_engine(postgres_url)
+    long_ago_ms = usage_event().started_at_ms - 3_600_000
+    record = {"event_id": "lost", "owner": "dead", "started_at_ms": long_ago_ms}
+    try:
+        stream.claim("nobody", 1)  # which makes the consumer group
+        with engine.begin() as connection:
+            connection.execute(sa.text("LOCK TABLE entries IN ACCESS EXCLUSIVE MODE"))
+            stream.publish(usage_event())
+            worker.start()
+            wait_until(lambda: waiting(redis)[1] == 1)  # the drain has claimed it, and hangs
+            stream.publish(usage_event())  # for a second drain to hang on
+            OpenRecords(redis).open("lost", orjson.dumps(record), long_ago_ms)
+            wait_until(lambda: not redis.hlen(OPEN))
+            assert waiting(redis)[1] == 1
+        wait_until(lambda: entry_count(engine) == 2)
+    finally:
+        worker.kill()
+        engine.dispose()
+
+
 @pytest.fixture
 def own_valkey(tmp_path: Path) -> Iterator[Valkey]:
-    """A Valkey of the test's own, to restart."""
-    server = Valkey(tmp_path).start()
+    """A Valkey of the test's own, to restart; it keeps what it has."""
+    server = Valkey(tmp_path, persistent=True).start()
     yield server
     server.kill()
 
@@ -103,3 +161,57 @@ def test_an_idle_worker_drains_again_within_30_s_of_a_restart_of_redis(
         wait_until(lambda: entry_count(engine) == 2, deadline_s=30)
         wait_until(lambda: waiting(client) == (0, 0))
     engine.dispose()
+
+
+@pytest.mark.usefixtures("idle_worker")
+def test_a_worker_goes_on_when_redis_is_killed_while_it_drains(
+    own_valkey: Valkey, sqlite_url: str
+) -> None:
+    published = [usage_event() for _ in range(10_000)]
+    engine = create_engine(sqlite_url)
+    with connect(own_valkey.url, timeout_s=10.0) as client:
+        stream = EventStream(client)
+        for event in published:
+            stream.publish(event)
+        wait_until(lambda: entry_count(engine) > 0, every_s=0.001)
+        own_valkey.kill()
+        assert entry_count(engine) < 10_000, "the kill came too late"
+        own_valkey.start()
+        wait_until(lambda: waiting(client) == (0, 0), deadline_s=120)
+    assert event_ids(engine) == sorted(event.event_id for event in published)
+    assert rolled_up(engine) == 10_000
+    engine.dispose()
+
+
+@pytest.mark.parametrize("trust", ["none", "its own certificate"])
+def test_web_and_worker_reach_a_redis_behind_tls_with_a_password(
+    tmp_path: Path, sqlite_url: str, trust: str
+) -> None:
+    valkey = Valkey(tmp_path, password="hard-to-guess").start()
+    proxy = TLSProxy(tmp_path, valkey.port)
+    address = f"rediss://{valkey.credentials}127.0.0.1:{proxy.port}/0"
+    env = {"REDIS_URL": address, "DATABASE_URL": sqlite_url}
+    if trust == "none":
+        env["TOLLGATE_REDIS_CERT"] = "none"
+    else:
+        env["REDIS_URL"] += f"?ssl_ca_certs={proxy.certificate}"
+    engine = create_engine(sqlite_url)
+    worker = CeleryWorker(tmp_path / "worker.log", env)
+    try:
+        with (
+            connect(address, timeout_s=10.0) as distrustful,
+            pytest.raises(StreamUnavailable, match="ConnectionError"),
+        ):
+            EventStream(distrustful).backlog()
+        worker.start()
+        with connect(Settings.from_env(env).redis_url, timeout_s=10.0) as client:
+            EventStream(client).publish(usage_event())
+            wait_until(lambda: entry_count(engine) == 1)
+            wait_until(lambda: waiting(client) == (0, 0))
+        assert worker.stop() == 0
+        assert "hard-to-guess" not in worker.log()
+    finally:
+        worker.kill()
+        engine.dispose()
+        proxy.stop()
+        valkey.stop()

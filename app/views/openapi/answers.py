@@ -145,3 +145,47 @@ class UsagePage(Schema):
     data = fields.List(fields.Nested(UsageBucket), required=True)
     has_more = fields.Boolean(required=True)
     next_page = _text("To be sent as `page`, with the same query.", allow_none=True)
+
+
+class Amount(Schema):
+    """Money, exact to a billionth of a dollar."""
+
+    value = fields.Float(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Null where no request has a known price."},
+    )
+    currency = _constant("usd")
+
+
+class CostsResult(Schema):
+    """What the requests of a bucket cost, or of one group in it."""
+
+    object = _constant("organization.costs.result")
+    amount = fields.Nested(Amount, required=True)
+    line_item = _text("`vendor/name`.", allow_none=True)
+    project_id = _text("The account.", allow_none=True)
+    user_id = _text("What the caller sent as `user`.", allow_none=True)
+    api_key_id = _text("The key's id.", allow_none=True)
+    api_source = fields.String(required=True, allow_none=True)
+    quantity = fields.Integer(required=True, allow_none=True)
+    quantity_unit = _text("`tokens`, of a line item.", allow_none=True)
+    unpriced_requests = _count("Requests that are not in the amount: their price is not known.")
+
+
+class CostsBucket(Schema):
+    """A stretch of time; empty ones are kept."""
+
+    object = _constant("bucket")
+    start_time = _count("Unix seconds.")
+    end_time = _count("Unix seconds, not included.")
+    results = fields.List(fields.Nested(CostsResult), required=True)
+
+
+class CostsPage(Schema):
+    """Some buckets, and where the next ones are."""
+
+    object = _constant("page")
+    data = fields.List(fields.Nested(CostsBucket), required=True)
+    has_more = fields.Boolean(required=True)
+    next_page = _text("To be sent as `page`, with the same query.", allow_none=True)

@@ -10,9 +10,9 @@ from marshmallow.fields import Field
 
 from app.schemas import CompletionRequestSchema
 from app.views.openapi import answers
-from app.views.openapi.operations import COMPLETIONS, MODELS, OURS, usage_operations
+from app.views.openapi.operations import COMPLETIONS, MODELS, OURS, report
 from app.views.openapi.words import DESCRIPTION, FIELDS
-from app.views.usage_params import UsageParamsSchema
+from app.views.usage_params import CostsParamsSchema, UsageParamsSchema
 
 SCHEMAS: dict[str, type[Schema]] = {
     "CompletionRequest": CompletionRequestSchema,
@@ -20,6 +20,7 @@ SCHEMAS: dict[str, type[Schema]] = {
     "Error": answers.Error,
     "ModelList": answers.ModelList,
     "UsagePage": answers.UsagePage,
+    "CostsPage": answers.CostsPage,
 }
 
 SECURITY = {
@@ -47,8 +48,21 @@ def describe() -> dict[str, Any]:
     plugin.converter.add_attribute_function(_own_schema)  # type: ignore[no-untyped-call]
     for name, schema in SCHEMAS.items():
         spec.components.schema(name, schema=schema)
-    query = plugin.converter.schema2parameters(UsageParamsSchema(), location="query")
-    for operation in (COMPLETIONS, MODELS, *usage_operations(query), *OURS):
+    usage = report(
+        "/v5/organization/usage/completions",
+        "listCompletionsUsage",
+        "Sum tokens and requests over time",
+        "UsagePage",
+        plugin.converter.schema2parameters(UsageParamsSchema(), location="query"),
+    )
+    costs = report(
+        "/v5/organization/costs",
+        "listCosts",
+        "Sum what was spent, by day",
+        "CostsPage",
+        plugin.converter.schema2parameters(CostsParamsSchema(), location="query"),
+    )
+    for operation in (COMPLETIONS, MODELS, usage, costs, *OURS):
         spec.path(operation.path, operations={operation.method: operation.dump()})
     return spec.to_dict()
 

@@ -151,24 +151,23 @@ MODELS = Operation(
 )
 
 
-def usage_operations(query: Iterable[Any]) -> list[Operation]:
-    """Return OpenAI's usage API, whose query string the schema of its view describes."""
-    return [
-        Operation(
-            "get",
-            "/v5/organization/usage/completions",
-            "listCompletionsUsage",
-            "Sum tokens and requests over time",
-            says=(
-                "OpenAI's usage API, with accounts where it says projects. A key with the scope"
-                " `usage` sees its own accounts, one with `admin` sees all."
-            ),
-            parameters=tuple(query),
-            answers={"200": ("Buckets of time.", {"application/json": _ref("UsagePage")})},
-            headers={"x-tollgate-complete-until": "Up to when it is complete, in Unix seconds."},
-            errors=(InvalidRequest, AccountNotAllowed, *KEYED),
-        )
-    ]
+def report(path: str, name: str, summary: str, page: str, query: Iterable[Any]) -> Operation:
+    """Return one of OpenAI's reports, whose query string the schema of its view describes."""
+    return Operation(
+        "get",
+        path,
+        name,
+        summary,
+        says=(
+            "OpenAI's own API, with accounts where it says projects. A key with the scope `usage`"
+            " sees its own accounts, one with `admin` sees all. Arrays are repeated, with or"
+            " without `[]` after the name."
+        ),
+        parameters=tuple(query),
+        answers={"200": ("The report.", {"application/json": _ref(page), "text/csv": _PLAIN})},
+        headers={"x-tollgate-complete-until": "Up to when it is complete, in Unix seconds."},
+        errors=(InvalidRequest, AccountNotAllowed, *KEYED),
+    )
 
 
 OURS = [

@@ -121,6 +121,9 @@ def test_a_request_has_openais_fields_and_bounds(
         ("UsagePage", "UsageResponse"),
         ("UsageBucket", "UsageTimeBucket"),
         ("UsageResult", "UsageCompletionsResult"),
+        ("CostsPage", "UsageResponse"),
+        ("CostsBucket", "UsageTimeBucket"),
+        ("CostsResult", "CostsResult"),
     ],
 )
 def test_an_answer_has_what_openai_requires_and_no_name_of_another_type(
@@ -136,11 +139,11 @@ def test_an_answer_has_what_openai_requires_and_no_name_of_another_type(
             assert schema["type"] in (found if isinstance(found, list) else [found]), name
 
 
-def test_the_usage_query_has_openais_parameters(
-    api: dict[str, Any], openai: dict[str, Any]
+@pytest.mark.parametrize("path", ["/organization/usage/completions", "/organization/costs"])
+def test_a_report_takes_openais_parameters(
+    api: dict[str, Any], openai: dict[str, Any], path: str
 ) -> None:
     """And says which of them must be there."""
-    path = "/organization/usage/completions"
     ours = api["paths"][f"/v5{path}"]["get"]["parameters"]
     theirs = openai["paths"][path]["parameters"]
     required = {p["name"] for p in theirs if p.get("required")}

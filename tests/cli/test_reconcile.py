@@ -1,0 +1,170 @@
+"""`tollgate reconcile`."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from redis import Redis
+from sqlalchemy import Engine
+
+from app.cli.reconcile import PATIENCE_S, SHOWN
+from app.database import create_engine
+from app.tables import rollups
+from app.usage.keys import DEAD, EVENTS
+from app.usage.ledger import Ledger
+from app.usage.open_records import OpenRecords
+from app.usage.spool import Spool
+from app.usage.stream import EventStream
+from tests.cli.command import Tollgate
+from tests.usage.events import usage_event
+
+LONG_AGO_MS = int((time.time() - PATIENCE_S - 3600) * 1000)
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[Engine]:
+    """The ledger's database, of each kind."""
+    engine = create_engine(database_url)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def spool_dir(tmp_path: Path) -> Path:
+    """Where this machine's spool is."""
+    return tmp_path / "spool"
+
+
+@pytest.fixture
+def tollgate(database_url: str, redis_url: str, engine: Engine, spool_dir: Path) -> Tollgate:
+    """The command line, with a Redis and a spool."""
+    env = {"REDIS_URL": redis_url, "TOLLGATE_SPOOL_DIR": str(spool_dir)}
+    return Tollgate(database_url, engine, env)
+
+
+@pytest.fixture
+def redis(redis_url: str) -> Iterator["Redis"]:
+    """What the command line looks at."""
+    with Redis.from_url(redis_url) as client:
+        yield client
+
+
+def table(tollgate: Tollgate, exit_code: int = 0) -> tuple[dict[str, int], str]:
+    """Return the counts by what they count, and what was said besides."""
+    result = tollgate.run("reconcile", exit_code=exit_code)
+    _, *rows = result.stdout.partition("\n\n")[0].splitlines()
+    counts = {}
+    for row in rows:
+        what, _, rest = row.partition("  ")
+        counts[what] = int(rest.split()[0])
+    return counts, result.stderr
+
+
+def report(tollgate: Tollgate, *arguments: str, exit_code: int = 0) -> dict[str, Any]:
+    result = tollgate.run("reconcile", "--json", *arguments, exit_code=exit_code)
+    read: dict[str, Any] = json.loads(result.stdout)
+    return read
+
+
+def test_an_idle_deployment_agrees(tollgate: Tollgate, engine: Engine) -> None:
+    Ledger(engine).post([usage_event(), usage_event()])
+    counts, said = table(tollgate)
+    assert {what for what, count in counts.items() if count} == {"ledger entries"}
+    assert counts["ledger entries"] == 2
+    assert "Nothing disagrees." in said
+    assert report(tollgate)["problems"] == []
+
+
+def test_what_is_on_its_way_is_counted_and_is_no_fault(
+    tollgate: Tollgate, redis: "Redis", spool_dir: Path
+) -> None:
+    stream, records = EventStream(redis), OpenRecords(redis)
+    for _ in range(3):
+        stream.publish(usage_event())
+    stream.claim("drain", 1)
+    records.announce("web-1")
+    now_ms = int(time.time() * 1000)
+    records.open("e1", orjson.dumps({"owner": "web-1", "started_at_ms": LONG_AGO_MS}), 1)
+    records.open("e2", orjson.dumps({"owner": "gone", "started_at_ms": now_ms}), 1)
+    spool = Spool(spool_dir, "web-1")
+    spool.append("event", b"{}")
+    counts, _ = table(tollgate)
+    assert counts == {
+        "events that wait for a worker": 3,
+        "requests under way": 1,
+        "requests of processes that are gone": 1,
+        "dead events": 0,
+        "spool files of this machine": 1,
+        "ledger entries": 0,
+        "rollups that differ": 0,
+    }
+    read = report(tollgate)
+    assert (read["redis"]["claimed"], read["redis"]["open_gone"]) == (1, 1)
+    assert [(file["is_orphan"], file["size_bytes"]) for file in read["spool"]] == [(False, 13)]
+
+
+def test_what_was_left_behind_is_a_fault_with_what_to_do_about_it(
+    tollgate: Tollgate, redis: "Redis", spool_dir: Path
+) -> None:
+    redis.xadd(EVENTS, {"event": usage_event().encode()}, id=f"{LONG_AGO_MS}-0")
+    redis.xadd(DEAD, {"event": b"?", "reason": "not JSON"})
+    OpenRecords(redis).open("e1", orjson.dumps({"owner": "g", "started_at_ms": LONG_AGO_MS}), 1)
+    spool_dir.mkdir()
+    (spool_dir / "gone.1.jsonl").write_bytes(b'{"event":{}}\n')
+    counts, said = table(tollgate, exit_code=1)
+    assert counts["dead events"] == counts["requests of processes that are gone"] == 1
+    problems = [line.removeprefix("! ") for line in said.splitlines() if line.startswith("! ")]
+    for problem, hint in zip(
+        problems,
+        ["tollgate dead list", "Events wait since", "worker and beat run", "TOLLGATE_SPOOL_DIR"],
+        strict=True,
+    ):
+        assert hint in problem
+    assert report(tollgate, exit_code=1)["problems"] == problems
+
+
+def test_rollups_that_differ_are_shown_and_remade_when_told_to(
+    tollgate: Tollgate, engine: Engine
+) -> None:
+    Ledger(engine).post([usage_event(account_id=name) for name in ("acme", "ACME", "acme")])
+    with engine.execution_options(writes=True).begin() as connection:
+        damaged = rollups.update().where(rollups.c.account_id == "acme")
+        connection.execute(damaged.values(requests=7, total_tokens=1))
+    result = tollgate.run("reconcile", exit_code=1)
+    headings, row = result.stdout.partition("\n\n")[2].splitlines()
+    assert headings.split()[:4] == ["account", "slot", "key", "model"]
+    assert row.split() == ["acme", "2026-05-28T20:15:00Z", "key_1", "openai/m", "-5", "9"]
+    assert "tollgate reconcile --rebuild" in result.stderr
+    read = report(tollgate, exit_code=1)["ledger"]
+    assert (read["entries"], read["rollups_differing"], read["rollups_rebuilt"]) == (3, 1, False)
+    (difference,) = read["differences"]
+    assert difference["lacks"] == {"requests": -5, "total_tokens": 9}
+
+    rebuilt = tollgate.run("reconcile", "--rebuild")
+    assert "remade" in rebuilt.stdout
+    assert report(tollgate)["ledger"]["differences"] == []
+    assert report(tollgate, "--rebuild")["ledger"]["rollups_differing"] == 0
+
+
+def test_many_differences_are_counted_and_some_are_shown(
+    tollgate: Tollgate, engine: Engine
+) -> None:
+    Ledger(engine).post([usage_event(model=f"m{n}") for n in range(SHOWN + 5)])
+    with engine.execution_options(writes=True).begin() as connection:
+        connection.execute(rollups.delete())
+    result = tollgate.run("reconcile", exit_code=1)
+    assert len(result.stdout.partition("\n\n")[2].splitlines()) == 1 + SHOWN + 1
+    assert result.stdout.endswith("and 5 more\n")
+    assert len(report(tollgate, exit_code=1)["ledger"]["differences"]) == SHOWN + 5
+
+
+def test_a_spool_that_cannot_be_read_is_said(tollgate: Tollgate, spool_dir: Path) -> None:
+    spool_dir.mkdir()
+    (spool_dir / "web.1.jsonl").mkdir()  # as good as one that is somebody else's
+    result = tollgate.run("reconcile", exit_code=1)
+    assert "cannot be read" in result.stderr
+    assert result.stdout == ""
