@@ -16,12 +16,12 @@ from typing import Any, Literal
 #: In a reply's body: break the connection here, without ceremony.
 CUT = object()
 
-Step = bytes | float | threading.Event | object
+Step = bytes | float | threading.Event | Callable[[], None] | object
 
 
 @dataclass
 class Reply:
-    """One response. `body` is bytes to send, seconds or an event to wait for, or CUT.
+    """One response. `body` is bytes to send, seconds or an event to wait for, functions, or CUT.
 
     `packet` splits the bytes into writes of that many bytes, each sent by itself.
     """
@@ -122,6 +122,8 @@ class SimulatedVendor:
                 for piece in _pieces(step, reply.packet):
                     chunk = b"%x\r\n%s\r\n" % (len(piece), piece)
                     connection.sendall(chunk if reply.framing == "chunked" else piece)
+            elif callable(step):
+                step()
             elif not self._wait(connection, step):
                 return False
         if reply.framing == "chunked":

@@ -1,6 +1,7 @@
 """`POST /v5/completions`: the endpoint."""
 
 from flask import Blueprint, Response, g, request
+from werkzeug.exceptions import HTTPException
 
 from app import wire
 from app.completer import Answer, CompletionStream
@@ -90,7 +91,11 @@ def _body() -> bytes:
     """
     try:
         return request.get_data(cache=False)
-    except OSError as exc:  # a broken chunked encoding, or a caller that left
+    except HTTPException:  # too large
+        raise
+    except Exception as exc:
+        # Reading is all that was tried: whatever the server raises, the body is what is broken
+        # (its chunked encoding, or its caller that left), and no name of the server's is ours.
         raise InvalidJSON("The request's body broke off.") from exc
 
 

@@ -1,7 +1,9 @@
 """A real PostgreSQL server for the tests, on a Unix socket, with nothing kept for ever."""
 
+import contextlib
 import os
 import pwd
+import random
 import shutil
 import signal
 import subprocess
@@ -52,8 +54,18 @@ class Postgres:
         self._run(
             "initdb", "-D", self._cluster, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N"
         )
+        self.serve()
+        self._execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(TEMPLATE)))
+        upgrade(self._url(TEMPLATE))
+        return self
+
+    def serve(self) -> None:
+        """Have the server run and answer, with all that it holds."""
+        if self._server is not None and self._server.poll() is None:
+            wait_until(self._answers)
+            return
         settings = [word for setting in _SETTINGS for word in ("-c", setting)]
-        with self._log.open("wb") as log:
+        with self._log.open("ab") as log:
             self._server = subprocess.Popen(
                 [self._binaries / "postgres", "-D", self._cluster, "-k", self._folder, *settings],
                 user=self._user,
@@ -62,9 +74,45 @@ class Postgres:
                 stderr=log,
             )
         wait_until(self._answers)
-        self._execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(TEMPLATE)))
-        upgrade(self._url(TEMPLATE))
-        return self
+
+    def crash(self) -> None:
+        """End every process at once; the next start recovers from the log."""
+        self._running.send_signal(signal.SIGQUIT)
+        self._running.wait(60)
+
+    def kill_child(self, dice: random.Random) -> None:
+        """Kill one process: the others end with it, and the server recovers by itself."""
+        if children := self._children():
+            _send(signal.SIGKILL, dice.choice(children))
+
+    def pause(self) -> None:
+        """Answer nothing, old connections and new."""
+        for pid in [self._running.pid, *self._children()]:
+            _send(signal.SIGSTOP, pid)
+
+    def resume(self) -> None:
+        """Answer again."""
+        if self._running.poll() is None:
+            for pid in [self._running.pid, *self._children()]:
+                _send(signal.SIGCONT, pid)
+
+    def disconnect_all(self) -> None:
+        """Break every connection."""
+        self._execute(
+            sql.SQL(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            )
+        )
+
+    @property
+    def _running(self) -> "subprocess.Popen[bytes]":
+        assert self._server is not None, "the server has not been started"
+        return self._server
+
+    def _children(self) -> list[int]:
+        pid = self._running.pid
+        return [int(it) for it in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
     def create(self, template: str = TEMPLATE) -> str:
         """Return the URL of a new database: a migrated one, or with `template0` an empty one."""
@@ -124,6 +172,11 @@ class Postgres:
             host=str(self._folder), user="postgres", dbname="postgres", autocommit=True
         ) as connection:
             connection.execute(statement)
+
+
+def _send(by: signal.Signals, pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it has just ended
+        os.kill(pid, by)
 
 
 def _server_user() -> str:

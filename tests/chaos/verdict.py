@@ -1,0 +1,102 @@
+"""The verdict: the vendor's list of calls and the callers' answers, held against the ledger."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+from sqlalchemy import Engine, RowMapping
+
+from app.tables import entries
+from app.usage.reconcile import differences, stretches
+from tests.chaos.load import Asked
+from tests.chaos.served import Call
+
+
+@dataclass
+class Verdict:
+    """What was found. `problems` says in words what is wrong, request by request."""
+
+    calls: int = 0
+    entries: int = 0
+    missing: int = 0
+    doubled: int = 0
+    exact: int = 0
+    estimated: int = 0
+    unreached: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    worst_error_tokens: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing is missing, doubled or wrong."""
+        return not (self.missing or self.doubled or self.problems)
+
+    def judge(self, tag: str, calls: Sequence[Call], rows: Sequence[RowMapping]) -> None:
+        """Hold the calls of one request against its entries."""
+        self.calls += len(calls)
+        self.entries += len(rows)
+        self.statuses.update(row["status"] for row in rows)
+        if calls and not rows:
+            self.missing += 1
+            self.problems.append(f"{tag}: {len(calls)} calls and no entry")
+        if len(rows) > 1:
+            self.doubled += 1
+            self.problems.append(f"{tag}: {len(rows)} entries")
+        if rows and not calls:
+            self.unreached += 1
+        if rows and calls:
+            self._judge_tokens(tag, calls, rows[0])
+
+    def _judge_tokens(self, tag: str, calls: Sequence[Call], row: RowMapping) -> None:
+        last, status, source = calls[-1], row["status"], row["source"]
+        if status != "abandoned" and row["attempts"] < len(calls):
+            self.problems.append(f"{tag}: {len(calls)} calls, {row['attempts']} attempts")
+        told = (row["prompt_tokens"], row["completion_tokens"])
+        if source in ("vendor", "drained"):
+            self.exact += 1
+            if told != (last.prompt_tokens, last.completion_tokens):
+                self.problems.append(f"{tag}: {told} is not what the vendor counted")
+        elif source == "estimated":
+            self.estimated += 1
+            if status == "completed":
+                self.problems.append(f"{tag}: completed, but estimated")
+            self._note_error(status, sum(told), last)
+        elif not last.refused:  # source none: nothing was used
+            self.problems.append(f"{tag}: used, but recorded as unused")
+
+    def _note_error(self, status: str, told: int, last: Call) -> None:
+        owed = 0 if last.refused else last.prompt_tokens + last.sent_tokens
+        worst = self.worst_error_tokens.get(status, 0)
+        self.worst_error_tokens[status] = max(worst, abs(told - owed))
+
+
+def verdict(engine: Engine, served: Mapping[str, Sequence[Call]], asked: list[Asked]) -> Verdict:
+    """Return what the ledger says of all that was served, once everything has settled."""
+    by_tag: defaultdict[str, list[RowMapping]] = defaultdict(list)
+    with engine.connect() as connection:
+        for row in connection.execute(sa.select(entries)).mappings():
+            by_tag[str(row["user"]).partition(" ")[0]].append(row)
+    found = Verdict()
+    for tag in sorted({*served, *by_tag}):
+        found.judge(tag, served.get(tag, ()), by_tag.get(tag, ()))
+    for one in asked:
+        found.problems += _answer_problems(one, served.get(one.tag, ()), by_tag.get(one.tag, ()))
+    wrong = [it for stretch in stretches(engine) for it in differences(engine, stretch)]
+    found.problems += [f"a rollup is not the sum of its entries: {it}" for it in wrong]
+    return found
+
+
+def _answer_problems(asked: Asked, calls: Sequence[Call], rows: Sequence[RowMapping]) -> list[str]:
+    """Hold what a caller got against its entry."""
+    problems = []
+    if any(row["account_id"] != asked.account_id for row in rows):
+        problems.append(f"{asked.tag}: on another account than {asked.account_id}")
+    if asked.ending == "whole":
+        if not calls or asked.text != calls[-1].text:
+            problems.append(f"{asked.tag}: the caller's answer is not the vendor's")
+        # Only a death between the last byte and the event leaves an estimate of a whole answer.
+        if any(row["status"] not in ("completed", "abandoned") for row in rows):
+            problems.append(f"{asked.tag}: answered whole, and {rows[0]['status']}")
+    return problems

@@ -1,0 +1,38 @@
+"""The web process with its traps: `gunicorn -c config/gunicorn.conf.py tests.chaos.web:app`."""
+
+import os
+from typing import Any
+
+from app import wsgi
+from app.gateways.transport import VendorCall
+from app.usage import spool
+from app.usage.accounting import Accounting
+from app.usage.meter import CallMeter
+from app.usage.stream import EventStream
+from tests.chaos.haste import hasten_owners
+from tests.chaos.traps import after, before, spring
+
+
+class TornWrites:
+    """`os`, as the spool sees it: a process may die with half a line written."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def write(self, file: int, line: bytes) -> int:
+        """Write a line, or half of it and die."""
+        spring("in the spool's write", lambda: os.write(file, line[: len(line) // 2]))
+        return os.write(file, line)
+
+
+app = wsgi.app
+
+hasten_owners()
+before(Accounting, "open", "before the open record")
+before(VendorCall, "send", "before the vendor call")
+after(VendorCall, "send", "after the vendor's status line")
+after(CallMeter, "observe", "mid-stream")
+before(Accounting, "publish", "after the last byte, before the event")
+after(EventStream, "publish_encoded", "after the event")
+after(Accounting, "_tell", "between a replay and the end of its file")
+setattr(spool, "os", TornWrites())  # noqa: B010 - mypy: a module is no variable

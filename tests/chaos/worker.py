@@ -1,0 +1,53 @@
+"""The Celery worker and beat with their traps: `celery --app tests.chaos.worker worker`."""
+
+import datetime
+import functools
+import os
+from typing import Any
+
+from app.usage.ledger import Ledger
+from app.usage.open_records import OpenRecords
+from app.usage.stream import EventStream, connect
+from tests.chaos.haste import HASTE, hasten_owners
+from tests.chaos.traps import after, before, set_clock_back
+from workers import reap, tasks
+from workers.celery import celery_app as app
+from workers.celery import settings
+
+CLAIM_IDLE_MS = int(10_000 / HASTE)
+
+
+@functools.cache
+def hasty_stream() -> EventStream:
+    """Return the stream, whose dead consumers are dead a little earlier."""
+    return EventStream(
+        connect(settings.redis_url, settings.redis_timeout_s), claim_idle_ms=CLAIM_IDLE_MS
+    )
+
+
+def hasten() -> None:
+    """Shorten the waiting times."""
+    hasten_owners()
+    tasks._stream = hasty_stream
+    reap.YOUNG_MS = int(reap.YOUNG_MS / HASTE)
+    app.conf.beat_schedule["reap"]["schedule"] /= HASTE
+
+
+def set_celerys_clock_back(seconds: float) -> None:
+    """Have Celery, which asks the clock in a way of its own, be early, too."""
+    now = app.now
+
+    def early() -> Any:
+        return now() - datetime.timedelta(seconds=seconds)
+
+    app.now = early
+
+
+hasten()
+before(Ledger, "post", "between claim and commit")
+before(EventStream, "ack", "between commit and ack")
+after(EventStream, "ack", "after the ack")
+after(OpenRecords, "abandon", "after a reaped event")
+if slow_s := float(os.environ.get("CHAOS_CLOCK_BACK_S", "0")):
+    set_clock_back(slow_s)
+    set_celerys_clock_back(slow_s)
