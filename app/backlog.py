@@ -1,6 +1,7 @@
 """What waits between the answers and the ledger, as metrics; looked at when Prometheus asks.
 
-All machines share one Redis, so each of them tells the same of it; the spool is a machine's own.
+All machines share one Redis and one ledger, so each of them tells the same of these; the spool is a
+machine's own.
 """
 
 import contextlib
@@ -10,13 +11,18 @@ from collections.abc import Iterator
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from app.errors import StreamUnavailable
+from app.errors import LedgerUnavailable, StreamUnavailable
 from app.services import Services
+from app.usage.buckets import floor_to
+from app.usage.query import SLOT_S, UsageQuery
 from app.usage.spool import SUFFIX
+
+#: How far back requests without a price are looked for, in seconds.
+UNPRICED_S = 3600
 
 
 class BacklogCollector(Collector):
-    """Reads Redis and the spool at each scrape; without Redis, only says so."""
+    """Reads Redis, the ledger and the spool at each scrape; of what is away, it says only that."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -25,7 +31,9 @@ class BacklogCollector(Collector):
         """Yield what there may be, without asking anybody."""
         yield _redis_up(0)
         yield from self._redis(0, 0, 0, 0, None)
-        yield self._resting()
+        yield _ledger_up(0)
+        yield _unpriced(0)
+        yield _resting()
         yield _spool(0)
 
     def collect(self) -> Iterator[Metric]:
@@ -46,6 +54,13 @@ class BacklogCollector(Collector):
         else:
             yield _redis_up(1)
             yield from found
+        try:
+            unpriced = self._unpriced_requests()
+        except LedgerUnavailable:
+            yield _ledger_up(0)
+        else:
+            yield _ledger_up(1)
+            yield _unpriced(unpriced)
         yield self._resting()
         yield _spool(self._spooled_bytes())
 
@@ -71,15 +86,21 @@ class BacklogCollector(Collector):
         )
 
     def _resting(self) -> Metric:
-        family = GaugeMetricFamily(
-            "tollgate_vendor_resting",
-            "1 for a vendor that rests after failures, and is passed over where there is another.",
-            labels=["vendor"],
-        )
-        resting = self._services.rests.resting()
+        family, resting = _resting(), self._services.rests.resting()
         for vendor in self._services.vendors.configured():
             family.add_metric([vendor.name], vendor.name in resting)
         return family
+
+    def _unpriced_requests(self) -> int:
+        now_s = int(time.time())
+        query = UsageQuery(
+            # Whole slots, which the rollups answer.
+            start_s=floor_to(now_s - UNPRICED_S, SLOT_S),
+            end_s=floor_to(now_s, SLOT_S) + SLOT_S,
+            bucket_s=None,
+            group_by=(),
+        )
+        return sum(row.unpriced_requests for row in self._services.usage_reader.rows(query))
 
     def _spooled_bytes(self) -> int:
         size = 0
@@ -91,6 +112,26 @@ class BacklogCollector(Collector):
 
 def _redis_up(up: int) -> Metric:
     return GaugeMetricFamily("tollgate_redis_up", "Whether Redis answers this machine.", up)
+
+
+def _ledger_up(up: int) -> Metric:
+    return GaugeMetricFamily("tollgate_ledger_up", "Whether the ledger answers this machine.", up)
+
+
+def _unpriced(requests: int) -> Metric:
+    return GaugeMetricFamily(
+        "tollgate_unpriced_requests",
+        "Requests of the last hour in the ledger that no price is known for.",
+        requests,
+    )
+
+
+def _resting() -> GaugeMetricFamily:
+    return GaugeMetricFamily(
+        "tollgate_vendor_resting",
+        "1 for a vendor that rests after failures, and is passed over where there is another.",
+        labels=["vendor"],
+    )
 
 
 def _spool(size: int) -> Metric:

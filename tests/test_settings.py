@@ -53,6 +53,16 @@ def test_bytes_are_whole(value: str) -> None:
         Settings.from_env({**REDIS, "TOLLGATE_BODY_LIMIT_BYTES": value})
 
 
+@pytest.mark.parametrize(("value", "form"), [("json", "json"), ("text", "text"), ("", None)])
+def test_the_form_of_the_log_can_be_set(value: str, form: str | None) -> None:
+    assert Settings.from_env({**REDIS, "TOLLGATE_LOG_FORMAT": value}).log_format == form
+
+
+def test_a_form_of_the_log_that_there_is_not_is_named() -> None:
+    with pytest.raises(ConfigError, match="TOLLGATE_LOG_FORMAT is neither json nor text: xml"):
+        Settings.from_env({**REDIS, "TOLLGATE_LOG_FORMAT": "xml"})
+
+
 def test_every_problem_is_listed_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         Settings.from_env(

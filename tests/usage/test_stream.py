@@ -80,6 +80,7 @@ def test_acknowledged_entries_leave_the_stream_and_the_pending_list(
     assert (patient.backlog(), pending(redis)) == (3, 2)
     patient.ack([entry.entry_id for entry in entries])
     assert (patient.backlog(), pending(redis)) == (1, 0)
+    assert patient.drained() == 2
 
 
 def test_acknowledging_nothing_or_twice_is_no_error(stream: EventStream) -> None:

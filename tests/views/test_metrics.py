@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from app.settings import Settings
 from app.usage.keys import DEAD
+from app.usage.ledger import Ledger
+from app.usage.prices import load_prices
 from tests.gateway import Gateway, gunicorn, with_account
 from tests.services.polling import wait_until
 from tests.services.valkey import Valkey
+from tests.usage.events import usage_event
 from tests.vendor import CUT, Reply, SimulatedVendor, completed
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -77,6 +81,26 @@ def test_an_open_stream_is_counted_while_it_is_open(
     wait_until(
         lambda: value(scraped(gateway.base_url), "tollgate_open_completions", stream="true") == 0
     )
+
+
+def test_requests_without_a_price_are_told_and_a_ledger_that_is_away_is_too(
+    gateway: Gateway, settings: Settings
+) -> None:
+    """Those of the last hour alone; what the ledger cannot tell is left out."""
+    now_ms = time.time_ns() // 1_000_000
+    events = [
+        usage_event(vendor="sim", vendor_served="sim", model="no-such-price", started_at_ms=at_ms)
+        for at_ms in (now_ms, now_ms - 1_000, now_ms - 3 * 3_600_000)
+    ]
+    Ledger(gateway.engine, load_prices(settings.prices_file)).post(events)
+    samples = scraped(gateway.base_url)
+    assert value(samples, "tollgate_unpriced_requests") == 2
+    assert value(samples, "tollgate_ledger_up") == 1
+    with gateway.engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE rollups RENAME TO hidden")
+    samples = scraped(gateway.base_url)
+    assert value(samples, "tollgate_ledger_up") == 0
+    assert ("tollgate_unpriced_requests", frozenset[tuple[str, str]]()) not in samples
 
 
 def test_a_vendor_that_rests_is_shown(gateway: Gateway) -> None:
