@@ -3,7 +3,6 @@
 All machines share one Redis, so each of them tells the same of it; the spool is a machine's own.
 """
 
-import contextlib
 import time
 from collections.abc import Iterator
 
@@ -12,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from app.errors import StreamUnavailable
 from app.services import Services
-from app.usage.spool import SUFFIX
+from app.usage.spool import spooled_bytes
 
 
 class BacklogCollector(Collector):
@@ -47,7 +46,7 @@ class BacklogCollector(Collector):
             yield _redis_up(1)
             yield from found
         yield self._resting()
-        yield _spool(self._spooled_bytes())
+        yield _spool(spooled_bytes(self._services.settings.spool_dir))
 
     @staticmethod
     def _redis(
@@ -80,13 +79,6 @@ class BacklogCollector(Collector):
         for vendor in self._services.vendors.configured():
             family.add_metric([vendor.name], vendor.name in resting)
         return family
-
-    def _spooled_bytes(self) -> int:
-        size = 0
-        for path in self._services.settings.spool_dir.glob(f"*{SUFFIX}"):
-            with contextlib.suppress(FileNotFoundError):  # replayed in this moment
-                size += path.stat().st_size
-        return size
 
 
 def _redis_up(up: int) -> Metric:
