@@ -23,6 +23,7 @@ from tests.vendor import CUT, Reply, body_of, choice, json_reply, stream_reply, 
 
 ASK: dict[str, Any] = {"model": "sim/m", "prompt": "one two", "max_tokens": 5}
 TEXT = "word0 word1 word2 word3 word4 "
+USAGE = usage_of(2, 3)
 
 
 def openai_client(deployment: Deployment, key: str | None = None) -> OpenAI:
@@ -266,3 +267,22 @@ def test_a_client_that_gives_up_waiting_gets_the_answer_when_it_asks_again(
     row = deployment.usage("patient")
     assert row is not None
     assert (row.requests, row.usage.total_tokens) == (1, 5)
+
+
+def test_a_stream_that_its_client_closed_waits_for_it_whole(deployment: Deployment) -> None:
+    go_on = threading.Event()
+    said = [body_of(choice("Hel")), go_on, body_of(choice("lo", "stop")), body_of(usage=USAGE)]
+    deployment.vendor.reply(stream_reply(*said, b"data: [DONE]\n\n"))
+    asked, headers = len(deployment.vendor.asked), {"Idempotency-Key": "order-19"}
+    key = deployment.gateway.add_account("leaver")
+    client = openai_client(deployment, key).with_options(max_retries=20)
+
+    with client.completions.create(**ASK, stream=True, extra_headers=headers) as stream:
+        assert next(iter(stream)).choices[0].text == "Hel"
+    go_on.set()
+    again = client.completions.create(**ASK, stream=True, extra_headers=headers)
+    assert "".join(chunk.choices[0].text for chunk in again) == "Hello"
+    assert len(deployment.vendor.asked) == asked + 1
+    row = deployment.usage("leaver")
+    assert row is not None
+    assert (row.requests, row.estimated_requests, row.usage.total_tokens) == (1, 0, 5)
