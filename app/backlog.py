@@ -4,7 +4,6 @@ All machines share one Redis and one ledger, so each of them tells the same of t
 machine's own.
 """
 
-import contextlib
 import time
 from collections.abc import Iterator
 
@@ -15,7 +14,7 @@ from app.errors import LedgerUnavailable, StreamUnavailable
 from app.services import Services
 from app.usage.buckets import floor_to
 from app.usage.query import SLOT_S, UsageQuery
-from app.usage.spool import SUFFIX
+from app.usage.spool import spooled_bytes
 
 #: How far back requests without a price are looked for, in seconds.
 UNPRICED_S = 3600
@@ -62,7 +61,7 @@ class BacklogCollector(Collector):
             yield _ledger_up(1)
             yield _unpriced(unpriced)
         yield self._resting()
-        yield _spool(self._spooled_bytes())
+        yield _spool(spooled_bytes(self._services.settings.spool_dir))
 
     @staticmethod
     def _redis(
@@ -101,13 +100,6 @@ class BacklogCollector(Collector):
             group_by=(),
         )
         return sum(row.unpriced_requests for row in self._services.usage_reader.rows(query))
-
-    def _spooled_bytes(self) -> int:
-        size = 0
-        for path in self._services.settings.spool_dir.glob(f"*{SUFFIX}"):
-            with contextlib.suppress(FileNotFoundError):  # replayed in this moment
-                size += path.stat().st_size
-        return size
 
 
 def _redis_up(up: int) -> Metric:

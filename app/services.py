@@ -15,6 +15,7 @@ from app.resting import Rests
 from app.settings import Settings
 from app.tracing import Tracing
 from app.usage.accounting import Accounting
+from app.usage.alarms import Alarms
 from app.usage.open_records import OpenRecords
 from app.usage.query import UsageReader
 from app.usage.stream import EventStream
@@ -34,6 +35,7 @@ class Services:
     stream: EventStream
     open_records: OpenRecords
     accounting: Accounting
+    alarms: Alarms
     idempotency: IdempotencyKeys
     engine: Engine
     rests: Rests

@@ -18,6 +18,7 @@ from app.services import EXTENSION, Services
 from app.settings import Settings
 from app.tracing import tracing
 from app.usage.accounting import Accounting
+from app.usage.alarms import Alarms
 from app.usage.group_commit import GroupCommit
 from app.usage.limits import Limiter
 from app.usage.open_records import OpenRecords
@@ -62,6 +63,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         stream=stream,
         open_records=open_records,
         accounting=accounting,
+        alarms=Alarms(redis, settings.spool_dir),
         idempotency=IdempotencyKeys(redis, open_records, lambda: accounting.owner),
         engine=engine,
         rests=rests,

@@ -14,6 +14,11 @@ beat_schedule = {
         "schedule": 10.0,
         "options": {"expires": 30},
     },
+    "alarms": {
+        "task": "usage.alarms",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
     "forget-idle-consumers": {
         "task": "usage.forget_idle_consumers",
         "schedule": 3600.0,

@@ -60,6 +60,9 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
     def run(self) -> None:
         """Serve until told to leave; return when every request has ended and is recorded."""
         servers = [self._serve(listener) for listener in self.sockets]
+        services = self._services()
+        if services is not None:
+            gevent.spawn(services.alarms.check)  # its log lines are for whoever deploys
         try:
             while self.alive:
                 self.notify()
@@ -68,7 +71,6 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
                 server.close()
             self._finish([server.pool for server in servers])
         finally:
-            services = self._services()
             if services is not None:
                 services.accounting.close()
 

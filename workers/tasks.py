@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from app.database import create_engine
 from app.errors import Unavailable
+from app.usage.alarms import Alarms
 from app.usage.ledger import Ledger
 from app.usage.open_records import OpenRecords
 from app.usage.prices import load_prices
@@ -39,6 +40,11 @@ def _open_records() -> OpenRecords:
 @functools.cache
 def _ledger() -> Ledger:
     return Ledger(create_engine(settings.database_url), PRICES)
+
+
+@functools.cache
+def _alarms() -> Alarms:
+    return Alarms(connect(settings.redis_url, settings.redis_timeout_s), settings.spool_dir)
 
 
 @contextmanager
@@ -97,3 +103,9 @@ def reap_open_records() -> None:
 def forget_idle_consumers() -> None:
     """Drop the names of worker processes that are gone."""
     _stream().forget_idle_consumers()
+
+
+@celery_app.task(name="usage.alarms")  # type: ignore[untyped-decorator]
+def check_alarms() -> None:
+    """Log what wants a person, once."""
+    _alarms().check()

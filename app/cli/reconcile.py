@@ -93,7 +93,7 @@ def _spooled(directory: Path) -> list[SpoolFile]:
 
 def _of_transit(transit: Transit) -> Iterator[str]:
     if transit.dead:
-        yield f"{transit.dead} events could not be posted. See them: tollgate dead list"
+        yield f"Events that could not be posted: {transit.dead}. See them: tollgate dead list"
     if _is_overdue(transit.oldest_waiting_ms):
         yield (
             f"Events wait since {show_time(transit.oldest_waiting_ms or 0)}. See that a worker and"
@@ -101,24 +101,24 @@ def _of_transit(transit: Transit) -> Iterator[str]:
         )
     if _is_overdue(transit.oldest_gone_ms):
         yield (
-            f"{transit.open_gone} requests of processes that are gone are not posted. See that a"
-            " worker and beat run: they post them, estimated."
+            f"Requests left by processes that are gone: {transit.open_gone}. See that a worker and"
+            " beat run: they post them, estimated."
         )
 
 
 def _of_spool(spooled: Iterable[SpoolFile]) -> Iterator[str]:
-    orphans = [file.path.name for file in spooled if file.is_orphan]
+    orphans = sum(file.is_orphan for file in spooled)
     if orphans:
         yield (
-            f"{len(orphans)} spool files were left by processes that are gone. A web process on"
-            " this machine, with the same TOLLGATE_SPOOL_DIR, adopts them while Redis answers."
+            f"Spool files left by processes that are gone: {orphans}. A web process on this"
+            " machine, with the same TOLLGATE_SPOOL_DIR, adopts them while Redis answers."
         )
 
 
 def _of_rollups(rollups: Rollups, rebuilt: bool) -> Iterator[str]:
     if rollups.differing and not rebuilt:
         yield (
-            f"{rollups.differing} rollups are not the sums of their entries. Remake them:"
+            f"Rollups that are not the sums of their entries: {rollups.differing}. Remake them:"
             " tollgate reconcile --rebuild"
         )
 

@@ -51,7 +51,11 @@ class GroupCommit:
             self._queue.append(call)
             leads, self._busy = not self._busy, True
         if not leads:
-            call.turn.wait()
+            try:
+                call.turn.wait()
+            except BaseException:  # the server kills this thread
+                self._withdraw(call)
+                raise
         if not call.done:
             self._lead()
         if call.error is not None:
@@ -69,9 +73,20 @@ class GroupCommit:
                 call.done = True
                 call.turn.set()
             with self._lock:
-                self._busy = bool(self._queue)
-                if self._busy:
-                    self._queue[0].turn.set()
+                self._hand_over()
+
+    def _hand_over(self) -> None:
+        self._busy = bool(self._queue)
+        if self._busy:
+            self._queue[0].turn.set()
+
+    def _withdraw(self, call: _Waiting) -> None:
+        """Take back a call that nobody has taken along; its turn to lead is the next one's."""
+        with self._lock:
+            if call in self._queue:
+                self._queue.remove(call)
+                if call.turn.is_set():
+                    self._hand_over()
 
     def _execute(self, batch: list[_Waiting]) -> None:
         try:

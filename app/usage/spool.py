@@ -148,6 +148,15 @@ def spool_files(directory: Path) -> list[SpoolFile]:
     return found
 
 
+def spooled_bytes(directory: Path) -> int:
+    """Return how much waits in a directory, this process' files and all others."""
+    size = 0
+    for path in directory.glob(f"*{SUFFIX}"):
+        with contextlib.suppress(FileNotFoundError):  # replayed in this moment
+            size += path.stat().st_size
+    return size
+
+
 def _place(path: Path) -> tuple[str, int]:
     owner, _, number = path.name.removesuffix(SUFFIX).rpartition(".")
     return owner, int(number) if number.isdigit() else 0

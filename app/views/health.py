@@ -1,6 +1,7 @@
 """Liveness and readiness. Neither asks a vendor: their outages are not ours."""
 
 from collections.abc import Callable
+from typing import Any
 
 from flask import Blueprint
 
@@ -18,10 +19,26 @@ def livez() -> dict[str, str]:
 
 
 @health_blueprint.get("/readyz")
-def readyz() -> tuple[dict[str, str], int]:
-    """Return 503 until what every request needs answers: Redis, and the ledger's schema."""
-    report = {"redis": _probe(services().stream.backlog), "ledger": _probe(_check_ledger)}
-    return report, 200 if set(report.values()) == {"ok"} else 503
+def readyz() -> tuple[dict[str, Any], int]:
+    """Return 503 while requests cannot be served, and what wants a person in any case.
+
+    Without Redis, requests are served where the settings say so; but not before it has answered
+    once, since its address may be wrong.
+    """
+    ledger, report = _probe(_check_ledger), services().alarms.check()
+    serves = services().settings.on_redis_down == "serve" and services().alarms.redis_was_up
+    is_ready = ledger == "ok" and (report.redis_is_up or serves)
+    body = {
+        "status": "ready" if is_ready else "not ready",
+        "redis": "ok" if report.redis_is_up else report.alarms["redis"],
+        "ledger": ledger,
+        "backlog": report.backlog,
+        "oldest_event_age_s": report.oldest_event_age_s,
+        "dead": report.dead,
+        "spool_bytes": report.spool_bytes,
+        "alarms": report.alarms,
+    }
+    return body, 200 if is_ready else 503
 
 
 def _probe(check: Callable[[], object]) -> str:

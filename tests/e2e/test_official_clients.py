@@ -1,7 +1,11 @@
 """The official clients, unchanged, against the real server."""
 
 import asyncio
+import functools
+import json
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import openai
@@ -14,10 +18,12 @@ from openai.types.admin.organization.usage_completions_response import (
 from scale_gp_beta import AsyncSGPClient, SGPClient
 
 from tests.e2e.deployment import Deployment
-from tests.vendor import CUT, body_of, choice, json_reply, stream_reply
+from tests.services.polling import wait_until
+from tests.vendor import CUT, Reply, body_of, choice, json_reply, stream_reply, usage_of
 
 ASK: dict[str, Any] = {"model": "sim/m", "prompt": "one two", "max_tokens": 5}
 TEXT = "word0 word1 word2 word3 word4 "
+USAGE = usage_of(2, 3)
 
 
 def openai_client(deployment: Deployment, key: str | None = None) -> OpenAI:
@@ -211,3 +217,72 @@ def test_the_clients_usage_api_returns_what_was_used(deployment: Deployment) -> 
     assert (result.input_tokens, result.output_tokens, result.num_model_requests) == (4, 10, 2)
     listed = client.models.list()
     assert "sim/*" in {model.id for model in listed}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_request_repeated_under_its_idempotency_key_is_answered_again_and_counted_once(
+    deployment: Deployment, errors: tuple[Any, Any], stream: bool
+) -> None:
+    make, module = errors
+    if module is scale_gp_beta:
+        make = functools.partial(make, account_id=f"once-{module.__name__}-{stream}")
+    key = deployment.gateway.add_account(f"once-{module.__name__}-{stream}")
+    client, asked = make(key=key), len(deployment.vendor.asked)
+
+    def ask(**changes: Any) -> str:
+        headers = {"Idempotency-Key": "order-17"}
+        answer = client.completions.create(
+            **{**ASK, **changes}, stream=stream, extra_headers=headers
+        )
+        chunks = list(answer) if stream else [answer]
+        return "".join(chunk.choices[0].text for chunk in chunks)
+
+    assert [ask() for _ in range(3)] == [TEXT] * 3
+    with pytest.raises(module.ConflictError) as caught:
+        ask(max_tokens=6)
+    assert caught.value.response.json()["error"]["code"] == "idempotency_key_reused"
+    assert len(deployment.vendor.asked) == asked + 1
+    row = deployment.usage(f"once-{module.__name__}-{stream}")
+    assert row is not None
+    assert (row.requests, row.usage.total_tokens) == (1, 7)
+
+
+def test_a_client_that_gives_up_waiting_gets_the_answer_when_it_asks_again(
+    deployment: Deployment,
+) -> None:
+    """Case D31: the client's own retries after a time-out, with one key, are one vendor call."""
+    go_on = threading.Event()
+    whole = json.dumps(body_of(choice("at last", "stop"), usage=usage_of(2, 3))).encode()
+    deployment.vendor.reply(Reply([go_on, whole]))
+    asked, headers = len(deployment.vendor.asked), {"Idempotency-Key": "order-18"}
+    key = deployment.gateway.add_account("patient")
+    client = openai_client(deployment, key).with_options(timeout=1.0, max_retries=20)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(lambda: client.completions.create(**ASK, extra_headers=headers))
+        log = deployment.root / "web.log"  # it has given up once, and is told to come back
+        wait_until(lambda: "idempotency_in_progress" in log.read_text())
+        go_on.set()
+        assert answer.result(120).choices[0].text == "at last"
+    assert len(deployment.vendor.asked) == asked + 1
+    row = deployment.usage("patient")
+    assert row is not None
+    assert (row.requests, row.usage.total_tokens) == (1, 5)
+
+
+def test_a_stream_that_its_client_closed_waits_for_it_whole(deployment: Deployment) -> None:
+    go_on = threading.Event()
+    said = [body_of(choice("Hel")), go_on, body_of(choice("lo", "stop")), body_of(usage=USAGE)]
+    deployment.vendor.reply(stream_reply(*said, b"data: [DONE]\n\n"))
+    asked, headers = len(deployment.vendor.asked), {"Idempotency-Key": "order-19"}
+    key = deployment.gateway.add_account("leaver")
+    client = openai_client(deployment, key).with_options(max_retries=20)
+
+    with client.completions.create(**ASK, stream=True, extra_headers=headers) as stream:
+        assert next(iter(stream)).choices[0].text == "Hel"
+    go_on.set()
+    again = client.completions.create(**ASK, stream=True, extra_headers=headers)
+    assert "".join(chunk.choices[0].text for chunk in again) == "Hello"
+    assert len(deployment.vendor.asked) == asked + 1
+    row = deployment.usage("leaver")
+    assert row is not None
+    assert (row.requests, row.estimated_requests, row.usage.total_tokens) == (1, 0, 5)

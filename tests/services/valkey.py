@@ -73,6 +73,11 @@ class Valkey:
         """Stop the server as a crash would."""
         self._end(signal.SIGKILL)
 
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._running.pid
+
     def pause(self) -> None:
         """Leave its port open, but answer nothing."""
         self._running.send_signal(signal.SIGSTOP)

@@ -1,11 +1,16 @@
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from redis import Redis, RedisError, ResponseError
 
+from app.settings import ROOT
 from app.usage.group_commit import GroupCommit
+from tests.services.valkey import Valkey
 
 ADD = "return redis.call('INCRBY', KEYS[1], ARGV[1])"
 ECHO = "return ARGV[1]"
@@ -78,3 +83,38 @@ def test_a_redis_that_is_gone_fails_every_call_and_holds_none_up() -> None:
 
         with ThreadPoolExecutor(10) as pool:
             assert all(pool.map(ask, range(50)))
+
+
+#: The leader waits for Redis, which is paused; of two that wait for it, the first is killed.
+KILLED = """
+from gevent import monkey
+monkey.patch_all()
+import os, sys, gevent
+from redis import Redis
+from app.usage.group_commit import GroupCommit
+
+commit = GroupCommit(Redis.from_url(sys.argv[1]))
+run = lambda text: commit.run("return ARGV[1]", [], [text])
+run("connected")
+os.kill(int(sys.argv[2]), 19)
+leader, killed, heir = (gevent.spawn(run, name) for name in ("leader", "killed", "heir"))
+gevent.sleep(0.05)
+if sys.argv[3] == "waits":
+    killed.kill()
+else:
+    hand_over = commit._hand_over
+    commit._hand_over = lambda: (killed.kill(block=False), hand_over())
+os.kill(int(sys.argv[2]), 18)
+assert isinstance(killed.get(), gevent.GreenletExit)
+print(leader.get(), heir.get(), run("later"))
+"""
+
+
+@pytest.mark.parametrize("when", ["waits", "is to lead"])
+def test_one_that_is_killed_while_it_waits_stops_nobody(tmp_path: Path, when: str) -> None:
+    valkey = Valkey(tmp_path).start()
+    command = [sys.executable, "-c", KILLED, valkey.url, str(valkey.pid), when]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    valkey.resume()
+    valkey.stop()
+    assert "b'leader' b'heir' b'later'" in run.stdout, run.stderr

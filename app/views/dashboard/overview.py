@@ -17,6 +17,9 @@ from app.views.dashboard.filters import GROUPS, Filters
 from app.views.dashboard.sign_in import visitor
 from app.views.dashboard.site import dashboard_blueprint, page
 
+#: Ways of failing that have a line of their own.
+FAILURES_LIMIT = 12
+
 
 @dataclass(frozen=True, slots=True)
 class Speed:
@@ -58,6 +61,7 @@ def overview() -> Response:
     rows = services().usage_reader.rows(query)
     groups = grouped(rows, GROUPS[filters.by])
     endings = RecentReader(services().engine).endings(query)
+    failed = failures(endings)
     times_s = range(filters.start_s, filters.end_s, filters.bucket_s)
     over_time = OverTime(rows, groups, GROUPS[filters.by], times_s, filters.bucket_s)
     return page(
@@ -68,7 +72,8 @@ def overview() -> Response:
         groups=groups,
         charts=_charts(over_time),
         speeds=speeds(endings),
-        failures=failures(endings),
+        failures=failed[:FAILURES_LIMIT],
+        failed_otherwise=sum(it.requests for it in failed[FAILURES_LIMIT:]),
         sampled=len(endings),
         is_sample=len(endings) == SAMPLE,
         waiting=_waiting(now_s) if visitor().is_admin else None,

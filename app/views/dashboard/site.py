@@ -9,6 +9,7 @@ from typing import Any
 from flask import Blueprint, Response, g, make_response, render_template
 
 from app.errors import TollgateError
+from app.limits import show_usd
 from app.views.dashboard import words
 
 log = logging.getLogger(__name__)
@@ -27,7 +28,15 @@ CONTENT_SECURITY_POLICY = (
     " base-uri 'none'; frame-ancestors 'none'"
 )
 
-for _word in (words.count, words.short_count, words.usd, words.span, words.share, words.moment):
+for _word in (
+    words.count,
+    words.short_count,
+    words.usd,
+    show_usd,
+    words.span,
+    words.share,
+    words.moment,
+):
     dashboard_blueprint.app_template_filter(f"dashboard_{_word.__name__}")(_word)
 
 

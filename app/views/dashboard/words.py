@@ -1,6 +1,7 @@
 """Numbers and times as people read them on a page. Pure functions."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 
 from app.limits import NANO, show_usd
 
@@ -24,11 +25,11 @@ def short_count(number: int) -> str:
 
 
 def usd(nanousd: int) -> str:
-    """Return dollars rounded to cents, or exactly where they are less than ten cents."""
-    if 0 < abs(nanousd) < NANO // 10:
+    """Return dollars rounded to cents, to four places below ten cents, exactly below 0.01 cents."""
+    if 0 < abs(nanousd) < NANO // 10_000:
         return show_usd(nanousd)
-    cents = (nanousd + NANO // 200) // (NANO // 100)
-    return f"{'-' if cents < 0 else ''}${abs(cents) // 100:,}.{abs(cents) % 100:02d}"
+    places = 2 if nanousd == 0 or abs(nanousd) >= NANO // 10 else 4
+    return f"{'-' if nanousd < 0 else ''}${Decimal(abs(nanousd)).scaleb(-9):,.{places}f}"
 
 
 def span(duration_ms: int | None) -> str:

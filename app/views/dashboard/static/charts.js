@@ -5,6 +5,7 @@
   const NANO = 1e9;
   const HEIGHT_PX = 220;
   const COLORS = 8;
+  const WHOLE_STEPS = Array.from({ length: 48 }, (_, at) => [1, 2, 5][at % 3] * 10 ** Math.floor(at / 3));
 
   const read = (table) => {
     const cells = (row) => Array.from(row.querySelectorAll("td"), (cell) => Number(cell.dataset.value));
@@ -25,10 +26,18 @@
   const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
   const whole = new Intl.NumberFormat("en");
   const dollars = (nano, digits) =>
-    new Intl.NumberFormat("en", { style: "currency", currency: "USD", minimumFractionDigits: 0, maximumSignificantDigits: digits })
-      .format(nano / NANO);
-  const onAxis = (unit, number) => (unit === "usd" ? dollars(number, 3) : compact.format(number));
-  const inLegend = (unit, number) => (unit === "usd" ? dollars(number, 6) : whole.format(number));
+    new Intl.NumberFormat("en", {
+      style: "currency", currency: "USD", minimumFractionDigits: digits, maximumFractionDigits: digits,
+    }).format(nano / NANO);
+
+  // As many cents, or parts of them, as tell two neighbours on the axis apart.
+  const axisDigits = (stepNano) => (stepNano >= NANO ? 0 : Math.max(2, Math.ceil(-Math.log10(stepNano / NANO))));
+  const onAxis = (unit, splits) => {
+    const digits = axisDigits(splits.length > 1 ? splits[1] - splits[0] : NANO);
+    return splits.map((number) => (unit === "usd" ? dollars(number, digits) : compact.format(number)));
+  };
+  const inLegend = (unit, number) =>
+    unit === "usd" ? dollars(number, number < NANO / 10 ? 6 : 2) : whole.format(number);
 
   // Each series is drawn from 0 up to the sum of itself and those below, the highest first.
   const stack = (series) => {
@@ -73,7 +82,7 @@
             return bucketS < 86400 ? label.slice(6) : label.slice(5);
           }),
         },
-        { ...lines, size: 64, values: (_, splits) => splits.map((it) => onAxis(unit, it)) },
+        { ...lines, ...(unit === "usd" ? {} : { incrs: WHOLE_STEPS }), size: 64, values: (_, splits) => onAxis(unit, splits) },
       ],
       series: [
         { label: bucketS < 86400 ? "Hour" : "Day", value: (_, timeS) => (timeS == null ? "" : timeLabel(bucketS, timeS)) },
@@ -90,7 +99,8 @@
     const chart = new uPlot(options, [timesS, ...order.map((index) => sums[index])], plot);
     // The legend names the largest first, as the table does.
     plot.querySelectorAll(".u-legend .u-series").forEach((entry, at) => {
-      if (at) entry.style.order = String(labels.length - at + 1);
+      // The time, which is there while a bar is pointed at, stands last: nothing moves for it.
+      entry.style.order = String(at ? labels.length - at : labels.length + 1);
     });
     return chart;
   };
