@@ -20,12 +20,10 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from app.gateways.base import Vendor
+from app.metrics_directory import VARIABLE
 from app.usage.event import Status, UsageEvent
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they double each line, and say little
-
-#: Where the processes of one machine keep their counts; config/gunicorn.conf.py sets it.
-SHARED_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 
 #: Models that get a label of their own; the next ones are OTHER. Callers make up names.
 MODELS_LIMIT = 200
@@ -139,7 +137,7 @@ class Metrics:
 
     def collector(self) -> Collector:
         """Return the counts to show: those of all processes, where they share a directory."""
-        directory = os.environ.get(SHARED_DIRECTORY)
+        directory = os.environ.get(VARIABLE)
         if not directory:
             return self._registry
         return MultiProcessCollector(None, directory)  # type: ignore[no-untyped-call]

@@ -6,8 +6,6 @@ monkey.patch_all()
 
 import os  # noqa: E402
 import resource  # noqa: E402
-import shutil  # noqa: E402
-import tempfile  # noqa: E402
 from typing import Any  # noqa: E402
 
 bind = [f"0.0.0.0:{os.environ.get('PORT', '8000')}"]
@@ -48,12 +46,13 @@ control_socket_disable = True
 
 def on_starting(server: Any) -> None:
     """Give the log its form, and the workers' metrics a place: in memory, empty, this master's."""
-    from app.logs import formatter  # noqa: PLC0415  # the master has it; workers load their own
+    # Here, as it is the master's own; its workers load theirs.
+    from app import metrics_directory  # noqa: PLC0415
+    from app.logs import formatter  # noqa: PLC0415
 
     for handler in server.log.error_log.handlers:
         handler.setFormatter(formatter(os.environ.get("TOLLGATE_LOG_FORMAT")))
-    directory = tempfile.mkdtemp(prefix="tollgate-metrics-", dir=worker_tmp_dir)
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = directory
+    os.environ[metrics_directory.VARIABLE] = metrics_directory.make(worker_tmp_dir)
 
 
 def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001
@@ -65,4 +64,6 @@ def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001
 
 def on_exit(server: Any) -> None:  # noqa: ARG001
     """Leave nothing behind."""
-    shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)
+    from app import metrics_directory  # noqa: PLC0415
+
+    metrics_directory.remove()

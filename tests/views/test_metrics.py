@@ -44,7 +44,7 @@ def test_what_happened_and_what_waits_is_told(gateway: Gateway) -> None:
     """No account, key or user is a label."""
     gateway.post({"model": "sim/m", "prompt": "hi", "user": "somebody"})
     gateway.post({"model": "sim/m", "prompt": 5})
-    gateway.event()
+    wait_until(lambda: _completed(gateway.base_url) == 1)
     gateway.redis.xadd(DEAD, {"event": "x"})
     samples = scraped(gateway.base_url)
     route = {"route": "/v5/completions"}
@@ -114,6 +114,7 @@ def test_without_redis_the_rest_is_still_told(gateway: Gateway, valkey: Valkey) 
     valkey.pause()
     try:
         gateway.post({"model": "sim/m", "prompt": "hi"})
+        wait_until(lambda: _completed(gateway.base_url) == 1)
         samples = scraped(gateway.base_url)
     finally:
         valkey.resume()
@@ -147,16 +148,19 @@ def test_whichever_process_answers_it_tells_of_all(
         for _ in range(12):
             gateway.post({"model": "sim/m", "prompt": "hi"})
         directory = _metrics_directory(master)
-        for _ in range(6):
-            samples = scraped(url)
-            labels = {"vendor": "sim", "model": "m", "status": "completed"}
-            assert value(samples, "tollgate_completions_total", **labels) == 12
+        wait_until(lambda: _completed(url) == 12)  # counted after the last byte
+        assert {_completed(url) for _ in range(6)} == {12}
         _leave_one_open(gateway, vendor)
         for pid in _children(master):
             os.kill(pid, signal.SIGKILL)
         wait_until(lambda: not _open_streams(url))
-        assert value(scraped(url), "tollgate_completions_total", **labels) == 12
+        assert _completed(url) == 12
     assert not directory.exists()
+
+
+def _completed(url: str) -> float:
+    labels = {"vendor": "sim", "model": "m", "status": "completed"}
+    return value(scraped(url), "tollgate_completions_total", **labels)
 
 
 def _leave_one_open(gateway: Gateway, vendor: SimulatedVendor) -> None:
