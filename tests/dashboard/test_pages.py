@@ -237,7 +237,7 @@ def test_accounts_show_what_they_may_use_and_what_they_have(site: DashboardSite)
     accounts = {row[0]: row[1] for row in table(page, "accounts")}
     assert accounts == {
         "acme": "600 requests a minute $1.00 of $4.00 this month",
-        "beta": "7 streams at a time $0.00 of $0.00 this day (soft)",
+        "beta": "7 streams at a time $0.00 of $0.00 today (soft)",
     }
     keys = {row[1]: row[-1] for row in table(page, "keys")}
     assert keys["production"] == "1,000,000 tokens a minute $1.00 of $1.00 this month"
