@@ -45,6 +45,10 @@ class CeleryWorker:
         """Stop every process of the worker where it is."""
         self._signal_all(signal.SIGSTOP)
 
+    def resume(self) -> None:
+        """Have them go on."""
+        self._signal_all(signal.SIGCONT)
+
     def kill(self) -> None:
         """End every process of the worker at once; none may clean up."""
         if self._process is not None:
