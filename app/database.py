@@ -3,7 +3,9 @@
 Knows SQLite and PostgreSQL; knows no table of ours.
 """
 
+import random
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -33,6 +35,8 @@ BUSY_S = 10.0
 POOL_WAIT_S = 5.0
 #: Times that a transaction is tried when the database itself asks for a repeat.
 ATTEMPTS = 3
+#: The pause before each repeat, seconds: from, to.
+PAUSE_S = (0.02, 0.1)
 #: Any number will do, so long as every Tollgate asks PostgreSQL for the same lock.
 MIGRATION_LOCK = 0x746F6C6C
 
@@ -42,7 +46,8 @@ POSTGRESQL_DEFAULTS: dict[str, str] = {
     "connect_timeout": "5",
     # A peer that vanished without a word is found out within this, in milliseconds.
     "tcp_user_timeout": "30000",
-    "options": "-c statement_timeout=30s -c lock_timeout=10s",
+    # An event leaves Redis once it is committed here, so a commit outlives a crash of the server.
+    "options": "-c synchronous_commit=on -c statement_timeout=30s -c lock_timeout=10s",
 }
 
 _MISSING_TABLE = "42P01"
@@ -141,6 +146,8 @@ def write(engine: Engine, work: Callable[[Connection], T]) -> T:
             except DBAPIError as exc:
                 if not _repeatable(exc):
                     raise
+            # At once, it would take its locks again before the winner has got them.
+            time.sleep(random.uniform(*PAUSE_S))  # noqa: S311 - no secret
         return _write_once(engine, work)
 
 

@@ -1,18 +1,15 @@
 """Celery's settings, read by `workers.celery`; the broker's address comes from REDIS_URL."""
 
-# Beat asks for a drain every second. One that waited longer than this is dropped unrun, so that
-# they do not pile up behind a slow database; the next one does the same work. It is more than the
-# second itself because beat and workers may run on machines whose clocks differ a little.
+# Beat asks for a drain every second; its scheduler sees to it that they do not pile up behind a
+# slow database. None expires: where beat's clock is behind the worker's, none would ever be run.
 beat_schedule = {
     "drain": {
         "task": "usage.drain",
         "schedule": 1.0,
-        "options": {"expires": 30},
     },
     "reap": {
         "task": "usage.reap",
         "schedule": 10.0,
-        "options": {"expires": 30},
     },
     "alarms": {
         "task": "usage.alarms",
@@ -22,7 +19,6 @@ beat_schedule = {
     "forget-idle-consumers": {
         "task": "usage.forget_idle_consumers",
         "schedule": 3600.0,
-        "options": {"expires": 3600},
     },
 }
 # In memory: both entries are due at once after a restart anyway, and a file would need a place.
@@ -59,6 +55,8 @@ broker_transport_options = {
 }
 broker_connection_retry = True
 broker_connection_retry_on_startup = True
+# Also when Redis refuses: full, or read-only for a moment. Else the worker would end.
+broker_channel_error_retry = True
 broker_connection_max_retries = None  # for ever: the platform restarts what is really broken
 
 # The process' own logging stays as the platform set it up, if it did.

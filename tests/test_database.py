@@ -137,7 +137,7 @@ def test_a_deadlock_is_resolved_by_doing_the_loser_again(postgres_url: str) -> N
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(touch_both, ("a", "b"), ("b", "a")))
     engine.dispose()
-    assert len(tries) == 3
+    assert len(tries) >= 3
 
 
 def test_a_locked_sqlite_file_is_waited_for(sqlite_url: str) -> None:

@@ -8,7 +8,7 @@ import runpy
 from typing import Any
 
 from celery import Celery
-from celery.beat import ScheduleEntry, Scheduler
+from celery.beat import ScheduleEntry, Scheduler, SchedulingError
 from celery.signals import after_setup_logger
 from redis.connection import parse_url
 
@@ -16,6 +16,8 @@ from app.settings import CONFIG_DIR, Settings
 
 #: Tasks that beat lets wait. With no worker there, a day of them would take 88 MB of Redis.
 WAITING_LIMIT = 5
+
+logger = logging.getLogger(__name__)
 
 settings = Settings.from_env()
 
@@ -49,11 +51,19 @@ class BoundedScheduler(Scheduler):  # type: ignore[misc]
     """Beat's scheduler in memory, which sends nothing while enough tasks wait already."""
 
     def apply_async(self, entry: ScheduleEntry, *args: Any, **kwargs: Any) -> Any:
-        """Send the entry's task; return its result, or None when it was not sent."""
+        """Send the entry's task; return its result, or None when it was not sent.
+
+        One that the broker refuses is run here: Redis may be full of events, which only a drain
+        removes.
+        """
         queue = self.app.conf.task_default_queue
         if self.producer.channel.client.llen(queue) >= WAITING_LIMIT:
             return None
-        return super().apply_async(entry, *args, **kwargs)
+        try:
+            return super().apply_async(entry, *args, **kwargs)
+        except SchedulingError:
+            logger.warning("the broker refuses %s; it runs in beat", entry.task)
+            return self.app.tasks[entry.task]()
 
 
 def first_line_only(record: logging.LogRecord) -> bool:

@@ -50,9 +50,9 @@ def drain(
 
     Commit, then ack. Each batch goes through these steps; after each, a crash costs:
     1. claim: nothing; the entries stay pending, and another consumer claims them.
-    2. bury what cannot be decoded: nothing; the rest is claimed again.
-    3. post the rest in one transaction: a repeated post, which is a no-op by event id.
-    4. ack: nothing is left to do.
+    2. post what can be decoded in one transaction: a repeated post, a no-op by event id.
+    3. ack that: nothing; the rest is claimed again.
+    4. bury the rest, last, since a full Redis has room for it only now: nothing is left to do.
 
     `consumer` is a name that no other process uses at the same time.
     Raises: StreamUnavailable, LedgerUnavailable; what is not posted stays in the stream.
@@ -78,7 +78,7 @@ def _drain_batch(
             decoded.append((entry, _decode(entry)))
         except UndecodableEvent as exc:
             undecodable.append((entry, str(exc)))
-    return _bury(stream, undecodable) + _post(stream, ledger, decoded)
+    return _post(stream, ledger, decoded) + _bury(stream, undecodable)
 
 
 def _decode(entry: StreamEntry) -> UsageEvent:

@@ -4,10 +4,13 @@ import fcntl
 import functools
 import logging
 import os
+import signal
 import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from celery.signals import worker_process_init
 
 from app.database import create_engine
 from app.errors import Unavailable
@@ -45,6 +48,15 @@ def _ledger() -> Ledger:
 @functools.cache
 def _alarms() -> Alarms:
     return Alarms(connect(settings.redis_url, settings.redis_timeout_s), settings.spool_dir)
+
+
+@worker_process_init.connect  # type: ignore[untyped-decorator]
+def _leave_signals_to_the_parent(**_: object) -> None:
+    """Have this process finish its task at a SIGTERM, which platforms send to every process.
+
+    The worker ends it once that is done, and kills it where it hangs.
+    """
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 @contextmanager

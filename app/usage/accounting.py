@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 #: How often Redis is asked whether it is back, while it is away, in seconds.
 RETRY_S = 0.5
 
+#: How often the open records are searched for some of ours that have ended, in seconds.
+DISOWN_EVERY_S = 60.0
+
 #: A request younger than this is not worth a line on how far it has come, in seconds.
 CHECKPOINT_AFTER_S = 5.0
 
@@ -156,6 +159,7 @@ class Accounting:
         return self._down_since_ms if self._pid and not self._spool.is_empty else None
 
     _down_since_ms: int | None = None
+    _disown_at_s = 0.0
 
     def _start(self) -> None:
         with self._starting:
@@ -176,6 +180,7 @@ class Accounting:
         if not self._redis_is_up:
             return
         self._redis_is_up = False
+        self._disown_at_s = 0.0
         if self._down_since_ms is None:
             oldest = min((r.started_at_ms for r in tuple(self._live.values())), default=None)
             self._down_since_ms = oldest or time.time_ns() // 1_000_000
@@ -196,6 +201,7 @@ class Accounting:
             self._redis_is_up = True
             self._checkpoint()
             self._replay()
+            self._disown()
         except StreamUnavailable as exc:
             self._lost(exc)
         except Exception:
@@ -206,6 +212,22 @@ class Accounting:
         young_ms = time.time_ns() // 1_000_000 - CHECKPOINT_AFTER_S * 1000
         old = [r for r in tuple(self._live.values()) if r.started_at_ms < young_ms]
         self._records.update({r.event_id: r.checkpoint(self._owner) for r in old})
+
+    def _disown(self) -> None:
+        """Leave to the reaper what is open in our name and has ended.
+
+        A Redis that was restored has lost its last second: events that it had taken, and that
+        their records had gone. An estimate is better than nothing, and no second entry where the
+        event had reached the ledger.
+        """
+        now_s = time.monotonic()
+        if now_s < self._disown_at_s:
+            return
+        self._disown_at_s = now_s + DISOWN_EVERY_S
+        for event_id, raw in self._records.all().items():
+            if self._owner.encode() in raw and event_id not in self._live:
+                disowned = {**orjson.loads(raw), "owner": None}
+                self._records.update({event_id: orjson.dumps(disowned)})
 
     def _replay(self) -> None:
         """Tell Redis what the spool holds, this process' first, then what dead ones left.

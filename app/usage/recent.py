@@ -5,10 +5,10 @@ An entry holds no prompt and no answer. Knows no HTTP; sums are `app.usage.query
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, Select, func, select, tuple_
+from sqlalchemy import ColumnElement, Engine, Select, select, tuple_, union_all
 
 from app.database import reading
 from app.tables import entries
@@ -17,6 +17,8 @@ from app.usage.query import UsageQuery, conditions
 
 #: Entries that latencies are taken from: enough for a 99th percentile, and read in milliseconds.
 SAMPLE = 5000
+#: Accounts that are looked up one by one; those of more are sorted together.
+ACCOUNTS_APART = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,42 +87,69 @@ class RecentReader:
         after: Position | None = None,
     ) -> list[Request]:
         """Return up to `limit` requests, newest first, from `after` on."""
-        statement = _newest(query, limit, *(entries.c[name] for name in _COLUMNS))
+        more: list[ColumnElement[bool]] = []
         if statuses is not None:
-            statement = statement.where(entries.c.status.in_(sorted(statuses)))
+            more.append(entries.c.status.in_(sorted(statuses)))
         if after is not None:
-            here = tuple_(entries.c.started_at_ms, entries.c.event_id)
             # The index knows times alone: the first condition is what it can use.
-            statement = statement.where(
-                entries.c.started_at_ms <= after.started_at_ms,
-                here < (after.started_at_ms, after.event_id),
-            )
+            more.append(entries.c.started_at_ms <= after.started_at_ms)
+            here = tuple_(entries.c.started_at_ms, entries.c.event_id)
+            more.append(here < (after.started_at_ms, after.event_id))
+        statement = _newest(query, limit, _COLUMNS, more)
         with reading(self.engine) as connection:
             return [Request(**row._mapping) for row in connection.execute(statement)]
 
     def endings(self, query: UsageQuery, limit: int = SAMPLE) -> list[Ending]:
         """Return how the last `limit` requests ended, newest first."""
-        names = ("status", "http_status", "first_token_ms", "duration_ms")
-        vendor = func.coalesce(entries.c.vendor_served, entries.c.vendor).label("vendor")
-        statement = _newest(query, limit, vendor, *(entries.c[name] for name in names))
+        statement = _newest(query, limit, _ENDING)
         with reading(self.engine) as connection:
-            return [Ending(**row._mapping) for row in connection.execute(statement)]
+            return [_ending(**row._mapping) for row in connection.execute(statement)]
 
 
 _COLUMNS = tuple(Request.__dataclass_fields__)
+_ENDING = ("vendor", "vendor_served", "status", "http_status", "first_token_ms", "duration_ms")
+_ORDER = ("started_at_ms", "event_id")
 
 
-def _newest(query: UsageQuery, limit: int, *columns: ColumnElement[Any]) -> Select[Any]:
-    return (
-        select(*columns)
-        .where(
-            entries.c.started_at_ms >= query.start_s * 1000,
-            entries.c.started_at_ms < query.end_s * 1000,
-            *conditions(query, entries),
-        )
-        .order_by(entries.c.started_at_ms.desc(), entries.c.event_id.desc())
-        .limit(limit)
-    )
+def _ending(vendor: str, vendor_served: str | None, **others: Any) -> Ending:
+    return Ending(vendor=vendor_served or vendor, **others)
+
+
+def _newest(
+    query: UsageQuery,
+    limit: int,
+    names: Sequence[str],
+    more: Sequence[ColumnElement[bool]] = (),
+) -> Select[Any]:
+    """Return the newest entries; of several accounts, the newest of each account's newest.
+
+    An index gives one account's entries in the order of time, and not those of several.
+    """
+    account_ids = query.account_ids
+    if account_ids is None or not 1 < len(account_ids) <= ACCOUNTS_APART:
+        parts = [query]
+    else:
+        parts = [replace(query, account_ids=frozenset({it})) for it in sorted(account_ids)]
+    order = [entries.c[name] for name in _ORDER]
+    columns = [entries.c[name] for name in dict.fromkeys((*names, *_ORDER))]
+    selects = [_in_order(select(*columns).where(*_of(part), *more), order, limit) for part in parts]
+    found = union_all(*(select(it.subquery()) for it in selects)).subquery()
+    wanted = select(*(found.c[name] for name in names))
+    return _in_order(wanted, [found.c[name] for name in _ORDER], limit)
+
+
+def _of(query: UsageQuery) -> list[ColumnElement[bool]]:
+    return [
+        entries.c.started_at_ms >= query.start_s * 1000,
+        entries.c.started_at_ms < query.end_s * 1000,
+        *conditions(query, entries),
+    ]
+
+
+def _in_order(
+    statement: Select[Any], order: Sequence[ColumnElement[Any]], limit: int
+) -> Select[Any]:
+    return statement.order_by(*(column.desc() for column in order)).limit(limit)
 
 
 def percentile(values: Sequence[int], percent: int) -> int | None:

@@ -66,13 +66,13 @@ def answer(report: Report, params: UsageParams, key: ApiKey) -> Response:
     """
     query = report.query(params, _visible_accounts(key, params.project_ids))
     # Before the ledger is read: what is posted meanwhile can only make the answer more complete.
-    complete_until_s = _complete_until_s()
+    until_s = complete_until_s()
     if params.as_csv:
         response = _file(report, params, query)
     else:
         response = Response(dump(_page(report, params, query)), mimetype="application/json")
-    if complete_until_s is not None:
-        response.headers["x-tollgate-complete-until"] = str(complete_until_s)
+    if until_s is not None:
+        response.headers["x-tollgate-complete-until"] = str(until_s)
     return response
 
 
@@ -172,15 +172,18 @@ def _times(bucket: Bucket, params: UsageParams) -> list[str]:
     return [datetime.fromtimestamp(time_s, params.zone).isoformat() for time_s in times]
 
 
-def _complete_until_s() -> int | None:
-    """Return the time before which every request's usage is in the ledger, in Unix seconds."""
+def complete_until_s() -> int | None:
+    """Return the time before which every request's usage is in the ledger, in Unix seconds.
+
+    None while Redis does not answer.
+    """
     # A request that started up to this long ago may still be writing its open record.
     admission_s = _REDIS_WAITS * services().settings.redis_timeout_s
     times_ms: list[float | None] = [(time.time() - admission_s) * 1000]
     try:
         times_ms.append(services().open_records.oldest_started_ms())
     except StreamUnavailable:
-        log.warning("Redis does not answer: usage is given without x-tollgate-complete-until")
+        log.warning("Redis does not answer: usage is given without up to when it is complete")
         return None
     times_ms.append(services().accounting.oldest_spooled_ms)
     return int(min(at_ms for at_ms in times_ms if at_ms is not None) // 1000)

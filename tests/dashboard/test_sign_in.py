@@ -9,6 +9,7 @@ from werkzeug.test import TestResponse
 
 from app.database import write
 from app.tables import api_keys, sessions
+from app.views.dashboard.sign_in import FORM_LIMIT_BYTES
 from tests.dashboard.site import DashboardSite
 
 PAGES = ["", "/requests", "/accounts"]
@@ -95,6 +96,12 @@ def test_signing_out_takes_the_sessions_own_form(site: DashboardSite, token: str
     assert site.get().status_code == 200
 
 
+def test_a_body_that_is_too_large_is_refused_on_a_page(site: DashboardSite) -> None:
+    answer = site.sign_in("admin", filler="x" * FORM_LIMIT_BYTES)
+    assert answer.status_code == 413
+    assert answer.mimetype == "text/html"
+
+
 @pytest.mark.parametrize(
     "headers",
     [
@@ -167,6 +174,8 @@ def test_nothing_comes_from_elsewhere_and_nothing_runs_in_a_page(
 ) -> None:
     site.sign_in("admin")
     answer = site.get(page)
+    text = answer.text
+    answer.close()
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
@@ -175,5 +184,5 @@ def test_nothing_comes_from_elsewhere_and_nothing_runs_in_a_page(
     assert answer.headers["x-content-type-options"] == "nosniff"
     if answer.mimetype == "text/html":
         assert answer.headers["cache-control"] == "no-store"
-        assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=", answer.text)
-        assert not re.search(r"(?:src|href)=\"(?:[a-z]+:)?//", answer.text)
+        assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=", text)
+        assert not re.search(r"(?:src|href)=\"(?:[a-z]+:)?//", text)

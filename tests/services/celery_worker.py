@@ -45,6 +45,10 @@ class CeleryWorker:
         """Stop every process of the worker where it is."""
         self._signal_all(signal.SIGSTOP)
 
+    def resume(self) -> None:
+        """Have them go on."""
+        self._signal_all(signal.SIGCONT)
+
     def kill(self) -> None:
         """End every process of the worker at once; none may clean up."""
         if self._process is not None:
@@ -53,9 +57,9 @@ class CeleryWorker:
             self._process = None
 
     def stop(self) -> int:
-        """Ask the worker to leave, as a platform does; return its exit status."""
+        """Ask every process of the worker to leave, as platforms do; return its exit status."""
         assert self._process is not None, "the worker has not been started"
-        self._process.terminate()
+        self._signal_all(signal.SIGTERM)
         return self._process.wait(timeout=60)
 
     def _signal_all(self, by: signal.Signals) -> None:

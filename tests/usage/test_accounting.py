@@ -253,6 +253,27 @@ def test_a_living_process_requests_are_not_reaped(books: Accounting, redis: "Red
     assert dataclasses.asdict(events(redis)[0])["status"] == "abandoned"
 
 
+def test_what_a_restored_redis_has_forgotten_is_estimated_and_not_lost(
+    books: Accounting, own_valkey: Valkey, redis: "Redis"
+) -> None:
+    meter, live = request(books), request(books)
+    restored = redis.hget(OPEN, meter.event_id) or b""
+    answer(meter)
+    redis.delete(EVENTS)  # the last second is gone: the event, and that its record was removed
+    redis.hset(OPEN, meter.event_id, restored)
+    own_valkey.kill()
+    answer(request(books))
+    own_valkey.start()
+
+    def reaped() -> bool:
+        return reap(OpenRecords(redis), now_ms=meter.started_at_ms + 60_000) == 1
+
+    wait_until(reaped)
+    abandoned = {event.event_id: event for event in events(redis)}[meter.event_id]
+    assert (abandoned.status, abandoned.source) == ("abandoned", "estimated")
+    assert list(OpenRecords(redis).all()) == [live.event_id]
+
+
 def test_a_record_that_cannot_be_read_is_buried_and_holds_up_no_other(redis: "Redis") -> None:
     records = OpenRecords(redis)
     records.open("bad", b"\xff", 1)

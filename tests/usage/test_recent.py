@@ -61,6 +61,18 @@ def test_filters_are_those_of_the_sums(
     assert [request.event_id for request in requests] == found
 
 
+def test_the_newest_of_several_accounts_come_in_one_order(engine: Engine) -> None:
+    owners = ["acme", "beta", "gamma"]
+    post(engine, *(at(i, f"{i:02}", account_id=owners[i % 3]) for i in range(12)))
+    two = UsageQuery(start_s=ALL.start_s, end_s=ALL.end_s, account_ids=frozenset({"acme", "beta"}))
+    reader = RecentReader(engine)
+    page = reader.requests(two, 3)
+    assert [request.event_id for request in page] == ["10", "09", "07"]
+    page = reader.requests(two, 3, after=page[-1].position)
+    assert [request.event_id for request in page] == ["06", "04", "03"]
+    assert len(reader.endings(two, 5)) == 5
+
+
 def test_requests_are_found_by_how_they_ended(engine: Engine) -> None:
     post(engine, at(1, "a", status="failed"), at(2, "b"), at(3, "c", status="truncated"))
     statuses = frozenset({"failed", "truncated"})

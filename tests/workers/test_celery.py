@@ -52,13 +52,15 @@ def test_each_setting_is_one_that_celery_knows(workers_celery: ModuleType) -> No
     assert set(workers_celery.celery_app.conf.changes) - known == set()
 
 
-def test_each_scheduled_task_exists_and_expires(workers_celery: ModuleType) -> None:
+def test_each_scheduled_task_exists_and_never_expires(workers_celery: ModuleType) -> None:
     app = workers_celery.celery_app
     app.loader.import_default_modules()
     assert {entry["task"] for entry in app.conf.beat_schedule.values()} == {
         name for name in app.tasks if not name.startswith("celery.")
     }
-    assert all("expires" in entry["options"] for entry in app.conf.beat_schedule.values())
+    # A worker whose clock is ahead of beat's would drop every one of them.
+    options = [entry.get("options", {}) for entry in app.conf.beat_schedule.values()]
+    assert not any("expires" in entry for entry in options)
 
 
 def test_tasks_do_not_pile_up_while_no_worker_runs(

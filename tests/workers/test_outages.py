@@ -13,6 +13,7 @@ from app.errors import LedgerUnavailable
 from app.usage.ledger import Ledger
 from app.usage.stream import EventStream
 from tests.services.polling import wait_until
+from tests.services.postgres import Postgres, find_binaries
 from tests.usage.events import usage_event
 from tests.workers.contents import entry_count, event_ids, rolled_up, waiting
 from workers.drain import drain
@@ -104,3 +105,39 @@ def test_events_wait_while_the_database_only_reads_and_the_pool_finds_the_new_pr
     # The pool's connection would only read for ever: it has been left.
     drain(stream, Ledger(engine), consumer="here")
     assert (entry_count(engine), stream.backlog()) == (2, 0)
+
+
+@pytest.fixture
+def own_postgres(postgres: Postgres) -> Iterator[Postgres]:
+    """A PostgreSQL of the test's own, to restart; where there is none at all, `postgres` skips."""
+    binaries = find_binaries()
+    assert binaries is not None, postgres
+    server = Postgres(binaries)
+    try:
+        yield server.start()
+    finally:
+        server.stop()
+
+
+def test_a_server_that_crashes_and_comes_back_has_each_event_once(
+    stream: EventStream, redis: "Redis", own_postgres: Postgres
+) -> None:
+    engine = create_engine(own_postgres.create())
+    published = [usage_event() for _ in range(3000)]
+    for event in published:
+        stream.publish(event)
+
+    def crash() -> None:
+        wait_until(lambda: stream.backlog() < len(published), every_s=0.001)
+        own_postgres.crash()
+        own_postgres.serve()
+
+    crashing = threading.Thread(target=crash)
+    crashing.start()
+    failures = drain_all(stream, engine)
+    crashing.join()
+    assert failures > 0
+    assert event_ids(engine) == sorted(event.event_id for event in published)
+    assert rolled_up(engine) == len(published)
+    assert waiting(redis) == (0, 0)
+    engine.dispose()

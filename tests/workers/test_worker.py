@@ -183,6 +183,32 @@ def test_a_worker_goes_on_when_redis_is_killed_while_it_drains(
     engine.dispose()
 
 
+def test_a_redis_full_of_events_is_drained_and_so_has_room_again(
+    own_valkey: Valkey, idle_worker: CeleryWorker, sqlite_url: str
+) -> None:
+    engine = create_engine(sqlite_url)
+    with connect(own_valkey.url, timeout_s=10.0) as client:
+        stream = EventStream(client)
+        stream.publish(usage_event())
+        wait_until(lambda: entry_count(engine) == 1)
+        idle_worker.pause()
+        client.delete("celery:drain")
+        client.xadd("usage:events", {"event": "poison"})
+        for _ in range(3000):
+            stream.publish(usage_event())
+        used = client.info("memory")["used_memory"]
+        client.config_set("maxmemory", used - 500_000)
+        with pytest.raises(StreamUnavailable, match="OutOfMemoryError"):
+            stream.publish(usage_event())
+        idle_worker.resume()
+        wait_until(lambda: waiting(client) == (0, 0))
+        assert entry_count(engine) == 3001
+        assert stream.dead_count() == 1
+        stream.publish(usage_event())
+        wait_until(lambda: entry_count(engine) == 3002)
+    engine.dispose()
+
+
 @pytest.mark.parametrize("trust", ["none", "its own certificate"])
 def test_web_and_worker_reach_a_redis_behind_tls_with_a_password(
     tmp_path: Path, sqlite_url: str, trust: str

@@ -16,6 +16,7 @@ from app.views.dashboard.figures import Chart, OverTime, grouped, total
 from app.views.dashboard.filters import GROUPS, Filters
 from app.views.dashboard.sign_in import visitor
 from app.views.dashboard.site import dashboard_blueprint, page
+from app.views.usage_pages import complete_until_s
 
 #: Ways of failing that have a line of their own.
 FAILURES_LIMIT = 12
@@ -58,6 +59,8 @@ def overview() -> Response:
     now_s = time.time()
     filters = Filters.load(request.args, now_s)
     query = filters.query(visitor().account_ids, over_time=True)
+    # Before the ledger is read: what is posted meanwhile can only make the figures more complete.
+    until_s = complete_until_s()
     rows = services().usage_reader.rows(query)
     groups = grouped(rows, GROUPS[filters.by])
     endings = RecentReader(services().engine).endings(query)
@@ -76,7 +79,8 @@ def overview() -> Response:
         failed_otherwise=sum(it.requests for it in failed[FAILURES_LIMIT:]),
         sampled=len(endings),
         is_sample=len(endings) == SAMPLE,
-        waiting=_waiting(now_s) if visitor().is_admin else None,
+        complete_until_s=until_s,
+        waiting=_waiting(now_s) if visitor().is_admin and until_s is not None else None,
     )
 
 

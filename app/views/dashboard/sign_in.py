@@ -26,6 +26,9 @@ SCOPES = frozenset({"usage", "admin"})
 #: The browser keeps a `__Host-` cookie to this host and to https, whatever a neighbour sets.
 COOKIE, SECURE_COOKIE = "tollgate", "__Host-tollgate"
 
+#: No form of ours is larger, and anybody can send one.
+FORM_LIMIT_BYTES = 16 * 1024
+
 #: What can be seen without a session.
 _OPEN = frozenset({"dashboard.sign_in", "dashboard.submit_sign_in", "dashboard.static"})
 
@@ -64,6 +67,7 @@ def visitor() -> Visitor:
 @dashboard_blueprint.before_request
 def _let_in() -> Response | None:
     if request.method == "POST":
+        request.max_content_length = FORM_LIMIT_BYTES
         _require_own_form()
     if request.endpoint in _OPEN:
         return None

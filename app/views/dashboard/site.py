@@ -7,6 +7,7 @@ import logging
 from typing import Any
 
 from flask import Blueprint, Response, g, make_response, render_template
+from werkzeug.exceptions import HTTPException
 
 from app.errors import TollgateError
 from app.limits import show_usd
@@ -63,6 +64,11 @@ def _harden(response: Response) -> Response:
 def _show(error: TollgateError) -> Response:
     g.error_code = error.code
     return page("error.html", error.status, message=error.message)
+
+
+@dashboard_blueprint.errorhandler(HTTPException)
+def _show_http(error: HTTPException) -> Response:
+    return page("error.html", error.code or 500, message=error.description or error.name)
 
 
 @dashboard_blueprint.errorhandler(Exception)
