@@ -14,7 +14,6 @@ beat_schedule = {
     "alarms": {
         "task": "usage.alarms",
         "schedule": 60.0,
-        "options": {"expires": 60},
     },
     "forget-idle-consumers": {
         "task": "usage.forget_idle_consumers",
