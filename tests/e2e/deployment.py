@@ -27,6 +27,7 @@ class Deployment:
     vendor: SimulatedVendor
     web_pid: int
     root: Path
+    redis_url: str
 
     def usage(self, account_id: str) -> UsageRow | None:
         """Return all that the ledger has of an account, once nothing is under way."""
@@ -65,7 +66,7 @@ def deployed(root: Path, more_env: Mapping[str, str] | None = None) -> Iterator[
             gunicorn(env, root / "web.log") as (url, pid),
             with_account(url, settings) as gateway,
         ):
-            yield Deployment(gateway, vendor, pid, root)
+            yield Deployment(gateway, vendor, pid, root, valkey.url)
     finally:
         vendor.stop()
         valkey.stop()
