@@ -8,6 +8,7 @@ Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing e
     │   ├── UnsupportedParameter       400  this vendor cannot honour it
     │   ├── ModelNotFound              404
     │   ├── RequestTooLarge            413
+    │   ├── UsagePruned                400  what it asks for has been pruned from the ledger
     │   └── IdempotencyConflict        409  what this idempotency key stands for stands in the way
     │       ├── IdempotencyKeyReused            for another request
     │       ├── IdempotencyInProgress           the first one is being answered
@@ -103,6 +104,12 @@ class RequestTooLarge(InvalidRequest):
 
     status = 413
     code = "request_too_large"
+
+
+class UsagePruned(InvalidRequest):
+    """Only sums are kept of so long ago, and they cannot tell what is asked for."""
+
+    code = "usage_pruned"
 
 
 class IdempotencyConflict(InvalidRequest):

@@ -21,6 +21,7 @@ from app.completion import USAGE_COUNTS
 
 #: Width of a rollup's slot: every time zone's day is a whole number of quarters of an hour.
 SLOT_S = 15 * 60
+DAY_S = 86_400
 
 #: SQLite compares bytes of its own accord; PostgreSQL by the language of the machine.
 BYTEWISE = Text().with_variant(Text(collation="C"), "postgresql")
@@ -124,6 +125,26 @@ prices = Table(
     Column("rates", Text, nullable=False),
 )
 
+#: Every time that entries were priced anew: which (Unix ms), how many changed, by how much in all.
+repricings = Table(
+    "repricings",
+    metadata,
+    Column("repricing_id", Text, primary_key=True),
+    Column("started_at_ms", BigInteger, nullable=False),
+    Column("start_ms", BigInteger, nullable=False),
+    Column("end_ms", BigInteger, nullable=False),
+    Column("changed_entries", BigInteger, nullable=False),
+    Column("added_nanousd", BigInteger, nullable=False),
+)
+
+#: One row, or none where nothing was ever pruned: before this time there are rollups alone.
+retention = Table(
+    "retention",
+    metadata,
+    Column("row", BigInteger, primary_key=True, autoincrement=False),
+    Column("pruned_until_s", BigInteger, nullable=False),
+)
+
 ROLLUP_KEY: tuple[str, ...] = ("account_id", "slot_s", "api_key_id", "vendor", "model")
 ROLLUP_MEASURES: tuple[str, ...] = (
     "requests",
@@ -137,23 +158,34 @@ ROLLUP_MEASURES: tuple[str, ...] = (
 #: version that does not know them adds, too.
 COST_MEASURES: tuple[str, ...] = ("cost_nanousd", "priced_requests")
 
+
+def _rollup_table(name: str) -> Table:
+    return Table(
+        name,
+        metadata,
+        Column("account_id", BYTEWISE, primary_key=True),
+        Column("slot_s", BigInteger, primary_key=True, autoincrement=False),
+        Column("api_key_id", BYTEWISE, primary_key=True),
+        Column("vendor", BYTEWISE, primary_key=True),
+        Column("model", BYTEWISE, primary_key=True),
+        *(
+            Column(
+                measure,
+                BigInteger,
+                nullable=False,
+                server_default="0" if measure in COST_MEASURES else None,
+            )
+            for measure in ROLLUP_MEASURES
+        ),
+        sqlite_with_rowid=False,
+    )
+
+
 #: Sums of entries; `slot_s` is the start of the slot that holds `started_at_ms`.
-rollups = Table(
-    "rollups",
-    metadata,
-    Column("account_id", BYTEWISE, primary_key=True),
-    Column("slot_s", BigInteger, primary_key=True, autoincrement=False),
-    Column("api_key_id", BYTEWISE, primary_key=True),
-    Column("vendor", BYTEWISE, primary_key=True),
-    Column("model", BYTEWISE, primary_key=True),
-    *(
-        Column(
-            name,
-            BigInteger,
-            nullable=False,
-            server_default="0" if name in COST_MEASURES else None,
-        )
-        for name in ROLLUP_MEASURES
-    ),
-    sqlite_with_rowid=False,
-)
+rollups = _rollup_table("rollups")
+
+#: The same by days in UTC, so that a month of many keys and models is read in a moment.
+daily_rollups = _rollup_table("daily_rollups")
+
+#: Width of the slots in seconds -> rollups, the widest first.
+ROLLUP_TABLES: dict[int, Table] = {DAY_S: daily_rollups, SLOT_S: rollups}

@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 
 from app.database import create_engine, upgrade
 from app.settings import Settings
+from app.usage.prices import PriceBook, load_prices
 from tests.gateway import Gateway, running, vendor_table
 from tests.services.postgres import Postgres, find_binaries
 from tests.services.valkey import Valkey
@@ -91,6 +92,26 @@ def engine(database_url: str) -> Iterator[Engine]:
     engine = create_engine(database_url)
     yield engine
     engine.dispose()
+
+
+@pytest.fixture
+def prices_file(tmp_path: Path) -> Path:
+    """Prices of three models of openai: `m`, `dear` and `free`."""
+    path = tmp_path / "prices.toml"
+    rates = {"m": ("0.15", "0.60"), "dear": ("1_000", "1_000"), "free": ("0", "0")}
+    path.write_text(
+        "".join(
+            f'[[prices]]\nmodel = "openai/{model}"\ninput = {paid_in}\noutput = {paid_out}\n'
+            for model, (paid_in, paid_out) in rates.items()
+        )
+    )
+    return path
+
+
+@pytest.fixture
+def prices(prices_file: Path) -> PriceBook:
+    """The prices that come with Tollgate, and those of `prices_file`."""
+    return load_prices(prices_file)
 
 
 @pytest.fixture

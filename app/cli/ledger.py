@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from app.accounts import AccountsError
 from app.database import create_engine
-from app.errors import LedgerUnavailable
+from app.errors import LedgerUnavailable, UsagePruned
 from app.settings import database_url
 
 
@@ -23,6 +23,8 @@ def open_ledger() -> Iterator[Engine]:
         yield engine
     except AccountsError as exc:
         raise click.ClickException(str(exc)) from exc
+    except UsagePruned as exc:
+        raise click.ClickException(exc.message) from exc
     except LedgerUnavailable as exc:
         raise click.ClickException(
             f"{exc.message} Check DATABASE_URL; a new database needs `tollgate db upgrade` first."

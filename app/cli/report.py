@@ -1,21 +1,29 @@
 """A usage report as a table, as CSV or as JSON; knows nothing of where its rows come from."""
 
-import csv
 import json
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from decimal import Decimal
+from functools import reduce
 from typing import Any
 
 import click
 
 from app.cli.tables import Cell, add_bars, format_table, on_terminal
 from app.cli.times import show_time
-from app.completion import USAGE_COUNTS
+from app.completion import USAGE_COUNTS, Usage
+from app.usage.csv_cells import csv_line
+from app.usage.money import dollars
 from app.usage.query import UsageRow
 
-COUNTS: tuple[str, ...] = ("requests", "failed_requests", "estimated_requests", *USAGE_COUNTS)
-HEADINGS = ("requests", "failed", "prompt", "completion", "total", "cached", "estimated")
+COUNTS: tuple[str, ...] = (
+    "requests",
+    "failed_requests",
+    "estimated_requests",
+    "unpriced_requests",
+    *USAGE_COUNTS,
+)
+HEADINGS = ("requests", "failed", "prompt", "completion", "total", "cached", "cost", "estimated")
 
 
 def _hour(row: UsageRow) -> str:
@@ -36,8 +44,12 @@ LABELS: Mapping[str, Callable[[UsageRow], str | None]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Rows from `start_s` to before `end_s` (Unix seconds), summed by the columns `by`."""
+    """Rows from `start_s` to before `end_s` (Unix seconds), summed by the columns `by`.
 
+    `subject` says whose they are.
+    """
+
+    subject: str
     start_s: int
     end_s: int
     by: tuple[str, ...]
@@ -61,10 +73,21 @@ class Report:
         """Return what tells a row apart, column by column."""
         return [LABELS[name](row) for name in self.by]
 
-    def total(self) -> dict[str, int]:
-        """Return the sum of every count."""
-        counts = [row_counts(row) for row in self.rows]
-        return {name: sum(count[name] for count in counts) for name in COUNTS}
+    def total(self) -> UsageRow:
+        """Return the sum of all rows."""
+        nothing = UsageRow(requests=0, failed_requests=0, estimated_requests=0, usage=Usage())
+        return reduce(_add, self.rows, nothing)
+
+
+def _add(one: UsageRow, other: UsageRow) -> UsageRow:
+    return UsageRow(
+        requests=one.requests + other.requests,
+        failed_requests=one.failed_requests + other.failed_requests,
+        estimated_requests=one.estimated_requests + other.estimated_requests,
+        usage=one.usage + other.usage,
+        cost_nanousd=one.cost_nanousd + other.cost_nanousd,
+        priced_requests=one.priced_requests + other.priced_requests,
+    )
 
 
 def row_counts(row: UsageRow) -> dict[str, int]:
@@ -73,40 +96,80 @@ def row_counts(row: UsageRow) -> dict[str, int]:
         "requests": row.requests - row.failed_requests,
         "failed_requests": row.failed_requests,
         "estimated_requests": row.estimated_requests,
+        "unpriced_requests": row.unpriced_requests,
         **asdict(row.usage),
     }
 
 
+def row_cost(row: UsageRow) -> str | None:
+    """Return what the requests of known price cost, in dollars to the last digit, or None."""
+    return dollars(row.cost_nanousd) if row.priced_requests or not row.requests else None
+
+
 def print_json(report: Report) -> None:
-    """Print one object; times are ISO 8601 in UTC, counts whole numbers."""
+    """Print one object; times are ISO 8601 in UTC, counts whole numbers, costs exact text."""
     rows = report.sorted_rows()
     shown = {
         "start": show_time(report.start_s * 1000),
         "end": show_time(report.end_s * 1000),
-        "rows": [dict(zip(report.by, report.labels(r), strict=True)) | row_counts(r) for r in rows],
-        "total": report.total(),
+        "rows": [
+            {**dict(zip(report.by, report.labels(r), strict=True)), **_figures(r)} for r in rows
+        ],
+        "total": _figures(report.total()),
     }
     click.echo(json.dumps(shown, indent=2))
 
 
+def _figures(row: UsageRow) -> dict[str, int | str | None]:
+    return {**row_counts(row), "cost_usd": row_cost(row)}
+
+
 def print_csv(report: Report) -> None:
     """Print a line of headings and one for each row, no total; what a row lacks is left empty."""
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow([*report.by, *COUNTS])
-    for row in report.sorted_rows():
-        writer.writerow([*report.labels(row), *row_counts(row).values()])
+    lines: list[list[Any]] = [[*report.by, *COUNTS, "cost_usd"]]
+    lines += [[*report.labels(r), *_figures(r).values()] for r in report.sorted_rows()]
+    for cells in lines:
+        click.echo(csv_line(cells).removesuffix("\r\n"))
 
 
 def print_table(report: Report) -> None:
-    """Print a table with a total, and in a terminal a bar for each row's tokens."""
+    """Print a table with a total, in a terminal a bar for each row's tokens, and a summary."""
     if not report.rows:
         _say_nothing_is_recorded(report)
         return
     click.echo(f"Usage {report.period}, in tokens", err=True)
     for line in _table(report):
         click.echo(line)
+    click.echo(f"\n{summary(report)}")
     if any(row.estimated_requests for row in report.rows):
         click.echo("~ requests counted by Tollgate, which had no count from the vendor", err=True)
+    if any(row.unpriced_requests for row in report.rows):
+        click.echo("? requests without a known price. See them: tollgate prices missing", err=True)
+
+
+def summary(report: Report) -> str:
+    """Return the report in a line that can be pasted into a mail."""
+    total = report.total()
+    usage, cost = total.usage, row_cost(total)
+    line = (
+        f"{report.subject}, {report.period}: {_many(total.requests, 'request')},"
+        f" {_many(usage.total_tokens, 'token')} ({usage.prompt_tokens:,} prompt,"
+        f" {usage.completion_tokens:,} completion), {f'${cost}' if cost else 'cost unknown'}."
+    )
+    asides = [
+        f"{count:,} {what}"
+        for count, what in (
+            (total.failed_requests, "failed"),
+            (total.estimated_requests, "counted by estimate"),
+            (total.unpriced_requests, "without a known price, not in the cost"),
+        )
+        if count
+    ]
+    return f"{line} Of the requests: {'; '.join(asides)}." if asides else line
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _say_nothing_is_recorded(report: Report) -> None:
@@ -120,9 +183,16 @@ def _say_nothing_is_recorded(report: Report) -> None:
 
 def _table(report: Report) -> Iterable[str]:
     rows = report.sorted_rows()
-    cells: list[list[Cell]] = [[*report.labels(r), *_cells(row_counts(r))] for r in rows]
-    cells.append(["total", *[""] * (len(report.by) - 1), *_cells(report.total())])
     pretty = on_terminal()
+    labels: list[list[Cell]] = [[*report.labels(row)] for row in rows]
+    labels.append(["total", *[""] * (len(report.by) - 1)])
+    shown = [*rows, report.total()]
+    costs = [_cost_cell(row, pretty) for row in shown]
+    width = max(map(len, costs))
+    cells = [
+        [*label, *_cells(row, cost.rjust(width))]
+        for label, row, cost in zip(labels, shown, costs, strict=True)
+    ]
     lines = list(format_table([*report.by, *HEADINGS], cells, pretty=pretty))
     if not pretty:
         return lines
@@ -130,7 +200,20 @@ def _table(report: Report) -> Iterable[str]:
     return add_bars(lines, [0, *(row.usage.total_tokens for row in rows), 0])
 
 
-def _cells(counts: Mapping[str, int]) -> list[Cell]:
+def _cost_cell(row: UsageRow, pretty: bool) -> str:
+    """Return the cost; a question mark says that it lacks that of some requests, or of all."""
+    cost, doubt = row_cost(row), "?" if row.unpriced_requests else ""
+    if cost is None:
+        return doubt
+    if not pretty:
+        return f"${cost}{doubt}"
+    amount = Decimal(cost)
+    tiny = 0 < amount < Decimal("0.0001")
+    return f"<$0.0001{doubt}" if tiny else f"${amount:,.4f}{doubt}"
+
+
+def _cells(row: UsageRow, cost: str) -> list[Cell]:
+    counts = row_counts(row)
     estimated = counts["estimated_requests"]
     return [
         counts["requests"],
@@ -139,6 +222,7 @@ def _cells(counts: Mapping[str, int]) -> list[Cell]:
         counts["completion_tokens"],
         counts["total_tokens"],
         counts["cached_tokens"],
+        cost,
         f"~{estimated}" if estimated else "",
     ]
 

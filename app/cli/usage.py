@@ -79,9 +79,10 @@ def usage_command(
     by: tuple[str, ...] | None,
     form: str,
 ) -> None:
-    """Show the tokens that were used, of ACCOUNT or of all accounts.
+    """Show the tokens that were used and what they cost, of ACCOUNT or of all accounts.
 
-    `requests` are those that did not fail; tokens of failed ones are in the sums.
+    `requests` are those that did not fail; tokens and costs of failed ones are in the sums. A cost
+    with a question mark lacks requests whose price is not known.
     """
     start_s = math.floor(since.timestamp())
     end_s = _end_of_slot_s() if until is None else math.ceil(until.timestamp())
@@ -95,7 +96,8 @@ def usage_command(
                 f"There is no account {account_id}. See them: tollgate accounts list"
             )
         rows = UsageReader(engine).rows(query)
-    FORMS[form](Report(start_s=start_s, end_s=end_s, by=by, rows=rows))
+    subject = account_id or "All accounts"
+    FORMS[form](Report(subject=subject, start_s=start_s, end_s=end_s, by=by, rows=rows))
 
 
 def _end_of_slot_s() -> int:

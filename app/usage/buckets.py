@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from app.errors import InvalidRequest
+from app.tables import DAY_S
 
 #: 9999-12-30: the last days that dates can be shown in are another year's in some time zone.
 TIME_LIMIT_S = 253_402_128_000
-
-
-DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)

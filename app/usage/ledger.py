@@ -17,6 +17,7 @@ from sqlalchemy import (
     Engine,
     Insert,
     RowMapping,
+    Table,
     Text,
     bindparam,
     cast,
@@ -28,7 +29,16 @@ from sqlalchemy import (
 
 from app.completion import USAGE_COUNTS
 from app.database import insert, write
-from app.tables import ROLLUP_KEY, ROLLUP_MEASURES, SLOT_S, entries, prices, rollups
+from app.tables import (
+    DAY_S,
+    ROLLUP_KEY,
+    ROLLUP_MEASURES,
+    SLOT_S,
+    daily_rollups,
+    entries,
+    prices,
+    rollups,
+)
 from app.usage.event import UsageEvent
 from app.usage.price import Price
 from app.usage.prices import NO_PRICES, PriceBook
@@ -147,14 +157,31 @@ def _add_entries(connection: Connection, batch: Sequence[Entry]) -> Iterable[str
 
 
 def add_to_rollups(connection: Connection, rows: list[dict[str, Any]]) -> None:
-    """Add rows of measures, in the order of their keys, to the rollups with these keys."""
+    """Add rows of measures, in the order of their keys, to the rollups of their slots and days."""
+    add_to(connection, rollups, rows)
+    add_to(connection, daily_rollups, _by_day(rows))
+
+
+def add_to(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+    """Add rows of measures, in the order of their keys, to the rows of `table` with these keys."""
     if not rows:
         return
-    statement = insert(connection, rollups)
-    added = {name: rollups.c[name] + statement.excluded[name] for name in ROLLUP_MEASURES}
+    statement = insert(connection, table)
+    added = {name: table.c[name] + statement.excluded[name] for name in ROLLUP_MEASURES}
     _execute(
         connection, statement.on_conflict_do_update(index_elements=ROLLUP_KEY, set_=added), rows
     )
+
+
+def _by_day(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    days: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        moved = {**row, "slot_s": row["slot_s"] // DAY_S * DAY_S}
+        known = days.setdefault(tuple(moved[name] for name in ROLLUP_KEY), moved)
+        if known is not moved:
+            for name in ROLLUP_MEASURES:
+                known[name] += row[name]
+    return [days[key] for key in sorted(days)]
 
 
 def _execute(

@@ -3,6 +3,7 @@
 Knows no HTTP and no time zone but UTC.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,7 +12,8 @@ from sqlalchemy import ColumnElement, Engine, Row, Select, Subquery, case, func,
 
 from app.completion import USAGE_COUNTS, Usage
 from app.database import reading
-from app.tables import ROLLUP_MEASURES, SLOT_S, entries, rollups
+from app.tables import ROLLUP_MEASURES, ROLLUP_TABLES, SLOT_S, entries
+from app.usage.retention import require_entries
 
 __all__ = ["ENTRY_MEASURES", "SLOT_S", "GroupKey", "UsageQuery", "UsageReader", "UsageRow"]
 
@@ -100,12 +102,16 @@ class UsageReader:
         """Return the sums, by bucket and then by group in the order of `group_by`, as bytes sort.
 
         Groups and buckets without a request have no row.
-        Raises: LedgerUnavailable.
+        Raises: UsagePruned where only rollups are left and they cannot tell; LedgerUnavailable.
         """
         if query.start_s >= query.end_s:
             return []
         with reading(self.engine) as connection:
-            return [_row(row) for row in connection.execute(_statement(query))]
+            rows = [_row(row) for row in connection.execute(_statement(query))]
+            for table, start_s, _ in _parts(query):
+                if table is entries:
+                    require_entries(connection, start_s)
+        return rows
 
 
 def _statement(query: UsageQuery) -> Select[Any]:
@@ -127,32 +133,51 @@ def _bucket(time_s: ColumnElement[int], bucket_s: int, phase_s: int) -> ColumnEl
     return ((time_s - phase) // width * width + phase).label("bucket_start_s")
 
 
+#: A table, and the span in Unix seconds in which its rows are to be summed.
+Part = tuple[sa.Table, int, int]
+
+
 def _source(query: UsageQuery) -> Subquery:
-    """Return the rows to sum: rollups for the whole slots of the range, entries for the rest."""
-    inner_start_s = -(-query.start_s // SLOT_S) * SLOT_S
-    inner_end_s = query.end_s // SLOT_S * SLOT_S
-    if _needs_entries(query) or inner_start_s >= inner_end_s:
-        return _entries(query, query.start_s, query.end_s).subquery()
-    parts = [_rollups(query, inner_start_s, inner_end_s)]
-    for start_s, end_s in ((query.start_s, inner_start_s), (inner_end_s, query.end_s)):
-        if start_s < end_s:
-            parts.append(_entries(query, start_s, end_s))
-    return sa.union_all(*parts).subquery()
+    """Return the rows to sum: rollups as wide as can tell, entries for the rest."""
+    selects = [_select(query, part) for part in _parts(query)]
+    return (sa.union_all(*selects) if len(selects) > 1 else selects[0]).subquery()
 
 
-def _needs_entries(query: UsageQuery) -> bool:
-    """Say whether rollups cannot tell: they know no user, and nothing within a slot."""
-    by_user = query.users is not None or "user" in query.group_by
+def _parts(query: UsageQuery) -> list[Part]:
+    if query.users is not None or "user" in query.group_by:  # of users rollups know nothing
+        return [(entries, query.start_s, query.end_s)]
     cuts_s = (query.bucket_s or 0, query.phase_s)
-    return by_user or any(cut_s % SLOT_S for cut_s in cuts_s)
+    tables = [it for it in ROLLUP_TABLES.items() if not any(cut_s % it[0] for cut_s in cuts_s)]
+    return _divide(query.start_s, query.end_s, tables)
 
 
-def _rollups(query: UsageQuery, start_s: int, end_s: int) -> Select[Any]:
-    table = rollups.c
-    measures = (table[name] for name in ROLLUP_MEASURES)
-    columns = (table[name] for name in query.columns)
-    return select(table.slot_s.label("time_s"), *columns, *measures).where(
-        table.slot_s >= start_s, table.slot_s < end_s, *conditions(query, rollups)
+def _divide(start_s: int, end_s: int, tables: Sequence[tuple[int, sa.Table]]) -> list[Part]:
+    """Take the whole slots of a span from the first of `tables`, what is at its edges from finer
+    ones, and what no slot holds from entries.
+    """
+    if start_s >= end_s:
+        return []
+    if not tables:
+        return [(entries, start_s, end_s)]
+    (width_s, table), *finer = tables
+    inner_start_s, inner_end_s = -(-start_s // width_s) * width_s, end_s // width_s * width_s
+    if inner_start_s >= inner_end_s:
+        return _divide(start_s, end_s, finer)
+    return [
+        (table, inner_start_s, inner_end_s),
+        *_divide(start_s, inner_start_s, finer),
+        *_divide(inner_end_s, end_s, finer),
+    ]
+
+
+def _select(query: UsageQuery, part: Part) -> Select[Any]:
+    table, start_s, end_s = part
+    if table is entries:
+        return _entries(query, start_s, end_s)
+    measures = (table.c[name] for name in ROLLUP_MEASURES)
+    columns = (table.c[name] for name in query.columns)
+    return select(table.c.slot_s.label("time_s"), *columns, *measures).where(
+        table.c.slot_s >= start_s, table.c.slot_s < end_s, *conditions(query, table)
     )
 
 

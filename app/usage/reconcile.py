@@ -12,23 +12,22 @@ import sqlalchemy as sa
 from sqlalchemy import BigInteger, ColumnElement, Connection, Engine, Select, func, select
 
 from app.database import reading, write
-from app.tables import ROLLUP_KEY, ROLLUP_MEASURES, SLOT_S, entries, rollups
+from app.tables import DAY_S, ROLLUP_KEY, ROLLUP_MEASURES, ROLLUP_TABLES, entries
 from app.usage.event import NUMBER_LIMIT
-from app.usage.ledger import add_to_rollups
+from app.usage.ledger import add_to
 from app.usage.query import ENTRY_MEASURES
+from app.usage.retention import pruned_until_s
 
-#: Entries summed in one statement, at least; more where one slot has more.
+#: Entries summed in one statement, at least; more where one day has more.
 AT_ONCE = 50_000
 
 #: After every slot there can be, in Unix seconds.
-END_S = NUMBER_LIMIT // 1000 + SLOT_S
-
-SLOT_OF_ENTRY = entries.c.started_at_ms // sa.literal_column(str(SLOT_S * 1000), BigInteger)
+END_S = NUMBER_LIMIT // 1000 + DAY_S
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """An account's slots from `start_s` to before `end_s`, and how many entries are in them."""
+    """An account's days from `start_s` to before `end_s`, and how many entries are in them."""
 
     account_id: str
     start_s: int
@@ -46,6 +45,8 @@ class Difference:
     vendor: str
     model: str
     lacks: dict[str, int]
+    #: What the rollup sums up: a quarter of an hour or a day.
+    width_s: int
 
 
 def count_entries(engine: Engine) -> int:
@@ -58,13 +59,16 @@ def count_entries(engine: Engine) -> int:
 
 
 def stretches(engine: Engine, at_once: int = AT_ONCE) -> Iterator[Stretch]:
-    """Cut the ledger into stretches of about `at_once` entries that leave out no slot.
+    """Cut the ledger into stretches of about `at_once` entries that leave out no day.
 
+    What has been pruned is left out: of it there is nothing to compare rollups with.
     Raises: LedgerUnavailable.
     """
+    with reading(engine) as connection:
+        first_s = pruned_until_s(connection)
     account_id = _next_account(engine, None)
     while account_id is not None:
-        start_s = 0
+        start_s = first_s
         while start_s < END_S:
             yield (stretch := _stretch(engine, account_id, start_s, at_once))
             start_s = stretch.end_s
@@ -72,13 +76,18 @@ def stretches(engine: Engine, at_once: int = AT_ONCE) -> Iterator[Stretch]:
 
 
 def differences(engine: Engine, stretch: Stretch) -> list[Difference]:
-    """Return where rollups are not the sums of their entries, in the order of their keys.
+    """Return where rollups are not the sums of their entries: days, then quarters of an hour, each
+    in the order of their keys.
 
-    One statement, so posts that go on meanwhile are seen whole or not at all.
+    A statement for each, so posts that go on meanwhile are seen whole or not at all.
     Raises: LedgerUnavailable.
     """
     with reading(engine) as connection:
-        return [_difference(row) for row in _lacking(connection, stretch)]
+        return [
+            _difference(row, width_s)
+            for width_s in ROLLUP_TABLES
+            for row in _lacking(connection, stretch, width_s)
+        ]
 
 
 def rebuild(engine: Engine, stretch: Stretch) -> list[Difference]:
@@ -95,26 +104,31 @@ def _rebuild(connection: Connection, stretch: Stretch) -> list[Difference]:
     if connection.dialect.name == "postgresql":  # SQLite has one writer at a time anyway
         # Against another rebuild, which would add the same again; it keeps no post waiting.
         connection.execute(sa.text("LOCK TABLE rollups IN SHARE UPDATE EXCLUSIVE MODE"))
-    lacking = _lacking(connection, stretch)
-    add_to_rollups(connection, lacking)
-    return [_difference(row) for row in lacking]
+    mended = []
+    for width_s, table in ROLLUP_TABLES.items():
+        lacking = _lacking(connection, stretch, width_s)
+        add_to(connection, table, lacking)
+        mended += [_difference(row, width_s) for row in lacking]
+    return mended
 
 
-def _lacking(connection: Connection, stretch: Stretch) -> list[dict[str, Any]]:
+def _lacking(connection: Connection, stretch: Stretch, width_s: int) -> list[dict[str, Any]]:
     """Return what is to be added to each rollup that is wrong, in the order of their keys."""
     names = (*ROLLUP_KEY, *ROLLUP_MEASURES)
-    found = connection.execute(_statement(stretch)).mappings()
+    found = connection.execute(_statement(stretch, width_s)).mappings()
     return [{name: row[name] for name in names} for row in found]
 
 
-def _statement(stretch: Stretch) -> Select[Any]:
-    slot_s = (SLOT_OF_ENTRY * sa.literal_column(str(SLOT_S), BigInteger)).label("slot_s")
+def _statement(stretch: Stretch, width_s: int) -> Select[Any]:
+    table = ROLLUP_TABLES[width_s]
+    width, width_ms = (sa.literal_column(str(n), BigInteger) for n in (width_s, width_s * 1000))
+    slot_s = (entries.c.started_at_ms // width_ms * width).label("slot_s")
     of_entry = [slot_s if name == "slot_s" else entries.c[name] for name in ROLLUP_KEY]
-    of_rollup = [rollups.c[name] for name in ROLLUP_KEY]
-    taken = [(-rollups.c[name]).label(name) for name in ROLLUP_MEASURES]
+    of_rollup = [table.c[name] for name in ROLLUP_KEY]
+    taken = [(-table.c[name]).label(name) for name in ROLLUP_MEASURES]
     source = sa.union_all(
         select(*of_entry, *ENTRY_MEASURES).where(*_entries_of(stretch)),
-        select(*of_rollup, *taken).where(*_rollups_of(stretch)),
+        select(*of_rollup, *taken).where(*_rollups_of(stretch, table)),
     ).subquery()
     key = [source.c[name] for name in ROLLUP_KEY]
     sums = [func.sum(source.c[name]) for name in ROLLUP_MEASURES]
@@ -139,24 +153,25 @@ def _entries_of(stretch: Stretch) -> tuple[ColumnElement[bool], ...]:
     )
 
 
-def _rollups_of(stretch: Stretch) -> tuple[ColumnElement[bool], ...]:
+def _rollups_of(stretch: Stretch, table: sa.Table) -> tuple[ColumnElement[bool], ...]:
     return (
-        rollups.c.account_id == stretch.account_id,
-        rollups.c.slot_s >= stretch.start_s,
-        rollups.c.slot_s < stretch.end_s,
+        table.c.account_id == stretch.account_id,
+        table.c.slot_s >= stretch.start_s,
+        table.c.slot_s < stretch.end_s,
     )
 
 
-def _difference(row: dict[str, Any]) -> Difference:
+def _difference(row: dict[str, Any], width_s: int) -> Difference:
     lacks = {name: row[name] for name in ROLLUP_MEASURES if row[name]}
-    return Difference(**{name: row[name] for name in ROLLUP_KEY}, lacks=lacks)
+    return Difference(**{name: row[name] for name in ROLLUP_KEY}, lacks=lacks, width_s=width_s)
 
 
 def _next_account(engine: Engine, last: str | None) -> str | None:
     """Return the account after `last`, as bytes sort, that has entries or rollups."""
     found = []
     with reading(engine) as connection:
-        for column in (entries.c.account_id, rollups.c.account_id):
+        for table in (entries, *ROLLUP_TABLES.values()):
+            column = table.c.account_id
             query = select(func.min(column))
             found.append(connection.scalar(query if last is None else query.where(column > last)))
     return min((account_id for account_id in found if account_id is not None), default=None)
@@ -175,5 +190,5 @@ def _stretch(engine: Engine, account_id: str, start_s: int, at_once: int) -> Str
         count, last_ms = connection.execute(
             select(func.count(), func.max(some.c.started_at_ms))
         ).one()
-    end_s = END_S if count < at_once else last_ms // (SLOT_S * 1000) * SLOT_S + SLOT_S
+    end_s = END_S if count < at_once else last_ms // (DAY_S * 1000) * DAY_S + DAY_S
     return Stretch(account_id, start_s, end_s, count)

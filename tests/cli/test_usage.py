@@ -15,6 +15,7 @@ import pytest
 from app.accounts import Accounts
 from app.usage.event import UsageEvent
 from app.usage.ledger import Ledger
+from app.usage.prices import PriceBook
 from tests.cli.command import Tollgate
 from tests.usage.events import usage_event
 
@@ -58,10 +59,14 @@ def test_the_table_is_by_account_with_the_largest_first_and_a_total(
     )
     result = tollgate.run("usage", *SEPTEMBER)
     assert result.stdout == (
-        "account  requests  failed  prompt  completion  total  cached  estimated\n"
-        "beta            2       0    1006           4   1010       1  ~1\n"
-        "acme            1       1       3           2      5       0\n"
-        "total           3       1    1009           6   1015       1  ~1\n"
+        "account  requests  failed  prompt  completion  total  cached  cost  estimated\n"
+        "beta            2       0    1006           4   1010       1    ?   ~1\n"
+        "acme            1       1       3           2      5       0  $0?\n"
+        "total           3       1    1009           6   1015       1  $0?   ~1\n"
+        "\n"
+        "All accounts, from 2026-09-01T00:00:00Z to 2026-10-01T00:00:00Z: 4 requests, 1,015 tokens"
+        " (1,009 prompt, 6 completion), $0. Of the requests: 1 failed; 1 counted by estimate;"
+        " 3 without a known price, not in the cost.\n"
     )
     assert "from 2026-09-01T00:00:00Z to 2026-10-01T00:00:00Z" in result.stderr
     assert "~" in result.stderr
@@ -149,8 +154,42 @@ def test_csv_and_json_carry_the_same_whole_numbers(tollgate: Tollgate, ledger: L
     assert {row["user"] for row in rows} == {'a,"b"\nc', ""}
     assert (report["start"], report["end"]) == ("2026-09-01T00:00:00Z", "2026-10-01T00:00:00Z")
     assert report["total"]["prompt_tokens"] == 2**40 + 3
-    counts = [name for name in report["total"] if name != "estimated_requests"]
+    counts = [name for name in report["total"] if name not in ("estimated_requests", "cost_usd")]
     assert all(sum(row[name] for row in report["rows"]) == report["total"][name] for name in counts)
+
+
+def test_costs_are_exact_and_what_lacks_a_price_is_marked(
+    tollgate: Tollgate, prices: PriceBook
+) -> None:
+    counts = {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}
+    Ledger(tollgate.engine, prices).post(
+        [
+            *(at(MIDNIGHT_S, model="m", **counts) for _ in range(10_000)),
+            at(MIDNIGHT_S, model="new", **counts),
+            at(MIDNIGHT_S, model="dear", **counts | {"prompt_tokens": 2**40}),
+        ]
+    )
+    arguments = ("--by", "model", *SEPTEMBER)
+    result = tollgate.run("usage", *arguments)
+    cells = {line.split()[0]: line.split()[7] for line in result.stdout.splitlines()[1:5]}
+    assert cells == {
+        "openai/m": "$0.0015",
+        "openai/new": "?",
+        "openai/dear": "$1099511627.776",
+        "total": "$1099511627.7775?",
+    }
+    assert "tollgate prices missing" in result.stderr
+    rows = {row["model"]: row for row in _json(tollgate, *arguments)["rows"]}
+    assert (rows["openai/m"]["cost_usd"], rows["openai/m"]["unpriced_requests"]) == ("0.0015", 0)
+    assert (rows["openai/new"]["cost_usd"], rows["openai/new"]["unpriced_requests"]) == (None, 1)
+    shown = _in_terminal(tollgate, "usage", *arguments)
+    assert "$1,099,511,627.7760" in shown
+
+
+def test_a_name_that_is_a_formula_is_text_in_csv(tollgate: Tollgate, ledger: Ledger) -> None:
+    ledger.post([at(MIDNIGHT_S, user="=1+1")])
+    text = tollgate.run("usage", "--by", "user", *SEPTEMBER, "--format", "csv").stdout
+    assert text.splitlines()[1].startswith("'=1+1,")
 
 
 def test_a_span_is_counted_back_from_now_and_the_present_is_in_it(
@@ -235,7 +274,8 @@ def test_a_terminal_gets_a_bar_for_each_row_to_scale(tollgate: Tollgate, ledger:
         ]
     )
     shown = _in_terminal(tollgate, "usage", *SEPTEMBER, "--by", "user")
-    headings, *rows, total = shown.splitlines()
+    headings, *rows, total, _, summary = shown.splitlines()
+    assert summary.startswith("All accounts, from 2026-09-01T00:00:00Z")
     bars = [row.rpartition("  ")[2] for row in rows]
     assert bars == ["█" * 24, "█" * 12, "▏", "▏"]
     assert "\x1b" not in shown

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import InvalidRequest
-from app.usage.buckets import DAY_S, TIME_LIMIT_S, Bucket, Cursor, Run, buckets, runs
+from app.tables import DAY_S
+from app.usage.buckets import TIME_LIMIT_S, Bucket, Cursor, Run, buckets, runs
 
 TIMES_S = st.integers(0, TIME_LIMIT_S)
 

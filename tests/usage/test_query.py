@@ -96,9 +96,14 @@ def statements(engine: Engine) -> Iterator[list[str]]:
 @pytest.mark.parametrize(
     ("query", "reads"),
     [
-        (DAY, {"rollups"}),
+        (DAY, {"daily_rollups"}),
+        (replace(DAY, bucket_s=DAY_S), {"daily_rollups"}),
+        (replace(DAY, bucket_s=DAY_S, phase_s=900), {"rollups"}),
+        (replace(DAY, bucket_s=3600, phase_s=60), {"entries"}),
+        (replace(DAY, start_s=DAY.start_s - 900), {"daily_rollups", "rollups"}),
         (replace(DAY, bucket_s=3600, group_by=("account", "model")), {"rollups"}),
         (replace(DAY, end_s=DAY.end_s - 1), {"rollups", "entries"}),
+        (replace(DAY, end_s=DAY.end_s + 1), {"daily_rollups", "entries"}),
         (replace(DAY, end_s=DAY.start_s + 60), {"entries"}),
         (replace(DAY, bucket_s=60), {"entries"}),
         (replace(DAY, group_by=("user",)), {"entries"}),
@@ -110,7 +115,9 @@ def test_entries_are_read_only_where_rollups_cannot_tell(
 ) -> None:
     UsageReader(engine).rows(query)
     sql = " ".join(statements)
-    assert {table for table in ("rollups", "entries") if f"FROM {table}" in sql} == reads
+    assert {
+        table for table in ("daily_rollups", "rollups", "entries") if f"FROM {table}" in sql
+    } == reads
 
 
 @pytest.mark.parametrize("bucket_s", [60, 900, 3600, DAY_S])

@@ -2,41 +2,17 @@
 
 import json
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 from openai import OpenAI
 
 from app.usage.ledger import Ledger
-from app.usage.prices import PriceBook, load_prices
+from app.usage.prices import PriceBook
 from tests.gateway import Gateway
 from tests.views.usage_site import COSTS, DAY_S, MIDNIGHT_S, Site, at, results, spans
 
 RANGE: dict[str, Any] = {"start_time": MIDNIGHT_S, "end_time": MIDNIGHT_S + DAY_S}
-
-PRICES = """
-[[prices]]
-model = "openai/m"
-input = 0.15
-output = 0.60
-[[prices]]
-model = "openai/dear"
-input = 1_000
-output = 1_000
-[[prices]]
-model = "openai/free"
-input = 0
-output = 0
-"""
-
-
-@pytest.fixture
-def prices(tmp_path: Path) -> PriceBook:
-    """Prices of three models, and no other."""
-    path = tmp_path / "prices.toml"
-    path.write_text(PRICES)
-    return load_prices(path)
 
 
 @pytest.fixture
