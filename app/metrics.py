@@ -5,9 +5,12 @@ account is one. Several web processes of one machine share a directory, and whic
 tells for all. Knows neither HTTP nor Redis.
 """
 
+import functools
+import logging
 import operator
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Concatenate, ParamSpec
 
 from prometheus_client import (
     CollectorRegistry,
@@ -22,6 +25,10 @@ from prometheus_client.registry import Collector
 from app.gateways.base import Vendor
 from app.metrics_directory import VARIABLE
 from app.usage.event import Status, UsageEvent
+
+P = ParamSpec("P")
+
+log = logging.getLogger(__name__)
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they double each line, and say little
 
@@ -42,6 +49,21 @@ TOKENS = {
     "cache_write": "cache_write_tokens",
     "reasoning": "reasoning_tokens",
 }
+
+
+def _unobtrusive(
+    count: Callable[Concatenate["Metrics", P], None],
+) -> Callable[Concatenate["Metrics", P], None]:
+    """Have a fault in counting (a directory swept away, a full disk) cost nobody an answer."""
+
+    @functools.wraps(count)
+    def counted(metrics: "Metrics", /, *args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            count(metrics, *args, **kwargs)
+        except Exception:
+            log.exception("a count is missing from the metrics")
+
+    return counted
 
 
 class Metrics:
@@ -114,14 +136,17 @@ class Metrics:
         self._open = {flag: self.open_completions.labels(_flag(flag)) for flag in (True, False)}
         self._series: dict[tuple[str, str, Status, bool], _Series] = {}
 
+    @_unobtrusive
     def answered(self, route: str | None, status: int) -> None:
         """Count an answer; `route` None where the path has none."""
         self.http_requests.labels(route or "none", status).inc()
 
+    @_unobtrusive
     def opened(self, *, stream: bool) -> None:
         """Count a completion request that was admitted."""
         self._open[stream].inc()
 
+    @_unobtrusive
     def recorded(self, event: UsageEvent) -> None:
         """Count a completion request that has ended."""
         self._open[event.stream].dec()

@@ -1,6 +1,6 @@
 """The web application, wired together here alone."""
 
-from flask import Flask
+from flask import Flask, Response
 
 from app.accounts import Accounts
 from app.completer import Completer
@@ -30,6 +30,18 @@ from app.usage.stream import EventStream, connect
 from app.views import register_views
 
 
+class Application(Flask):
+    """Flask, but for what becomes of a response that cannot be finished."""
+
+    def process_response(self, response: Response) -> Response:
+        """Close it, so that what it used is recorded; another takes its place."""
+        try:
+            return super().process_response(response)
+        except BaseException:
+            response.close()
+            raise
+
+
 def create_app(settings: Settings | None = None) -> Flask:
     """Return the web application, wired together; the only place that does so.
 
@@ -50,7 +62,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     )
     rests = Rests(redis)
     vendors = load_vendors(settings.vendors_file, settings.env, FAMILIES)
-    app = Flask("tollgate", static_folder=None)
+    app = Application("tollgate", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit_bytes
     app.extensions[EXTENSION] = Services(
         settings=settings,

@@ -1,6 +1,7 @@
 """`GET /metrics`, in one process and in several."""
 
 import os
+import shutil
 import signal
 import threading
 import time
@@ -156,6 +157,19 @@ def test_whichever_process_answers_it_tells_of_all(
         wait_until(lambda: not _open_streams(url))
         assert _completed(url) == 12
     assert not directory.exists()
+
+
+def test_a_fault_in_counting_costs_nobody_an_answer(
+    several: dict[str, str], settings: Settings, tmp_path: Path
+) -> None:
+    with (
+        gunicorn(several, tmp_path / "web.log") as (url, master),
+        with_account(url, settings) as gateway,
+    ):
+        shutil.rmtree(_metrics_directory(master))
+        assert gateway.post({"model": "sim/m", "prompt": "hi"}).status_code == 200
+        assert gateway.event().status == "completed"
+    assert "a count is missing" in (tmp_path / "web.log").read_text()
 
 
 def _completed(url: str) -> float:
