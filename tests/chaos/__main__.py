@@ -5,36 +5,67 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import click
 
+from tests.chaos.backlog import drain_backlog
+from tests.chaos.ledgers import Sqlite
 from tests.chaos.run import LEDGERS, run_chaos
 from tests.services.postgres import find_binaries
 
 
+class Finding(Protocol):
+    """What a run found."""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it is as it must be."""
+        ...
+
+    def lines(self) -> list[str]:
+        """Return the figures, for people."""
+        ...
+
+
 @click.command()
 @click.option("--seed", type=int, default=None, help="Repeat a run's script; the time by default.")
-@click.option("--seconds", type=float, default=150.0, show_default=True, help="How long to strike.")
+@click.option("--seconds", type=float, default=100.0, show_default=True, help="How long to strike.")
 @click.option("--haste", type=float, default=1.0, show_default=True, help="Divides waiting times.")
 @click.option("--ledger", type=click.Choice([*LEDGERS, "both"]), default="both", show_default=True)
+@click.option("--backlog", type=int, default=1_000_000, show_default=True, help="Events; 0: none.")
 @click.option("--keep", is_flag=True, help="Keep the logs and the ledger.")
-def main(seed: int | None, seconds: float, haste: float, ledger: str, *, keep: bool) -> None:
-    """Strike for a while on each ledger; exit 1 when a call is missing, doubled or wrong."""
+def main(
+    seed: int | None, seconds: float, haste: float, ledger: str, backlog: int, *, keep: bool
+) -> None:
+    """Strike for a while on each ledger, then drain a backlog.
+
+    Exit 1 when a call is missing, doubled or wrong, or the worker's memory grows.
+    """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("interrupted"))
     seed = int(time.time()) if seed is None else seed
     names = [ledger] if ledger != "both" else LEDGERS if find_binaries() else ["sqlite"]
-    good = True
-    for name in names:
-        root = Path(tempfile.mkdtemp(prefix="tollgate-chaos-"))
-        report = run_chaos(root, name, seed, seconds, haste)
-        click.echo("\n".join(report.lines()))
-        good = good and report.is_good
-        if keep or not report.is_good:
-            click.echo(f"  kept in      {root}")
-        else:
-            shutil.rmtree(root)
-    sys.exit(0 if good else 1)
+    runs: list[Callable[[Path], Finding]] = [
+        partial(run_chaos, ledger=name, seed=seed, duration_s=seconds, haste=haste)
+        for name in names
+    ]
+    if backlog:
+        runs.append(lambda root: drain_backlog(root, Sqlite(root), backlog))
+    sys.exit(0 if all([found_good(run, keep=keep) for run in runs]) else 1)
+
+
+def found_good(run: Callable[[Path], Finding], *, keep: bool) -> bool:
+    """Run, print what was found, and return whether it is good; keep what explains the rest."""
+    root = Path(tempfile.mkdtemp(prefix="tollgate-chaos-"))
+    click.echo(f"logs in {root}", err=True)
+    finding = run(root)
+    click.echo("\n".join(finding.lines()))
+    if finding.is_good and not keep:
+        shutil.rmtree(root)
+    return finding.is_good
 
 
 if __name__ == "__main__":
