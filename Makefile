@@ -2,12 +2,13 @@
 # make test   everything that CI runs
 # make check  style, types and layers alone
 # make bench  what the gateway adds to a vendor's answer, measured here
+# make chaos  load while everything fails, and the vendor's list of calls held against the ledger
 
 PYTHON ?= python3
 BIN := .venv/bin
 FILES := app workers tests bench config
 
-.PHONY: run test check bench
+.PHONY: run test check bench chaos
 .DELETE_ON_ERROR:
 
 run: .venv/run.stamp
@@ -25,6 +26,9 @@ check: .venv/dev.stamp
 
 bench: .venv/dev.stamp
 	@$(BIN)/python -m bench
+
+chaos: .venv/dev.stamp
+	@$(BIN)/python -m tests.chaos $(CHAOS_FLAGS)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tollgate needs Python 3.11 or newer; this is " + sys.version)'
