@@ -40,6 +40,9 @@ PAUSE_S = (0.02, 0.1)
 #: Any number will do, so long as every Tollgate asks PostgreSQL for the same lock.
 MIGRATION_LOCK = 0x746F6C6C
 
+#: How long a migration waits for a table that somebody uses, in whole seconds.
+MIGRATION_WAIT_S = 10
+
 #: Defaults of a PostgreSQL connection; the same name in the URL's query wins.
 POSTGRESQL_DEFAULTS: dict[str, str] = {
     "application_name": "tollgate",
@@ -219,6 +222,8 @@ def _run_migrations(connection: Connection) -> None:
         connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
         connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
+        # Who waits for a table keeps all others waiting for it, too: better to fail and be told.
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{MIGRATION_WAIT_S}s'")
     config = _alembic_config()
     config.attributes["connection"] = connection
     command.upgrade(config, "head")

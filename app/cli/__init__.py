@@ -35,6 +35,8 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "vendors": CommandEntry(
         "app.cli.vendors", "vendors_command", "Show the vendors, and check that they answer."
     ),
+    "prices": CommandEntry("app.cli.prices", "prices", "See what models cost; price anew."),
+    "prune": CommandEntry("app.cli.prune", "prune_command", "Remove old entries, keep their sums."),
     "reconcile": CommandEntry(
         "app.cli.reconcile", "reconcile", "Hold stream, spool and ledger against each other."
     ),

@@ -12,6 +12,7 @@ import click
 from sqlalchemy import Engine
 
 from app.cli.ledger import open_ledger
+from app.cli.reconcile_bill import reconcile_bill
 from app.cli.stream import open_redis
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
@@ -44,13 +45,32 @@ class Rollups:
     is_flag=True,
     help="Remake the rollups that are not the sums of their entries; posts go on meanwhile.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def reconcile(rebuilds: bool, as_json: bool) -> None:
+@click.option(
+    "--bill",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Compare a vendor's own count with the ledger instead: pages of OpenAI's usage API by day"
+    " and model in JSON, or a CSV file of day, model, tokens.",
+)
+@click.option(
+    "--vendor",
+    "vendors",
+    multiple=True,
+    default=("openai",),
+    show_default=True,
+    help="Whose bill it is: an entry of the vendor table, or several.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def reconcile(rebuilds: bool, bill: Path | None, vendors: tuple[str, ...], as_json: bool) -> None:
     """Hold the stream, open requests, the spool of this machine and the ledger against each other.
 
     What is merely on its way is no fault. Exit code 1 says that something disagrees, is dead or
     has been left behind; stderr says what, and what to do about it.
     """
+    if bill is not None:
+        if rebuilds:
+            raise click.UsageError("--rebuild is of no use with --bill")
+        reconcile_bill(bill, vendors, as_json)
+        return
     with open_redis() as redis:
         transit = look(redis)
     spooled = _spooled(Settings.from_env().spool_dir)

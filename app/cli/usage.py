@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from datetime import datetime
 
 import click
+from sqlalchemy import Engine
 
 from app.accounts import Accounts
 from app.cli.ledger import open_ledger
 from app.cli.report import FORMS, LABELS, Report
 from app.cli.times import Moment
+from app.database import reading
 from app.usage.buckets import floor_to
 from app.usage.query import SLOT_S, GroupKey, UsageQuery, UsageReader
+from app.usage.retention import pruned_until_s
 
 #: Column -> what the ledger groups by; `day` and `hour` are widths of time instead.
 GROUP_KEYS: Mapping[str, GroupKey] = {
@@ -89,13 +92,13 @@ def usage_command(
     if start_s >= end_s:
         raise click.UsageError("--since must be before --until")
     by = by or (("model",) if account_id else ("account",))
-    query = _query(account_id, start_s, end_s, by)
     with open_ledger() as engine:
         if account_id and not Accounts(engine).exists(account_id):
             raise click.ClickException(
                 f"There is no account {account_id}. See them: tollgate accounts list"
             )
-        rows = UsageReader(engine).rows(query)
+        start_s = _start_that_can_be_told(engine, start_s)
+        rows = UsageReader(engine).rows(_query(account_id, start_s, end_s, by))
     subject = account_id or "All accounts"
     FORMS[form](Report(subject=subject, start_s=start_s, end_s=end_s, by=by, rows=rows))
 
@@ -103,6 +106,13 @@ def usage_command(
 def _end_of_slot_s() -> int:
     """Return the end of the ledger's present slot: rollups reach to it, and nothing is later."""
     return floor_to(int(time.time()), SLOT_S) + SLOT_S
+
+
+def _start_that_can_be_told(engine: Engine, start_s: int) -> int:
+    """Return the start, or the quarter of an hour in which it is where there is no more to tell."""
+    with reading(engine) as connection:
+        pruned = start_s < pruned_until_s(connection)
+    return floor_to(start_s, SLOT_S) if pruned else start_s
 
 
 def _query(account_id: str | None, start_s: int, end_s: int, by: tuple[str, ...]) -> UsageQuery:

@@ -21,7 +21,10 @@ from app.errors import LedgerUnavailable
 from app.tables import ROLLUP_KEY, SLOT_S, entries, rollups
 from app.usage.event import TEXT_LIMIT, UsageEvent, new_event_id
 from app.usage.ledger import Entry, Ledger, summed
+from app.usage.price import PriceHistory, Term
+from app.usage.price_rates import load_price
 from app.usage.prices import NO_PRICES, PriceBook
+from app.usage.reconcile import differences, stretches
 from tests.usage.events import usage_event
 
 HOUR_MS = 3_600_000
@@ -243,6 +246,13 @@ EVENTS = st.lists(
 )
 
 
+M_PRICE = load_price("openai/m", {"input": "0.15", "cached": "0.0375", "output": "0.6"})
+#: Knows the price of the model `m`, and no other.
+BOOK = PriceBook(
+    lambda _, models: PriceHistory(((Term(), M_PRICE if "m" in models else None),)),
+)
+
+
 @settings(max_examples=40, deadline=None)
 @given(EVENTS, st.data())
 def test_batches_in_any_order_and_number_post_each_event_once(
@@ -254,10 +264,11 @@ def test_batches_in_any_order_and_number_post_each_event_once(
         posted = 0
         while deliveries:
             size = data.draw(st.integers(1, len(deliveries)))
-            posted += Ledger(engine).post(deliveries[:size])
+            posted += Ledger(engine, BOOK).post(deliveries[:size])
             deliveries = deliveries[size:]
         assert posted == len(events)
-        assert ledger_of(engine) == as_posted(events)
+        assert ledger_of(engine) == as_posted(events, BOOK)
+        assert [it for stretch in stretches(engine) for it in differences(engine, stretch)] == []
 
 
 @settings(max_examples=30, deadline=None)

@@ -1,0 +1,59 @@
+"""`tollgate reconcile --bill`: a vendor's own count against the ledger's."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from app.cli.ledger import open_ledger
+from app.cli.tables import Cell, format_table, on_terminal
+from app.usage.bill import Bill, BillError, read_bill
+from app.usage.bill_check import BillDifference, compare
+
+
+def reconcile_bill(path: Path, vendors: Sequence[str], as_json: bool) -> None:
+    """Compare a bill with the ledger and print each difference; exit with 1 when there is one."""
+    try:
+        bill = read_bill(path.read_bytes())
+    except BillError as exc:
+        raise click.ClickException(f"{path}: {exc}.") from exc
+    with open_ledger() as engine:
+        found = compare(engine, bill, vendors)
+    if as_json:
+        click.echo(json.dumps([asdict(it) for it in found], indent=2, default=str))
+    elif found:
+        _print(found)
+    click.echo(_summary(bill, vendors, found), err=True)
+    if found:
+        sys.exit(1)
+
+
+def _print(found: Sequence[BillDifference]) -> None:
+    rows: list[list[Cell]] = [
+        [
+            it.day.isoformat(),
+            it.model,
+            it.measure,
+            it.billed,
+            it.recorded,
+            (it.billed or 0) - (it.recorded or 0),
+            it.estimated_requests,
+        ]
+        for it in found
+    ]
+    headings = ("day", "model", "what", "bill", "ledger", "bill - ledger", "estimated requests")
+    for line in format_table(headings, rows, pretty=on_terminal()):
+        click.echo(line)
+
+
+def _summary(bill: Bill, vendors: Sequence[str], found: Sequence[BillDifference]) -> str:
+    days = f"{bill.first} to {bill.last} (UTC)"
+    if not found:
+        return f"The bill and the ledger agree on {', '.join(vendors)}, {days}."
+    return (
+        f"The bill and the ledger differ in {len(found)} places, {days}. A - is a line that one of"
+        " them lacks; requests that Tollgate had to estimate explain small differences."
+    )

@@ -1,0 +1,113 @@
+"""A vendor's bill, its own word of what it counted: pages of OpenAI's usage API, or a CSV file.
+
+Days are in UTC. Knows no ledger.
+"""
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+import orjson
+
+#: What can be compared, as both a bill and the ledger name it.
+MEASURES: tuple[str, ...] = ("input_tokens", "output_tokens", "tokens")
+
+#: (day, model) -> measure -> tokens.
+Lines = Mapping[tuple[date, str], Mapping[str, int]]
+
+
+class BillError(ValueError):
+    """A file that is no bill; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What a vendor says was used; `first` to `last` are its days, both included."""
+
+    first: date
+    last: date
+    measures: tuple[str, ...]
+    lines: Lines
+
+
+def read_bill(raw: bytes) -> Bill:
+    """Read a bill: JSON, a page or several, one after another or in a list; else CSV.
+
+    Raises: BillError.
+    """
+    text = raw.decode("utf-8-sig", "replace").strip()
+    rows = list(_json_rows(text) if text[:1] in ("{", "[") else _csv_rows(text))
+    if not rows:
+        raise BillError("the bill has no day")
+    days = [day for day, _, _ in rows]
+    sums: defaultdict[tuple[date, str], defaultdict[str, int]] = defaultdict(
+        lambda: defaultdict(int)
+    )
+    for day, model, counts in rows:
+        if model is not None:
+            for measure, count in counts.items():
+                sums[day, model][measure] += count
+    found = {measure for counts in sums.values() for measure in counts}
+    measures = tuple(measure for measure in MEASURES if measure in found)
+    return Bill(min(days), max(days), measures, sums)
+
+
+#: A line of a bill: its day, its model (None where the day has none), and its counts.
+Row = tuple[date, str | None, Mapping[str, int]]
+
+
+def _json_rows(text: str) -> Iterator[Row]:
+    for page in _pages(text):
+        buckets = page.get("data") if isinstance(page, dict) else None
+        if not isinstance(buckets, list):
+            raise BillError("the JSON is no page of OpenAI's usage API: it has no `data`")
+        try:
+            yield from (row for bucket in buckets for row in _bucket_rows(bucket))
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as exc:
+            if isinstance(exc, BillError):
+                raise
+            raise BillError(f"a bucket is not OpenAI's: {exc!r}") from exc
+
+
+def _pages(text: str) -> list[Any]:
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            return [orjson.loads(line) for line in text.splitlines() if line.strip()]
+        except orjson.JSONDecodeError as exc:
+            raise BillError(f"the JSON cannot be read: {exc.msg}") from exc
+    return found if isinstance(found, list) else [found]
+
+
+def _bucket_rows(bucket: Mapping[str, Any]) -> Iterator[Row]:
+    day = datetime.fromtimestamp(bucket["start_time"], UTC).date()
+    yield day, None, {}
+    for result in bucket["results"]:
+        model = result["model"]
+        if not isinstance(model, str):
+            raise BillError("the usage is not grouped by model: ask for it with group_by=model")
+        counts = {name: result[name] for name in ("input_tokens", "output_tokens")}
+        if not all(type(count) is int for count in counts.values()):
+            raise BillError(f"the tokens of {model} on {day} are no whole numbers")
+        yield day, model, counts
+
+
+def _csv_rows(text: str) -> Iterator[Row]:
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    columns = reader.fieldnames or ()
+    measures = [name for name in MEASURES if name in columns]
+    if not {"day", "model"} <= set(columns) or not measures:
+        raise BillError(
+            "the CSV needs the columns day, model, and tokens (or input_tokens, output_tokens)"
+        )
+    for row in reader:
+        try:
+            counts = {name: int(row[name]) for name in measures}
+            yield date.fromisoformat(row["day"]), row["model"] or "", counts
+        except (ValueError, TypeError) as exc:
+            raise BillError(f"line {reader.line_num} of the CSV: {exc}") from exc

@@ -1,0 +1,110 @@
+"""`tollgate prices`."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from app.cli import prices as command
+from app.usage.ledger import Ledger
+from app.usage.price_snapshot import SNAPSHOT_FILE
+from app.usage.prices import NO_PRICES
+from tests.cli.command import Tollgate
+from tests.usage.events import usage_event
+
+#: 2026-09-01T00:00:00Z
+MIDNIGHT_MS = 1_788_220_800_000
+SEPTEMBER = ("--since", "2026-09-01", "--until", "2026-10-01")
+
+
+@pytest.fixture
+def priced(tollgate: Tollgate, prices_file: Path) -> Tollgate:
+    """The command line with a price file of its own."""
+    env = {"TOLLGATE_PRICES": str(prices_file)}
+    return Tollgate(tollgate.database_url, tollgate.engine, env)
+
+
+def post(tollgate: Tollgate, *models: str) -> None:
+    Ledger(tollgate.engine, NO_PRICES).post(
+        usage_event(model=model, model_served=model, started_at_ms=MIDNIGHT_MS) for model in models
+    )
+
+
+def test_a_price_is_shown_in_dollars_a_million_tokens(priced: Tollgate) -> None:
+    result = priced.run("prices", "show", "openai/m")
+    headings, row = result.stdout.splitlines()
+    assert headings.split()[3:5] == ["input", "cached"]
+    assert row.split() == ["0", "0.15", "0.15", "0.15", "0.15", "0.15", "0.6", "0.6", "0.6"]
+    assert "file:openai/m#" in result.stderr
+    shown = json.loads(priced.run("prices", "show", "openai/gpt-4o", "--json").stdout)
+    (tier,) = shown["usd_per_million_tokens"]
+    assert (tier["input"], tier["cached"], tier["output"]) == ("2.5", "1.25", "10")
+
+
+def test_a_price_that_is_not_known_is_said_with_exit_code_1(priced: Tollgate) -> None:
+    result = priced.run("prices", "show", "openai/nonsense", exit_code=1)
+    assert "TOLLGATE_PRICES" in result.stderr
+    priced.run("prices", "show", "gpt-4o", exit_code=2)
+
+
+def test_what_lacks_a_price_is_listed_and_then_put_in_and_recorded(priced: Tollgate) -> None:
+    post(priced, "m", "m", "new")
+    found = json.loads(priced.run("prices", "missing", *SEPTEMBER, "--json").stdout)
+    assert {(it["model"], it["requests"], it["known_now"]) for it in found} == {
+        ("m", 2, True),
+        ("new", 1, False),
+    }
+    table = priced.run("prices", "missing", *SEPTEMBER).stdout.splitlines()
+    assert table[1].split() == ["openai/m", "openai/m", "2", "10", "2026-09-01T00:00:00Z", "yes"]
+
+    result = priced.run("prices", "update", *SEPTEMBER)
+    assert result.stdout == "2 of 3 entries changed, by +$0.0000033 in all.\n"
+    (only,) = json.loads(priced.run("prices", "missing", *SEPTEMBER, "--json").stdout)
+    assert only["model"] == "new"
+    row = priced.run("prices", "log").stdout.splitlines()[1].split()
+    assert row[1:] == ["2026-09-01T00:00:00Z", "2026-10-01T00:00:00Z", "2", "+$0.0000033"]
+    usage = priced.run("usage", *SEPTEMBER, "--by", "model", "--format", "json").stdout
+    costs = {it["model"]: it["cost_usd"] for it in json.loads(usage)["rows"]}
+    assert costs == {"openai/m": "0.0000033", "openai/new": None}
+
+
+def test_when_everything_has_a_price_that_is_said(priced: Tollgate) -> None:
+    result = priced.run("prices", "missing")
+    assert (result.stdout, result.stderr) == ("", "Everything that was used has a price.\n")
+
+
+def test_an_update_must_be_told_from_when(priced: Tollgate) -> None:
+    priced.run("prices", "update", exit_code=2)
+    priced.run("prices", "update", "--since", "2026-10-01", "--until", "2026-09-01", exit_code=2)
+
+
+def test_a_price_file_that_is_wrong_or_not_there_is_a_sentence(
+    tollgate: Tollgate, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text("[[prices]]\nmodel = 5\n")
+    for path, problem in ((wrong, "no. 1"), (tmp_path / "nowhere", "names no file")):
+        env = {"TOLLGATE_PRICES": str(path)}
+        run = Tollgate(tollgate.database_url, tollgate.engine, env).run
+        result = run("prices", "show", "openai/m", exit_code=1)
+        assert result.stderr.startswith("Error: ")
+        assert problem in result.stderr
+
+
+def test_prices_are_renewed_from_the_installed_package(
+    tollgate: Tollgate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "prices.json"
+    shutil.copyfile(SNAPSHOT_FILE, copy)
+    old = json.loads(copy.read_bytes())
+    models = old["providers"]["openai"]["models"]
+    models[0]["prices"] = []
+    models.pop()
+    old["providers"]["gone"] = {"fallbacks": [], "models": [models[1]]}
+    copy.write_text(json.dumps(old | {"version": "genai-prices 0.0.1"}))
+    monkeypatch.setattr(command, "SNAPSHOT_FILE", copy)
+    result = tollgate.run("prices", "import")
+    assert result.stdout.startswith("From genai-prices 0.0.1 to genai-prices ")
+    assert result.stdout.endswith(": 1 models new, 1 changed, 1 gone.\n")
+    assert copy.read_bytes() == SNAPSHOT_FILE.read_bytes()

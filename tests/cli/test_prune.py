@@ -1,0 +1,39 @@
+"""`tollgate prune`."""
+
+import json
+import time
+
+from app.usage.ledger import Ledger
+from tests.cli.command import Tollgate
+from tests.usage.events import usage_event
+
+DAY_MS = 86_400_000
+
+
+def test_old_entries_go_and_their_sums_stay(tollgate: Tollgate) -> None:
+    now_ms = time.time_ns() // 1_000_000
+    Ledger(tollgate.engine).post(
+        usage_event(started_at_ms=now_ms - age * DAY_MS) for age in (1, 100, 200, 200)
+    )
+    result = tollgate.run("prune", "--older-than", "180d")
+    assert (result.stdout, result.stderr.splitlines()[-1]) == (
+        "",
+        "2 entries removed; their rollups are kept.",
+    )
+    assert "0 entries removed" in tollgate.run("prune", "--older-than", "180d").stderr
+    usage = ("usage", "--since", "365d", "--by", "day", "--format", "json")
+    rows = json.loads(tollgate.run(*usage).stdout)["rows"]
+    assert sum(row["requests"] for row in rows) == 4
+
+
+def test_what_was_pruned_is_said_where_it_would_be_missing(tollgate: Tollgate) -> None:
+    now_ms = time.time_ns() // 1_000_000
+    Ledger(tollgate.engine).post([usage_event(started_at_ms=now_ms - 200 * DAY_MS)])
+    tollgate.run("prune", "--older-than", "180d")
+    result = tollgate.run("usage", "--since", "2026-01-01", "--by", "user", exit_code=1)
+    assert "quarter of an hour" in result.stderr
+
+
+def test_what_may_still_be_replayed_is_not_pruned(tollgate: Tollgate) -> None:
+    assert "30 days" in tollgate.run("prune", "--older-than", "29d", exit_code=2).stderr
+    tollgate.run("prune", exit_code=2)

@@ -1,0 +1,104 @@
+"""Migrations of a ledger that is in use."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Engine
+
+from app import database
+from app.database import create_engine, reading, schema_is_current, upgrade
+from app.errors import LedgerUnavailable
+from app.settings import CONFIG_DIR
+from app.tables import COST_MEASURES, daily_rollups, rollups
+from app.usage.ledger import Ledger
+from app.usage.query import UsageReader
+from app.usage.reconcile import differences, rebuild, stretches
+from tests.services.postgres import Postgres
+from tests.usage.test_query import DAY, MIDNIGHT_S, at, requests
+
+#: Of the first version.
+OLD_MEASURES = [it.name for it in rollups.c if it.name not in COST_MEASURES]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    """A ledger with the schema of the first version, and a request a quarter of an hour."""
+    if request.param == "sqlite":
+        yield from _old(f"sqlite:///{tmp_path / 'old.db'}")
+        return
+    postgres: Postgres = request.getfixturevalue("postgres")
+    url = postgres.create("template0")
+    yield from _old(url)
+    postgres.drop(url)
+
+
+def _old(url: str) -> Iterator[Engine]:
+    engine = create_engine(url)
+    config = Config()
+    config.set_main_option("script_location", str(CONFIG_DIR / "migrations"))
+    with engine.execution_options(writes=True).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+    for n in range(96):
+        post_as_before(engine, MIDNIGHT_S + n * 900)
+    yield engine
+    engine.dispose()
+
+
+def post_as_before(engine: Engine, time_s: int) -> None:
+    """Post a request as the first version did, which knows no costs and no days."""
+    event = at(time_s - MIDNIGHT_S)
+    names = [name for name in event.__dataclass_fields__]
+    values = {name: getattr(event, name) for name in names}
+    entry = sa.table("entries", *(sa.column(name) for name in names))
+    sums = {"requests": 1, "failed_requests": 0, "estimated_requests": 0, "slot_s": time_s}
+    rollup = sa.table("rollups", *(sa.column(name) for name in OLD_MEASURES))
+    with engine.execution_options(writes=True).begin() as connection:
+        connection.execute(entry.insert().values(values))
+        row = {name: sums.get(name, values.get(name)) for name in OLD_MEASURES}
+        connection.execute(rollup.insert().values(row))
+
+
+def lacking(engine: Engine) -> list[object]:
+    return [it for stretch in stretches(engine) for it in differences(engine, stretch)]
+
+
+def test_what_was_there_is_there_unpriced_and_summed_by_days(old: Engine) -> None:
+    upgrade(old.url.render_as_string(hide_password=False))
+    (row,) = UsageReader(old).rows(DAY)
+    assert (row.requests, row.unpriced_requests, row.cost_nanousd) == (96, 96, 0)
+    assert lacking(old) == []
+    assert Ledger(old).post([at(5)]) == 1
+    assert requests(UsageReader(old).rows(DAY)) == 97
+
+
+def test_what_the_version_before_posts_in_the_meantime_is_mended(old: Engine) -> None:
+    upgrade(old.url.render_as_string(hide_password=False))
+    post_as_before(old, MIDNIGHT_S - 900)
+    (only,) = lacking(old)
+    assert getattr(only, "width_s", 0) == 86_400
+    for stretch in stretches(old):
+        rebuild(old, stretch)
+    assert lacking(old) == []
+    with reading(old) as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(daily_rollups)) == 2
+
+
+@pytest.mark.parametrize("old", ["postgresql"], indirect=True)
+def test_a_table_that_is_in_use_is_not_waited_for_without_end(
+    old: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On PostgreSQL, whoever waits for a table keeps every later reader of it waiting."""
+    monkeypatch.setattr(database, "MIGRATION_WAIT_S", 1)
+    url = old.url.render_as_string(hide_password=False)
+    with old.connect() as connection, connection.begin():
+        connection.execute(sa.text("SELECT count(*) FROM entries"))
+        with pytest.raises(LedgerUnavailable):
+            upgrade(url)
+        assert not schema_is_current(old)
+    upgrade(url)
+    assert schema_is_current(old)
