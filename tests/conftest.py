@@ -23,6 +23,11 @@ hypothesis.settings.register_profile("tollgate", deadline=None)
 hypothesis.settings.load_profile("tollgate")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest file, so that no core is left alone with it at the end."""
+    items.sort(key=lambda item: "test_contract" not in item.nodeid)
+
+
 @pytest.fixture(scope="session")
 def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
     """One Valkey for the whole run."""

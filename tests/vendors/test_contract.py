@@ -8,6 +8,7 @@ import re
 import threading
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -85,25 +86,27 @@ def _table() -> dict[str, Any]:
     return tables
 
 
-@pytest.fixture(scope="module")
-def served(
-    tmp_path_factory: pytest.TempPathFactory, valkey: Valkey
-) -> Iterator[tuple[Gateway, SimulatedVendor]]:
-    """One gateway with every row of the table, all of them at one simulated vendor."""
-    root: Path = tmp_path_factory.mktemp("contract")
+#: Deadlines that no answer here comes near, and some that are soon over.
+PATIENT = "{first_token_s = 20.0, idle_s = 20.0, total_s = 30.0}"
+HASTY = "{first_token_s = 0.4, idle_s = 0.4, total_s = 0.4}"
+
+
+@contextmanager
+def serving(root: Path, redis_url: str, timeouts: str) -> Iterator[tuple[Gateway, SimulatedVendor]]:
+    """Run a gateway with every row of the table, all of them at one simulated vendor."""
     vendor = SimulatedVendor()
     host = vendor.url.removesuffix("/v1")
     overlay = ""
     for row in _rows():
         overlay += f'[vendors.{row.name}]\nbase_url = "{host}{urlsplit(row.base_url).path}"\n'
-        overlay += "retries = 0\ntimeouts = {first_token_s = 0.6, idle_s = 0.6, total_s = 1.5}\n"
+        overlay += f"retries = 0\ntimeouts = {timeouts}\n"
         overlay += getattr(WIRES.get(row.name), "overlay", "") + "\n"
         if "api_key_env" in _table()[row.name]:
             overlay += 'api_key_env = "CONTRACT_KEY"\n'
     table = root / "vendors.toml"
     table.write_text(overlay)
     settings = Settings(
-        redis_url=valkey.url,
+        redis_url=redis_url,
         database_url=f"sqlite:///{root / 'ledger.db'}",
         vendors_file=table,
         spool_dir=root / "spool",
@@ -115,16 +118,43 @@ def served(
     vendor.stop()
 
 
-@pytest.fixture(params=sorted(WIRES))
-def contract(request: pytest.FixtureRequest, served: tuple[Gateway, SimulatedVendor]) -> Contract:
-    """Each row in turn; Redis is empty."""
+@pytest.fixture(scope="module")
+def patient(
+    tmp_path_factory: pytest.TempPathFactory, valkey: Valkey
+) -> Iterator[tuple[Gateway, SimulatedVendor]]:
+    """A gateway that waits as long as a test takes."""
+    with serving(tmp_path_factory.mktemp("patient"), valkey.url, PATIENT) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def hasty(
+    tmp_path_factory: pytest.TempPathFactory, valkey: Valkey
+) -> Iterator[tuple[Gateway, SimulatedVendor]]:
+    """A gateway whose deadlines are soon over."""
+    with serving(tmp_path_factory.mktemp("hasty"), valkey.url, HASTY) as served:
+        yield served
+
+
+def _contract(row: str, served: tuple[Gateway, SimulatedVendor]) -> Contract:
     gateway, vendor = served
     gateway.redis.flushall()
-    wire = WIRES[request.param]
+    wire = WIRES[row]
     vendor.asked.clear()
     vendor.hang_ups.clear()
-    model = f"{request.param.partition(':')[0]}/{getattr(wire, 'model', 'm')}"
-    return Contract(gateway, vendor, wire, model)
+    return Contract(gateway, vendor, wire, f"{row.partition(':')[0]}/{getattr(wire, 'model', 'm')}")
+
+
+@pytest.fixture(params=sorted(WIRES))
+def contract(request: pytest.FixtureRequest, patient: tuple[Gateway, SimulatedVendor]) -> Contract:
+    """Each row in turn; Redis is empty."""
+    return _contract(request.param, patient)
+
+
+@pytest.fixture(params=sorted(WIRES))
+def impatient(request: pytest.FixtureRequest, hasty: tuple[Gateway, SimulatedVendor]) -> Contract:
+    """The same, where a vendor has little time."""
+    return _contract(request.param, hasty)
 
 
 def test_every_row_has_a_wire_that_is_tested() -> None:
@@ -250,29 +280,29 @@ def test_a_limit_passes_its_retry_after_on(contract: Contract) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_vendor_that_hangs_meets_its_deadline(contract: Contract, stream: bool) -> None:
-    contract.vendor.default = lambda _: Reply([threading.Event()])
+def test_a_vendor_that_hangs_meets_its_deadline(impatient: Contract, stream: bool) -> None:
+    impatient.vendor.default = lambda _: Reply([threading.Event()])
     with pytest.raises(openai.InternalServerError) as caught:
-        list(contract.client.completions.create(**contract.ask(stream=stream)))
+        list(impatient.client.completions.create(**impatient.ask(stream=stream)))
     assert (caught.value.status_code, caught.value.code) == (504, "vendor_timeout")
-    event = contract.gateway.event()
+    event = impatient.gateway.event()
     assert (event.status, event.source, event.completion_tokens) == ("failed", "estimated", 0)
 
 
-def test_keep_alives_are_no_life(contract: Contract) -> None:
-    if not contract.wire.keep_alive:
+def test_keep_alives_are_no_life(impatient: Contract) -> None:
+    if not impatient.wire.keep_alive:
         pytest.skip("this wire has no keep-alives")
 
     def only_alive(asked: Any) -> Reply:
-        reply = contract.wire.answer(asked, SAID)
-        reply.body = [contract.wire.keep_alive, 0.05] * 100
+        reply = impatient.wire.answer(asked, SAID)
+        reply.body = [impatient.wire.keep_alive, 0.05] * 100
         return reply
 
-    contract.vendor.default = only_alive
+    impatient.vendor.default = only_alive
     with pytest.raises(openai.InternalServerError) as caught:
-        list(contract.client.completions.create(**contract.ask(stream=True)))
+        list(impatient.client.completions.create(**impatient.ask(stream=True)))
     assert caught.value.code == "vendor_timeout"
-    assert contract.gateway.event().status == "failed"
+    assert impatient.gateway.event().status == "failed"
 
 
 def test_keep_alives_between_chunks_are_not_heard_by_the_caller(contract: Contract) -> None:
