@@ -58,6 +58,16 @@ end
 redis.call('INCRBY', KEYS[3], count)
 """
 
+#: An entry that another consumer buried meanwhile is gone, and is not buried again. What somebody
+#: deleted before is told to one consumer alone.
+BURY = """
+local there = redis.call('XDEL', KEYS[1], ARGV[2])
+redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])
+if there == 1 or ARGV[5] == 'deleted' then
+  redis.call('XADD', KEYS[2], '*', 'event', ARGV[3], 'reason', ARGV[4], 'entry_id', ARGV[2])
+end
+"""
+
 #: One script, so that no entry is delivered to a consumer between the look and the removal: with
 #: the consumer its pending entries would go, and nobody would be given them again.
 FORGET_CONSUMERS = """
@@ -83,6 +93,7 @@ class StreamEntry:
 
     entry_id: str
     raw: bytes | None
+    is_deleted: bool = False
 
 
 def connect(url: str, timeout_s: float) -> "Redis":
@@ -168,7 +179,7 @@ class EventStream:
             cursor, entries, deleted = answer
             claimed = [_entry(entry_id, record) for entry_id, record in entries]
             # Somebody deleted these while they were pending. Reported as entries without an event.
-            claimed += [StreamEntry(entry_id.decode(), None) for entry_id in deleted]
+            claimed += [StreamEntry(entry_id.decode(), None, True) for entry_id in deleted]
             if claimed or cursor == b"0-0":
                 return claimed
 
@@ -194,13 +205,12 @@ class EventStream:
 
     @redis_errors()
     def bury(self, entries: Iterable[tuple[StreamEntry, str]]) -> None:
-        """Move entries to the dead stream, each with the reason, all or none."""
+        """Move entries to the dead stream, each with the reason and once, all or none."""
         with self._redis.pipeline(transaction=True) as pipe:
             for entry, reason in entries:
-                grave = {"event": entry.raw or b"", "reason": reason, "entry_id": entry.entry_id}
-                pipe.xadd(DEAD, grave)  # type: ignore[arg-type]
-                pipe.xack(EVENTS, GROUP, entry.entry_id)
-                pipe.xdel(EVENTS, entry.entry_id)
+                deleted = "deleted" if entry.is_deleted else ""
+                args: list[Any] = [GROUP, entry.entry_id, entry.raw or b"", reason, deleted]
+                pipe.eval(BURY, 2, EVENTS, DEAD, *args)
             pipe.execute()
 
     @redis_errors()

@@ -131,7 +131,7 @@ def test_an_entry_deleted_while_pending_is_reported_without_an_event(
     entries = EventStream(redis).claim("dead", 3)
     redis.xdel("usage:events", entries[1].entry_id)
     left_over = sorted(stream.claim("alive", 10), key=lambda entry: entry.entry_id)
-    assert left_over[1] == StreamEntry(entries[1].entry_id, None)
+    assert left_over[1] == StreamEntry(entries[1].entry_id, None, is_deleted=True)
     assert ids([left_over[0], left_over[2]]) == [published[0], published[2]]
     assert pending(redis) == 2
 
@@ -164,6 +164,16 @@ def test_buried_entries_are_kept_with_their_reason_and_leave_the_stream(
         {b"event": b"", b"reason": b"no event", b"entry_id": empty.entry_id.encode()},
     ]
     assert (patient.dead_count(), patient.backlog(), pending(redis)) == (2, 0, 0)
+
+
+def test_an_entry_that_two_consumers_bury_is_buried_once(
+    stream: EventStream, redis: "Redis"
+) -> None:
+    redis.xadd("usage:events", {"event": b"not JSON"})
+    slow, quick = stream.claim("slow", 1), stream.claim("quick", 1)
+    for claimed in (quick, slow):
+        stream.bury([(claimed[0], "not JSON")])
+    assert (stream.dead_count(), stream.backlog(), pending(redis)) == (1, 0, 0)
 
 
 def test_the_oldest_event_is_the_first_that_waits(stream: EventStream, redis: "Redis") -> None:
