@@ -68,6 +68,7 @@ def test_every_problem_is_listed_at_once() -> None:
         Settings.from_env(
             {
                 "TOLLGATE_VENDORS": "/no/such/file.toml",
+                "TOLLGATE_PRICES": "/no/such/prices.toml",
                 "TOLLGATE_KEEP_ALIVE_S": "never",
                 "TOLLGATE_BODY_LIMIT_BYTES": "10MiB",
             }
@@ -76,6 +77,7 @@ def test_every_problem_is_listed_at_once() -> None:
     assert [line.split()[0] for line in lines] == [
         "REDIS_URL",
         "TOLLGATE_VENDORS",
+        "TOLLGATE_PRICES",
         "TOLLGATE_BODY_LIMIT_BYTES",
         "TOLLGATE_KEEP_ALIVE_S",
     ]
@@ -85,6 +87,9 @@ def test_a_vendors_file_that_is_there_is_taken(tmp_path: Path) -> None:
     file = tmp_path / "vendors.toml"
     file.touch()
     assert Settings.from_env({**REDIS, "TOLLGATE_VENDORS": str(file)}).vendors_file == file
+    assert Settings.from_env({**REDIS, "TOLLGATE_PRICES": str(file)}).prices_file == file
+    assert prices_file({"TOLLGATE_PRICES": str(file)}) == file
+    assert prices_file({}) is None
     with pytest.raises(ConfigError, match="names no file"):
         Settings.from_env({**REDIS, "TOLLGATE_VENDORS": str(tmp_path)})
 
