@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.settings import NUMBERS, ConfigError, Settings, database_url
+from app.settings import NUMBERS, ConfigError, Settings, database_url, prices_file
 
 REDIS = {"REDIS_URL": "redis://:secret@localhost:6379/0"}
 
@@ -83,7 +83,7 @@ def test_every_problem_is_listed_at_once() -> None:
     ]
 
 
-def test_a_vendors_file_that_is_there_is_taken(tmp_path: Path) -> None:
+def test_a_file_that_is_there_is_taken(tmp_path: Path) -> None:
     file = tmp_path / "vendors.toml"
     file.touch()
     assert Settings.from_env({**REDIS, "TOLLGATE_VENDORS": str(file)}).vendors_file == file
