@@ -20,9 +20,15 @@ class TornWrites:
         return getattr(os, name)
 
     def write(self, file: int, line: bytes) -> int:
-        """Write a line, or half of it and die."""
-        spring("in the spool's write", lambda: os.write(file, line[: len(line) // 2]))
-        return os.write(file, line)
+        """Write a line; between its halves is a moment."""
+        written = 0
+
+        def write_half() -> None:
+            nonlocal written
+            written = os.write(file, line[: len(line) // 2])
+
+        spring("in the spool's write", write_half)
+        return written + os.write(file, line[written:])
 
 
 app = wsgi.app
