@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from app.database import write
 from app.limits import NANO
 from app.services import EXTENSION
 from app.settings import Settings
@@ -284,7 +283,9 @@ def test_without_redis_the_ledgers_pages_are_there(settings: Settings) -> None:
 
 def test_without_the_ledger_a_page_says_so(site: DashboardSite) -> None:
     site.sign_in("admin")
-    write(site.engine, lambda connection: connection.execute(text("DROP TABLE rollups")))
+    with site.engine.begin() as connection:
+        for table in ("entries", "rollups", "daily_rollups"):
+            connection.execute(text(f"DROP TABLE {table}"))
     answer = site.get()
     assert answer.status_code == 503
     assert "ledger" in answer.text
