@@ -10,9 +10,6 @@ from pathlib import Path
 
 from app.settings import ROOT
 
-#: How long a process that was asked to leave may take, in seconds; then it is killed.
-LEAVING_S = 40.0
-
 
 class Process:
     """One `python -m …` and its children, in a process group of their own."""
@@ -67,14 +64,6 @@ class Process:
     def leave(self) -> None:
         """Ask it to leave, as a platform does, and do not wait."""
         send(signal.SIGTERM, self.pid)
-
-    def wait(self) -> None:
-        """Wait until it has left."""
-        assert self._process is not None
-        try:
-            self._process.wait(LEAVING_S)
-        except subprocess.TimeoutExpired:
-            self.kill()
 
     def pause(self) -> None:
         """Have all of them stand still."""
