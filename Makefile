@@ -1,14 +1,15 @@
 # make run    a gateway on this machine, complete: `tollgate dev`
 # make test   everything that CI runs
 # make check  style, types and layers alone
-# make bench  what the gateway adds to a vendor's answer, measured here
+# make bench  Tollgate and, where `make bench-peers` has installed them, its peers, measured here
 # make chaos  load while everything fails, and the vendor's list of calls held against the ledger
 
 PYTHON ?= python3
 BIN := .venv/bin
+PEERS := .venv-peers
 FILES := app workers tests bench config
 
-.PHONY: run test check bench chaos
+.PHONY: run test check bench bench-peers chaos
 .DELETE_ON_ERROR:
 
 run: .venv/run.stamp
@@ -24,8 +25,16 @@ check: .venv/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/dev.stamp
-	@$(BIN)/python -m bench
+bench: .venv/bench.stamp
+	@$(BIN)/python -m bench $(BENCH_FLAGS)
+
+# LiteLLM and Portkey, of which the latter needs Node and npm.
+bench-peers: | $(BIN)/python
+	@echo 'Installing LiteLLM and Portkey into $(PEERS)'
+	@$(PYTHON) -m venv $(PEERS)/litellm
+	@$(PEERS)/litellm/bin/python -m pip install --quiet --disable-pip-version-check 'litellm[proxy]>=1.108,<2'
+	@mkdir -p $(PEERS)/portkey
+	@npm install --prefix $(PEERS)/portkey --no-audit --no-fund --silent '@portkey-ai/gateway@^1.15'
 
 chaos: .venv/dev.stamp
 	@$(BIN)/python -m tests.chaos $(CHAOS_FLAGS)
@@ -43,4 +52,9 @@ $(BIN)/python:
 .venv/dev.stamp: setup.cfg pyproject.toml | $(BIN)/python
 	@echo 'Installing Tollgate, its tests and its tools into .venv (again only when setup.cfg changes)'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,dev]'
+	@touch $@ .venv/run.stamp
+
+.venv/bench.stamp: setup.cfg pyproject.toml | $(BIN)/python
+	@echo 'Installing Tollgate and its benchmark into .venv (again only when setup.cfg changes)'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@touch $@ .venv/run.stamp

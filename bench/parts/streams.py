@@ -1,0 +1,112 @@
+"""Streams: many at once that take their time, and a few that are as fast as they can be."""
+
+from collections.abc import Iterator
+
+from bench.figures import CHUNKS, FLAT_STREAMS, STREAMS, open_streams
+from bench.knobs import FLAT_CHUNKS_A_WRITE
+from bench.procs import memory_mb
+from bench.results import Record
+from bench.stage import Stage, metered, read_streams
+from bench.streams import PERCENTS, Outcome, Plan
+from bench.target import Target
+
+INTERVAL_MS = 50
+PACED_CHUNKS = 120
+OPENED_A_SECOND = 500.0
+#: Streams that are not complete so long after the last one should be are counted as they are.
+PATIENCE_S = 30.0
+
+FLAT = 8
+#: A round of flat streams lasts about so long; first comes a warm-up of so many chunks each.
+FLAT_S = 2.5
+FLAT_WARM_UP_CHUNKS = 400
+FLAT_LIMIT_S = 120.0
+
+
+class StreamsBroken(Exception):
+    """Streams that must be complete are not; the message says what came instead."""
+
+
+def streams(stage: Stage) -> Iterator[Record]:
+    """Many streams at once, a chunk every 50 ms.
+
+    What is asked of Tollgate has several rounds, the rest one.
+    """
+    tollgate = stage.gateways[0]
+    for count, rounds in ((100, 1), (500, 1), (1000, stage.rounds), (2000, 1)):
+        for at in range(rounds):
+            for target in stage.targets:
+                if at == 0 or target is tollgate:
+                    yield _open(stage, target, count)
+
+
+def chunks(stage: Stage) -> Iterator[Record]:
+    """As many chunks as a gateway can take."""
+    lengths = {target.name: _flat_length(target) for target in stage.targets}
+    for _ in range(stage.rounds):
+        for target in stage.targets:
+            with metered(stage, target) as meter:
+                found = _read_flat(target, lengths[target.name])
+            figures = {
+                "chunks_s": found.chunks / found.wall_s,
+                "cpu_us": meter.cpu_s / found.chunks * 1e6,
+            }
+            yield Record(CHUNKS, FLAT_STREAMS, target.name, figures, meter.shares)
+
+
+def lags(found: Outcome) -> dict[str, float]:
+    """Return a record's percentiles of the lag."""
+    return {f"{percent:g}": lag for percent, lag in zip(PERCENTS, found.lag_ms, strict=False)}
+
+
+def lag_figures(found: Outcome) -> dict[str, float]:
+    """Return a record's figures of whether the streams came, and when."""
+    figures = {"complete": 100 * found.complete / found.streams, "lost": found.lost}
+    lag_ms, first_ms = dict(zip(PERCENTS, found.lag_ms, strict=False)), found.first_ms
+    if lag_ms:
+        figures |= {"lag_p50_ms": lag_ms[50], "lag_p99_ms": lag_ms[99], "lag_max_ms": lag_ms[100]}
+        figures["first_p50_ms"] = dict(zip(PERCENTS, first_ms, strict=True))[50]
+        figures["first_p99_ms"] = dict(zip(PERCENTS, first_ms, strict=True))[99]
+    return figures
+
+
+def _open(stage: Stage, target: Target, count: int) -> Record:
+    lasting_s = count / OPENED_A_SECOND + PACED_CHUNKS * INTERVAL_MS / 1000
+    plan = Plan(
+        target.port,
+        target.request(f"paced-{PACED_CHUNKS}x{INTERVAL_MS}"),
+        count,
+        OPENED_A_SECOND,
+        PACED_CHUNKS,
+        lasting_s + PATIENCE_S,
+    )
+    before_mb = memory_mb(target.pid)
+    seen_mb = [before_mb]
+    with metered(stage, target) as meter:
+        found = read_streams(plan, lambda: seen_mb.append(memory_mb(target.pid)))
+    figures = lag_figures(found)
+    figures["peak_mb"] = max(seen_mb)
+    figures["stream_kb"] = (max(seen_mb) - before_mb) / count * 1000
+    if found.chunks:
+        figures["cpu_us"] = meter.cpu_s / found.chunks * 1e6
+    case = open_streams(count)
+    return Record(STREAMS, case, target.name, figures, meter.shares, lags(found))
+
+
+def _flat_length(target: Target) -> int:
+    """Return how many chunks a flat stream of a round has; measured, which warms up too."""
+    found = _read_flat(target, FLAT_WARM_UP_CHUNKS)
+    target.settle()
+    writes = int(found.chunks / found.wall_s * FLAT_S / FLAT / FLAT_CHUNKS_A_WRITE)
+    return max(1, writes) * FLAT_CHUNKS_A_WRITE
+
+
+def _read_flat(target: Target, length: int) -> Outcome:
+    request = target.request(f"flat-{length}")
+    found = read_streams(Plan(target.port, request, FLAT, 1e6, length, FLAT_LIMIT_S))
+    if found.complete < found.streams:
+        raise StreamsBroken(
+            f"{target.name}: {found.complete} of {found.streams} streams are complete,"
+            f" {found.lost} chunks lost, other answers: {found.statuses}"
+        )
+    return found

@@ -1,0 +1,124 @@
+"""The table: each figure of each target, Tollgate's as a multiple of the peers', goals, before."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bench.figures import FIGURES, GOALS, TOLLGATE
+from bench.results import Key, Middle, Result
+
+#: Above this, the cores of vendor, client and worker may have set the pace, not the gateway.
+BUSY_SHARE = 0.9
+#: Above this, somebody else's work on the gateway's core spoils its figures.
+FOREIGN_SHARE = 0.05
+
+
+def report(result: Result, before: Result | None) -> Iterator[str]:
+    """Yield the lines of the table, and what is to be said of it."""
+    middles = result.middles()
+    old = before.middles() if before else {}
+    targets = list(dict.fromkeys(one.target for one in result.records))
+    targets.sort(key=_place)
+    headings = ["", *targets, "goal", f"before ({before.commit})" if before else ""]
+    lines = [headings]
+    case = ""
+    for part, name, figure in dict.fromkeys((key[0], key[1], key[3]) for key in middles):
+        if case != (case := f"{part}: {name}"):
+            lines.append([case])
+        lines.append(
+            [
+                f"  {FIGURES[figure].label}",
+                *(_cell(middles, (part, name, target, figure)) for target in targets),
+                _goals(middles, part, name, figure),
+                _before(middles, old, (part, name, TOLLGATE, figure)),
+            ]
+        )
+    yield from _aligned(lines)
+    yield ""
+    yield from _remarks(result)
+    yield from worse(middles, old)
+
+
+def worse(middles: Mapping[Key, Middle], before: Mapping[Key, Middle]) -> Iterator[str]:
+    """Yield a line for each of Tollgate's figures that is worse by more than its rounds differ."""
+    for key, now in middles.items():
+        old = before.get(key)
+        if old is None or key[2] != TOLLGATE:
+            continue
+        figure = FIGURES[key[3]]
+        if figure.is_worse(now.median, old.median, max(now.spread, old.spread)):
+            yield (
+                f"Worse than before, beyond the rounds' spread: {key[1]}, {figure.label}:"
+                f" {figure.show(now.median)}, was {figure.show(old.median)}"
+            )
+
+
+def _place(target: str) -> int:
+    """Return where a target's column stands: the vendor, Tollgate, the peers."""
+    return {"vendor alone": 0, TOLLGATE: 1}.get(target, 2)
+
+
+def _cell(middles: Mapping[Key, Middle], key: Key) -> str:
+    value = middles.get(key)
+    if value is None:
+        return ""
+    shown = FIGURES[key[3]].show(value.median)
+    ours = middles.get((*key[:2], TOLLGATE, key[3]))
+    if _place(key[2]) < 2 or ours is None or not value.median or not ours.median:
+        return shown
+    return f"{shown} (x {ours.median / value.median:.2f})"
+
+
+def _goals(middles: Mapping[Key, Middle], part: str, case: str, figure: str) -> str:
+    ours = middles.get((part, case, TOLLGATE, figure))
+    words = []
+    for goal in GOALS:
+        if ours is None or (goal.part, goal.case, goal.figure) != (part, case, figure):
+            continue
+        peer = middles.get((part, case, goal.peer, figure)) if goal.peer else None
+        met = goal.is_met(ours.median, peer.median if peer else None)
+        words.append(f"{goal}: {'-' if met is None else 'met' if met else 'MISSED'}")
+    return ", ".join(words)
+
+
+def _before(middles: Mapping[Key, Middle], old: Mapping[Key, Middle], key: Key) -> str:
+    if key not in old or key not in middles:
+        return ""
+    figure = FIGURES[key[3]]
+    shown = figure.show(old[key].median)
+    if not old[key].median:
+        return shown
+    change = middles[key].median / old[key].median - 1
+    return f"{shown} ({change:+.0%})"
+
+
+def _remarks(result: Result) -> Iterator[str]:
+    """Yield where something else than the gateway may have set the pace."""
+    gateways = [one for one in result.records if _place(one.target)]
+    remarks = {
+        "Other processes took more than 5 % of the gateway's core": [
+            one for one in gateways if one.shares.foreign > FOREIGN_SHARE
+        ],
+        "The cores of vendor, client and worker were more than 90 % busy": [
+            one for one in gateways if one.shares.rest > BUSY_SHARE
+        ],
+    }
+    for remark, records in remarks.items():
+        if records:
+            where = dict.fromkeys(f"{one.case} ({one.target})" for one in records)
+            yield f"{remark}, and may have set the pace: {', '.join(where)}"
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield lines with their columns in line: the first and the goals to the left."""
+    columns = max(map(len, lines))
+    widths = [
+        max(len(line[at]) for line in lines if len(line) > max(at, 1)) for at in range(columns)
+    ]
+    for line in lines:
+        if len(line) == 1:
+            yield line[0]
+            continue
+        cells = [
+            text.ljust(width) if at in (0, columns - 2) else text.rjust(width)
+            for at, (text, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()

@@ -1,0 +1,114 @@
+"""Results: every round's raw figures, kept as JSON, and the one to compare with."""
+
+import json
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from app.settings import ROOT
+from bench.stats import middle, spread
+
+FOLDER = ROOT / "bench" / "results"
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How a round's cores were used, from 0 to 1."""
+
+    #: The cores of vendor, client and worker, by whomever: near 1, they set the pace.
+    rest: float
+    #: The gateway's core, by processes that are no part of this.
+    foreign: float
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One round of one case on one target."""
+
+    part: str
+    case: str
+    target: str
+    figures: Mapping[str, float]
+    shares: Shares = field(default_factory=lambda: Shares(0.0, 0.0))
+    #: Percentiles of the lag in ms, by percent, where streams were read.
+    lags: Mapping[str, float] = field(default_factory=dict)
+
+
+#: part, case, target, figure
+Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Middle:
+    """The rounds of one figure: their median, and how far they lie apart."""
+
+    median: float
+    spread: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One run of the benchmark."""
+
+    kept_at: str
+    commit: str
+    machine: Mapping[str, Any]
+    versions: Mapping[str, str]
+    load_before: float
+    records: tuple[Record, ...]
+
+    def middles(self) -> dict[Key, Middle]:
+        """Return each figure's median over its rounds, in the order of measuring."""
+        rounds: dict[Key, list[float]] = {}
+        for one in self.records:
+            for figure, value in one.figures.items():
+                rounds.setdefault((one.part, one.case, one.target, figure), []).append(value)
+        return {key: Middle(middle(values), spread(values)) for key, values in rounds.items()}
+
+
+def save(result: Result, folder: Path = FOLDER) -> Path:
+    """Write `result` with its medians; return where to."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{result.kept_at[:10]}-{result.commit}.json"
+    medians = [[*key, round(value.median, 4)] for key, value in result.middles().items()]
+    path.write_text(json.dumps({**asdict(result), "medians": medians}, indent=1) + "\n")
+    return path
+
+
+def load(path: Path) -> Result:
+    """Return what `save` wrote."""
+    content: dict[str, Any] = json.loads(path.read_text())
+    del content["medians"]
+    records = tuple(
+        Record(**{**record, "shares": Shares(**record["shares"])})
+        for record in content.pop("records")
+    )
+    return Result(**content, records=records)
+
+
+def last(machine: Mapping[str, Any] | None = None, folder: Path = FOLDER) -> Result | None:
+    """Return the result that was kept last, on a machine of the same kind if one is given."""
+    kept: Iterable[Result] = map(load, folder.glob("*.json"))
+    fitting = [one for one in kept if machine is None or _kind(one.machine) == _kind(machine)]
+    return max(fitting, key=lambda one: one.kept_at, default=None)
+
+
+def now() -> str:
+    """Return this moment, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def commit() -> str:
+    """Return the short name of the commit that is checked out; `-changed` where files differ."""
+    git = ["git", "describe", "--always", "--exclude=*", "--dirty=-changed"]
+    found = subprocess.run(  # noqa: S603  # a fixed command
+        git, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return found.stdout.strip() or "unknown"  # a source tree without its history
+
+
+def _kind(machine: Mapping[str, Any]) -> tuple[Any, Any]:
+    return machine["processor"], machine["cores"]

@@ -1,0 +1,178 @@
+"""Everything that is measured, running: the vendor, Tollgate, and the peers that are installed."""
+
+import contextlib
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from app.cli.children import Children
+from app.cli.stack import listen, port_of
+from app.settings import ROOT
+from bench.cores import pinned, share, split, ticks
+from bench.figures import START, STARTUP, VENDOR
+from bench.peers import peers, start_peer
+from bench.procs import largest_mb, memory_mb, processor_s
+from bench.results import Record, Shares
+from bench.starting import first_answer_s
+from bench.streams import Outcome, Plan
+from bench.target import Target
+from bench.tollgate import Tollgate
+
+#: How often a tree's memory is looked at while streams are open.
+MEMORY_S = 0.5
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What the parts of the benchmark work with."""
+
+    folder: Path
+    vendor: Target
+    #: Tollgate first.
+    gateways: list[Target]
+    tollgate: Tollgate
+    gateway_cores: set[int]
+    rest: set[int]
+    rounds: int
+    say: Say
+    #: One for each gateway, of its start.
+    starts: list[Record] = field(default_factory=list)
+
+    @property
+    def targets(self) -> list[Target]:
+        """The vendor and the gateways."""
+        return [self.vendor, *self.gateways]
+
+
+@contextlib.contextmanager
+def staged(folder: Path, rounds: int, *, with_peers: bool, say: Say) -> Iterator[Stage]:
+    """Start everything; stop it at the end. This process moves to the cores of the rest.
+
+    Raises: ChildFailed, NotReady.
+    """
+    raise_descriptors()
+    gateway_cores, rest = split(os.sched_getaffinity(0), 1)
+    with ExitStack() as exits:
+        exits.enter_context(pinned(rest))
+        exits.callback(say, "Stopping")
+        vendor = exits.enter_context(_vendor(folder))
+        tollgate = Tollgate(folder / "tollgate", vendor.port, rest)
+        around = Children(folder / "tollgate" / "log", tollgate.environment())
+        tollgate.start_accounting(exits.enter_context(around))
+        say("Tollgate starts")
+        web, target, start_s = tollgate.start_web(folder / "tollgate" / "web", gateway_cores)
+        exits.callback(web.stop)
+        stage = Stage(folder, vendor, [target], tollgate, gateway_cores, rest, rounds, say)
+        stage.starts.append(start_record(target, start_s))
+        if with_peers:
+            _start_peers(stage, exits)
+        yield stage
+
+
+def start_record(target: Target, start_s: float) -> Record:
+    """Return how a gateway started, and what it weighs before any load."""
+    figures = {
+        "start_s": start_s,
+        "idle_mb": memory_mb(target.pid),
+        "worker_mb": largest_mb(target.pid),
+    }
+    return Record(STARTUP, START, target.name, figures)
+
+
+@dataclass(slots=True)
+class Meter:
+    """What a target used while something ran."""
+
+    cpu_s: float = 0.0
+    shares: Shares = field(default_factory=lambda: Shares(0.0, 0.0))
+
+
+@contextlib.contextmanager
+def metered(stage: Stage, target: Target) -> Iterator[Meter]:
+    """Measure what `target` uses meanwhile; then wait until it, and what it set going, rest."""
+    meter = Meter()
+    used_s, started_s = processor_s(target.pid), time.monotonic()
+    rest, gateway = ticks(stage.rest), ticks(stage.gateway_cores)
+    yield meter
+    meter.cpu_s = processor_s(target.pid) - used_s
+    own_share = meter.cpu_s / (time.monotonic() - started_s) if target is not stage.vendor else 0.0
+    busy_share = share(gateway, ticks(stage.gateway_cores))
+    meter.shares = Shares(share(rest, ticks(stage.rest)), max(0.0, busy_share - own_share))
+    target.settle()
+
+
+def read_streams(plan: Plan, sample: Callable[[], None] = lambda: None) -> Outcome:
+    """Run the streams' reader; call `sample` now and then meanwhile."""
+    with reading(plan) as reader:
+        while reader.poll() is None:
+            sample()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # it goes on
+                reader.wait(MEMORY_S)
+        return outcome(reader)
+
+
+@contextlib.contextmanager
+def reading(plan: Plan) -> Iterator[subprocess.Popen[str]]:
+    """Have a streams' reader work meanwhile; leaving the context ends it."""
+    command = [sys.executable, "-m", "bench.streams"]
+    with subprocess.Popen(  # noqa: S603  # our own
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as reader:
+        if reader.stdin is None:
+            raise RuntimeError("the reader has no stdin")
+        reader.stdin.write(json.dumps(asdict(plan)))
+        reader.stdin.close()
+        try:
+            yield reader
+        finally:
+            reader.terminate()
+
+
+def outcome(reader: subprocess.Popen[str]) -> Outcome:
+    """Wait for the reader's end and return what it found.
+
+    Raises: RuntimeError when it failed.
+    """
+    found = reader.stdout.read() if reader.stdout else ""
+    if reader.wait():
+        raise RuntimeError(f"the streams' reader ended with {reader.returncode}")
+    return Outcome(**json.loads(found))
+
+
+def raise_descriptors() -> None:
+    """Let this process and its children have as many descriptors as they may."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+@contextlib.contextmanager
+def _vendor(folder: Path) -> Iterator[Target]:
+    with listen(0) as listener, Children(folder / "vendor", os.environ) as children:
+        port, descriptor = port_of(listener), listener.fileno()
+        command = [sys.executable, "-m", "bench.vendor", str(descriptor)]
+        children.start("vendor", command, pass_fds=[descriptor])
+        target = Target(VENDOR, port, "/v1/completions", children.pid("vendor"))
+        first_answer_s(children, target, time.monotonic())
+        yield target
+
+
+def _start_peers(stage: Stage, exits: ExitStack) -> None:
+    for peer in peers(stage.vendor.port, stage.folder):
+        if not peer.installed.exists():
+            stage.say(f"{peer.name} is not installed: `make bench-peers`")
+            continue
+        stage.say(f"{peer.name} starts")
+        log_dir = stage.folder / peer.name.lower()
+        children, target, start_s = start_peer(peer, log_dir, stage.gateway_cores)
+        exits.callback(children.stop)
+        stage.gateways.append(target)
+        stage.starts.append(start_record(target, start_s))

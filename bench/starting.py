@@ -1,0 +1,64 @@
+"""Starting a server and finding the moment from which it answers."""
+
+import http.client
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from app.cli.children import Children
+from bench.cores import pinned
+from bench.target import Target
+from bench.vendor_wire import TEXT
+
+POLL_S = 0.005
+#: How long a gateway may take; one of the peers needs most of a minute on a busy machine.
+START_S = 180.0
+
+
+class NotReady(Exception):
+    """A server does not answer as it should; the message says what it did instead."""
+
+
+def start(children: Children, name: str, command: Sequence[str], cores: set[int]) -> int:
+    """Start `command` on `cores` and return its process id."""
+    with pinned(cores):
+        children.start(name, command)
+    return children.pid(name)
+
+
+def first_answer_s(children: Children, target: Target, started_s: float) -> float:
+    """Wait for the first completion and return how long after `started_s` it came.
+
+    Raises: NotReady when it is not the vendor's, or none comes; ChildFailed.
+    """
+    answer = (0, b"")
+    while time.monotonic() - started_s < START_S:
+        children.check()
+        try:
+            answer = target.ask("whole")
+        except (OSError, http.client.HTTPException):  # not there yet; the wait has a deadline
+            answer = (0, b"")
+        if answer[0] == 200:
+            break
+        time.sleep(POLL_S)
+    taken_s = time.monotonic() - started_s
+    if answer[0] != 200 or TEXT.encode() not in answer[1]:
+        raise NotReady(f"{target.name}: {answer[0]} {answer[1][:500].decode(errors='replace')}")
+    return taken_s
+
+
+def wait_until(condition: Callable[[], bool], what: str, limit_s: float) -> None:
+    """Wait for `condition`.
+
+    Raises: NotReady.
+    """
+    deadline_s = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > deadline_s:
+            raise NotReady(f"{what} is not so after {limit_s:.0f} s")
+        time.sleep(0.05)
+
+
+def log_dir(folder: Path, name: str) -> Path:
+    """Return where a target's logs go."""
+    return folder / name.lower() / "log"

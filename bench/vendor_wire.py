@@ -1,0 +1,129 @@
+"""The bench vendor's bytes: OpenAI's wire, for text completions and for chat, made beforehand.
+
+Each chunk's text tells its number and when it was sent, so that a client anywhere on this machine
+can measure what happened to it. Knows no sockets.
+"""
+
+import json
+import re
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from bench.knobs import Knobs, UnknownModel, parse_model
+
+TEXT = "The quick brown fox jumps over the lazy dog, and then does so again, only slower."
+USAGE = {"prompt_tokens": 9, "completion_tokens": 18, "total_tokens": 27}
+
+#: In a chunk's text: its number from 0, and CLOCK_MONOTONIC in ns at its sending.
+MARK = re.compile(rb"#(\d+)@(\d+);")
+
+_MODEL = re.compile(rb'"model"\s*:\s*"([^"\\]*)"')
+_STREAM = re.compile(rb'"stream"\s*:\s*true')
+_USAGE = re.compile(rb'"include_usage"\s*:\s*true')
+
+_STREAM_HEAD = (
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
+    b"cache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """How one request is answered: all of it in `head`, or a stream that `head` begins."""
+
+    head: bytes
+    knobs: Knobs
+    before: bytes = b""
+    after: bytes = b""
+    end: bytes = b""
+
+    def chunks(self, first: int, count: int) -> bytes:
+        """Return `count` frames, stamped now, as one piece of a chunked body."""
+        now_ns = time.monotonic_ns()
+        before, after = self.before, self.after
+        marks = [b"%b#%d@%d;%b" % (before, at, now_ns, after) for at in range(first, first + count)]
+        frames = b"".join(marks)
+        return b"%x\r\n%b\r\n" % (len(frames), frames)
+
+
+def plan(path: bytes, body: bytes) -> Reply:
+    """Return how to answer a request for `path` with `body`.
+
+    The body is searched, not parsed: no text in JSON can hold an unescaped quote.
+    """
+    chat = path.endswith(b"/chat/completions")
+    model = _MODEL.search(body)
+    if not (chat or path.endswith(b"/completions")) or model is None:
+        return _error(404, "There are completions here, and each names its model.")
+    name = model[1].decode()
+    try:
+        knobs = parse_model(name)
+    except UnknownModel:
+        return _error(404, f"The model {name!r} does not exist.")
+    if (knobs.chunks > 0) != (_STREAM.search(body) is not None):
+        return _error(400, f"The model {name!r} is for streams, or for what is none.")
+    if not knobs.chunks:
+        return Reply(_whole(chat, name), knobs)
+    return _stream(chat, name, knobs, _USAGE.search(body) is not None)
+
+
+def refuse() -> bytes:
+    """Return the answer to a request whose length is not told."""
+    return _error(411, "A request tells its length.").head
+
+
+def _whole(chat: bool, model: str) -> bytes:
+    content: dict[str, Any] = (
+        {"message": {"role": "assistant", "content": TEXT}} if chat else {"text": TEXT}
+    )
+    choice = {"index": 0, **content, "logprobs": None, "finish_reason": "stop"}
+    kind = "chat.completion" if chat else "text_completion"
+    return _json(200, {**_common(kind, model), "choices": [choice], "usage": USAGE})
+
+
+def _stream(chat: bool, model: str, knobs: Knobs, with_usage: bool) -> Reply:
+    kind = "chat.completion.chunk" if chat else "text_completion"
+    padding = "x" * knobs.padding_bytes
+    common = _common(kind, model) | ({"usage": None} if with_usage else {})
+
+    def frame(**changes: Any) -> bytes:
+        text: dict[str, Any] = {"delta": {"content": padding}} if chat else {"text": padding}
+        if changes.get("finish_reason"):
+            text = {"delta": {}} if chat else {"text": ""}
+        choice = {"index": 0, **text, "logprobs": None, "finish_reason": None, **changes}
+        return _event({**common, "choices": [choice]})
+
+    before, after = frame().split(f'"{padding}"'.encode())
+    end = frame(finish_reason="stop")
+    if with_usage:
+        usage = {**USAGE, "completion_tokens": knobs.chunks, "total_tokens": 9 + knobs.chunks}
+        end += _event({**common, "choices": [], "usage": usage})
+    end += b"data: [DONE]\n\n"
+    return Reply(
+        _STREAM_HEAD,
+        knobs,
+        before + b'"',
+        padding.encode() + b'"' + after,
+        b"%x\r\n%b\r\n0\r\n\r\n" % (len(end), end),
+    )
+
+
+def _common(kind: str, model: str) -> dict[str, Any]:
+    return {"id": "cmpl-bench", "object": kind, "created": 1_788_220_800, "model": model}
+
+
+def _event(content: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps(content, separators=(",", ":")).encode() + b"\n\n"
+
+
+def _error(status: int, message: str) -> Reply:
+    error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
+    return Reply(_json(status, {"error": error}), Knobs())
+
+
+def _json(status: int, content: dict[str, Any]) -> bytes:
+    body = json.dumps(content).encode()
+    reason = "OK" if status == 200 else "Refused"
+    head = f"HTTP/1.1 {status} {reason}\r\ncontent-type: application/json\r\n"
+    return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body

@@ -1,0 +1,1 @@
+"""Tests of the benchmark: it must measure what it says."""
