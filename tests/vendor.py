@@ -68,6 +68,10 @@ class SimulatedVendor:
         # shutdown wakes the thread in accept; close alone would leave the port open in it
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """Break the connections there are."""
         with self._lock:
             connections = list(self.open_connections)
         for connection in connections:

@@ -4,20 +4,14 @@ Knows no wire format. Foreign exceptions stop here.
 """
 
 import contextlib
-import contextvars
-import functools
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import requests
 import urllib3
-from requests.adapters import HTTPAdapter
-from requests.structures import CaseInsensitiveDict
-from requests.utils import get_environ_proxies
-from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import NewConnectionError
 
 from app.errors import (
     GatewayError,
@@ -27,12 +21,13 @@ from app.errors import (
     VendorUnreachable,
 )
 from app.gateways.base import Timeouts, Vendor, VendorRequest, authorization
+from app.gateways.connections import Connections, Route
 from app.gateways.credentials import SIGNERS
+from app.gateways.http1 import Connection, decompressed, request_bytes
 from app.gateways.watchdog import Watchdog
-from app.sockets import peek, shut_down
+from app.sockets import shut_down
 
-#: Most that is read at once, and the most that an unstreamed answer may hold, in bytes.
-PACKET_BYTES = 64 * 1024
+#: The most that an unstreamed answer may hold, in bytes.
 ANSWER_LIMIT = 64 * 1024 * 1024
 
 #: How long `probe` waits for an answer, in seconds.
@@ -40,7 +35,8 @@ PROBE_S = 10.0
 
 Reason = Literal["deadline", "cancelled", "shutdown"]
 
-_current: contextvars.ContextVar["VendorCall"] = contextvars.ContextVar("vendor_call")
+#: What every request says where its vendor's entry does not.
+DEFAULT_HEADERS = {"accept-encoding": "identity", "user-agent": "tollgate"}
 
 
 class Cancelled(Exception):
@@ -56,18 +52,18 @@ class VendorCall:
 
     def __init__(
         self,
-        send: Callable[[requests.PreparedRequest], requests.Response],
+        connections: Connections,
         vendor: Vendor,
         request: VendorRequest,
         caller_left: Callable[[], bool] | None = None,
     ) -> None:
-        self._send = send
+        self._connections = connections
         self._vendor = vendor
         self._request = request
         self._caller_left = caller_left
         self._lock = threading.Lock()
-        self._socket: socket.socket | None = None
-        self._response: requests.Response | None = None
+        self._route: Route | None = None
+        self._connection: Connection | None = None
         self.ended: Reason | None = None
         self.sent = False
         self.deadline_s = time.monotonic() + vendor.timeouts.total_s
@@ -75,11 +71,11 @@ class VendorCall:
     @property
     def status(self) -> int:
         """The vendor's HTTP status."""
-        return self._opened().status_code
+        return self._opened().status
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The vendor's response headers; names in any case."""
+        """The vendor's response headers; names in lower case."""
         return self._opened().headers
 
     def send(self) -> None:
@@ -90,25 +86,24 @@ class VendorCall:
         """
         signer = SIGNERS.get(self._vendor.auth)
         request = signer.sign(self._vendor, self._request) if signer else self._request
-        token = _current.set(self)
-        try:
-            with self._errors():
-                self._response = self._send(_prepared(request))
-        finally:
-            _current.reset(token)
+        with self._errors():
+            self._route = route = self._connections.route(request.url)
+            message = _message(route, request)
+            connection = self._connections.take(route, self._vendor.timeouts.connect_s)
+            self._connected(connection)
+            connection.send(message)
+            connection.read_head()
 
     def packets(self) -> Iterator[bytes]:
         """Yield the body's bytes as they arrive, decompressed.
 
         Raises: as `send`.
         """
-        raw = self._opened().raw
+        connection = self._opened()
+        encoding = connection.headers.get("content-encoding", "")
+        packets = connection.packets()
         with self._errors():
-            # read1 returns what one packet brought; read and stream wait for a full buffer.
-            while packet := raw.read1(PACKET_BYTES, decode_content=True):
-                yield packet
-        with self._lock:
-            self._socket = None  # read whole, so the pool has the connection again
+            yield from decompressed(packets, encoding) if encoding else packets
         self._raise_if_ended()
 
     def body(self) -> bytes:
@@ -136,27 +131,31 @@ class VendorCall:
         with self._lock:
             if self.ended is None:
                 self.ended = reason
-            if self._socket is not None:
-                shut_down(self._socket)
+            if self._connection is not None:
+                shut_down(self._connection.sock)
 
     def close(self) -> None:
-        """Give the connection back to the pool, or close it when the answer was not read whole."""
+        """Have the connection kept, or closed when the answer was not read whole."""
         with self._lock:
-            self._socket = None
-        if self._response is not None:
-            self._response.close()
+            connection, self._connection = self._connection, None
+        if connection is None or self._route is None:
+            return
+        if self.ended:
+            connection.close()
+        else:
+            self._connections.give_back(self._route, connection)
 
-    def connected(self, sock: socket.socket | None) -> None:
+    def _connected(self, connection: Connection) -> None:
         """Take note of the connection, just before the request is written to it."""
         with self._lock:
+            self._connection = connection
             self._raise_if_ended()
             self.sent = True
-            self._socket = sock
 
-    def _opened(self) -> requests.Response:
-        if self._response is None:
+    def _opened(self) -> Connection:
+        if self._connection is None:
             raise RuntimeError("the call was not sent")
-        return self._response
+        return self._connection
 
     def _raise_if_ended(self) -> None:
         if self.ended == "cancelled":
@@ -173,18 +172,14 @@ class VendorCall:
         """Translate what the HTTP stack raises, in the handshake as in the last packet."""
         try:
             yield
-        except (
-            requests.RequestException,
-            urllib3.exceptions.HTTPError,
-            OSError,
-            ValueError,
-        ) as exc:
+        except (urllib3.exceptions.HTTPError, OSError, ValueError) as exc:
             self._raise_if_ended()
             raise self._translated(exc) from exc
 
     def _translated(self, exc: Exception) -> GatewayError:
         name = self._vendor.name
-        if isinstance(exc, requests.Timeout | urllib3.exceptions.TimeoutError | TimeoutError):
+        refused = isinstance(exc, NewConnectionError)  # a kind of time-out, to urllib3
+        if isinstance(exc, urllib3.exceptions.TimeoutError | TimeoutError) and not refused:
             return VendorTimeout(f"The vendor `{name}` did not answer in time.", billable=self.sent)
         if not self.sent:
             return VendorUnreachable(f"The vendor `{name}` cannot be reached.")
@@ -194,12 +189,9 @@ class VendorCall:
 class Transport:
     """The process' connections to vendors, pooled by host."""
 
-    def __init__(self, watchdog: Watchdog, env: Mapping[str, str], pool_size: int = 1000) -> None:
+    def __init__(self, watchdog: Watchdog, env: Mapping[str, str]) -> None:
         self._watchdog = watchdog
-        self._adapter = HTTPAdapter(pool_connections=64, pool_maxsize=pool_size, max_retries=0)
-        self._adapter.poolmanager.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
-        self._verify = env.get("REQUESTS_CA_BUNDLE") or True
-        self._senders: dict[str, Callable[[requests.PreparedRequest], requests.Response]] = {}
+        self._connections = Connections(env)
 
     @contextlib.contextmanager
     def call(
@@ -212,25 +204,13 @@ class Transport:
 
         `caller_left` is asked now and then, and ends the call when it says so.
         """
-        call = VendorCall(self._sender(vendor), vendor, request, caller_left)
+        call = VendorCall(self._connections, vendor, request, caller_left)
         self._watchdog.watch(call)
         try:
             yield call
         finally:
             self._watchdog.forget(call)
             call.close()
-
-    def _sender(self, vendor: Vendor) -> Callable[[requests.PreparedRequest], requests.Response]:
-        sender = self._senders.get(vendor.name)
-        if sender is None:
-            sender = self._senders[vendor.name] = functools.partial(
-                self._adapter.send,
-                stream=True,
-                timeout=(vendor.timeouts.connect_s, vendor.timeouts.total_s),
-                verify=self._verify,
-                proxies=get_environ_proxies(vendor.base_url),
-            )
-        return sender
 
 
 def probe(vendor: Vendor) -> tuple[int | None, str]:
@@ -261,60 +241,8 @@ def deadline_after(timeouts: Timeouts, started_s: float, now_s: float, first: bo
     return min(started_s + timeouts.total_s, now_s + step_s)
 
 
-def _prepared(request: VendorRequest) -> requests.PreparedRequest:
-    # Built by hand: `Session.post` costs twice as much and adds nothing that a gateway needs.
-    prepared = requests.PreparedRequest()
-    prepared.method = "POST"
-    prepared.url = request.url
-    prepared.body = request.body
-    prepared.hooks = {"response": []}
-    prepared.headers = CaseInsensitiveDict(request.headers)
-    prepared.headers.setdefault("accept-encoding", "identity")
-    prepared.headers.setdefault("user-agent", "tollgate")
-    prepared.headers["content-length"] = str(len(request.body))
-    return prepared
-
-
-class _Noted:
-    """Tells the current call which socket its request goes out on."""
-
-    sock: Any
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether a pooled connection can be used again: open, and nothing waits on it.
-
-        urllib3 asks `poll`, at ten times the cost.
-        """
-        return self.sock is not None and peek(self.sock) is None
-
-    def request(self, *args: Any, **kwargs: Any) -> None:
-        if self.sock is not None:  # from the pool, or through a proxy's tunnel
-            _note(self.sock)
-        super().request(*args, **kwargs)  # type: ignore[misc]
-
-    def connect(self) -> None:
-        super().connect()  # type: ignore[misc]
-        _note(self.sock)
-
-
-def _note(sock: socket.socket | None) -> None:
-    call = _current.get(None)
-    if call is not None:
-        call.connected(sock)
-
-
-class _HTTPConnection(_Noted, HTTPConnection):
-    pass
-
-
-class _HTTPSConnection(_Noted, HTTPSConnection):
-    pass
-
-
-class _HTTPPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _HTTPConnection
-
-
-class _HTTPSPool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _HTTPSConnection
+def _message(route: Route, request: VendorRequest) -> bytes:
+    said = {name.lower(): value for name, value in request.headers.items()}
+    length = {"content-length": str(len(request.body))}
+    headers = {**route.headers, **DEFAULT_HEADERS, **said, **length}
+    return request_bytes("POST", route.target, headers, request.body)

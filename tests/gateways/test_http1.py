@@ -1,0 +1,184 @@
+import contextlib
+import gzip
+import socket
+import threading
+import zlib
+from collections.abc import Iterator
+
+import pytest
+
+from app.gateways.http1 import (
+    HEAD_LIMIT,
+    BrokenAnswer,
+    Connection,
+    decompressed,
+    request_bytes,
+)
+
+BODY = b'{"text": "caf\xc3\xa9"}'
+LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-Two: a\r\nx-two: b\r\n\r\n%s" % (
+    len(BODY),
+    BODY,
+)
+CHUNKED = (
+    b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nX-Two: a\r\nx-two: b\r\n\r\n"
+    b'5;ext=1\r\n{"tex\r\nc\r\nt": "caf\xc3\xa9"}\r\n0\r\ntrailer: x\r\n\r\n'
+)
+CLOSED = b"HTTP/1.0 200 OK\r\nx-two: a\r\nX-Two: b\r\n\r\n" + BODY
+INTERIM = b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
+
+
+@contextlib.contextmanager
+def answering(*pieces: bytes, end: bool = False) -> Iterator[Connection]:
+    """Give a connection whose other side sends `pieces`, one by one, and then may hang up."""
+    ours, theirs = socket.socketpair()
+
+    def answer() -> None:
+        with contextlib.suppress(OSError):  # whoever reads has seen enough
+            for piece in pieces:
+                theirs.sendall(piece)
+            if end:
+                theirs.shutdown(socket.SHUT_WR)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    connection = Connection(ours)
+    try:
+        yield connection
+    finally:
+        connection.close()
+        thread.join()
+        theirs.close()
+
+
+def exchange(connection: Connection) -> tuple[int, bytes]:
+    connection.send(b"POST / HTTP/1.1\r\n\r\n")
+    connection.read_head()
+    return connection.status, b"".join(connection.packets())
+
+
+@pytest.mark.parametrize("interim", [b"", INTERIM])
+@pytest.mark.parametrize(("answer", "stays"), [(LENGTH, True), (CHUNKED, True), (CLOSED, False)])
+def test_an_answer_is_the_same_wherever_it_is_cut(
+    answer: bytes, stays: bool, interim: bytes
+) -> None:
+    whole = interim + answer
+    for at in range(1, len(whole)):
+        with answering(whole[:at], whole[at:], end=not stays) as connection:
+            assert exchange(connection) == (200, BODY)
+            assert connection.headers["x-two"] == "a, b"
+            assert "link" not in connection.headers
+            assert connection.is_reusable == stays
+
+
+def test_an_answer_is_the_same_byte_by_byte() -> None:
+    with answering(*(bytes([byte]) for byte in CHUNKED)) as connection:
+        assert exchange(connection) == (200, BODY)
+
+
+@pytest.mark.parametrize("answer", [LENGTH, CHUNKED])
+def test_an_answer_that_ends_anywhere_before_its_end_is_broken(answer: bytes) -> None:
+    whole = answer.removesuffix(b"trailer: x\r\n\r\n")
+    for at in range(len(whole)):
+        with answering(whole[:at], end=True) as connection, pytest.raises(BrokenAnswer):
+            exchange(connection)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+    ],
+)
+def test_what_is_no_answer_is_broken(answer: bytes) -> None:
+    with answering(answer, end=True) as connection, pytest.raises(BrokenAnswer):
+        exchange(connection)
+
+
+def test_endless_headers_are_broken() -> None:
+    lines = (b"x-%d: %s\r\n" % (at, b"y" * 1000) for at in range(HEAD_LIMIT // 500))
+    head = b"HTTP/1.1 200 OK\r\n"
+    with answering(head, *lines) as connection, pytest.raises(BrokenAnswer, match="too large"):
+        exchange(connection)
+
+
+@pytest.mark.parametrize("status", [b"204 No Content", b"304 Not Modified"])
+def test_an_answer_without_a_body_ends_with_its_headers(status: bytes) -> None:
+    with answering(b"HTTP/1.1 " + status + b"\r\n\r\n") as connection:
+        assert exchange(connection) == (int(status[:3]), b"")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        LENGTH + LENGTH,
+        LENGTH + b"HTTP",
+        LENGTH.replace(b"X-Two: a", b"connection: close\r\nx: y"),
+        LENGTH.replace(b"HTTP/1.1", b"HTTP/1.0"),
+    ],
+)
+def test_a_connection_that_is_out_of_step_or_ends_is_not_used_again(answer: bytes) -> None:
+    with answering(answer) as connection:
+        assert exchange(connection) == (200, BODY)
+        assert not connection.is_reusable
+
+
+def test_a_connection_serves_one_exchange_after_the_other() -> None:
+    gone = LENGTH.replace(b"200 OK", b"500 Oops").replace(b"X-Two", b"Y-Two")
+    ours, theirs = socket.socketpair()
+    connection = Connection(ours)
+    for answer, status in ((LENGTH, 200), (gone, 500), (CHUNKED, 200)):
+        theirs.sendall(answer)
+        assert exchange(connection) == (status, BODY)
+        assert ("y-two" in connection.headers) == (status == 500)
+    connection.close()
+    theirs.close()
+
+
+def test_a_request_is_one_piece() -> None:
+    told = request_bytes("POST", "/v1/x?y=z", {"host": "h", "a": "caf\xe9"}, b"{}")
+    assert told == b"POST /v1/x?y=z HTTP/1.1\r\nhost: h\r\na: caf\xe9\r\n\r\n{}"
+
+
+@pytest.mark.parametrize("text", ["a\r\nb: c", "a\nb: c", "a\r", "a\n"])
+def test_a_header_cannot_begin_another(text: str) -> None:
+    for headers in ({"x": text}, {text: "x"}):
+        with pytest.raises(ValueError, match="line break"):
+            request_bytes("POST", "/", headers, b"")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "packed"),
+    [
+        ("gzip", gzip.compress(BODY)),
+        ("x-gzip", gzip.compress(BODY[:5]) + gzip.compress(BODY[5:])),
+        ("deflate", zlib.compress(BODY)),
+        ("identity", BODY),
+        ("", BODY),
+    ],
+)
+def test_a_coding_is_undone_wherever_it_is_cut(encoding: str, packed: bytes) -> None:
+    for at in range(len(packed)):
+        assert b"".join(decompressed(iter([packed[:at], packed[at:]]), encoding)) == BODY
+
+
+def test_a_body_that_is_empty_needs_no_coding() -> None:
+    assert list(decompressed(iter([]), "gzip")) == []
+
+
+@pytest.mark.parametrize(
+    ("encoding", "packed"),
+    [
+        ("br", BODY),
+        ("gzip", BODY),
+        ("gzip", gzip.compress(BODY)[:-1]),
+        ("gzip", gzip.compress(BODY) + b"garbage"),
+    ],
+)
+def test_a_coding_that_is_not_what_it_says_is_broken(encoding: str, packed: bytes) -> None:
+    with pytest.raises(BrokenAnswer):
+        list(decompressed(iter([packed]), encoding))
