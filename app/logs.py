@@ -57,6 +57,9 @@ def formatter(name: str | None, stream: TextIO | None = None) -> logging.Formatt
 
 def configure(name: str | None) -> None:
     """Have all of this process' loggers write to stderr, in one form."""
+    # What no line of ours shows need not be found out for each: see the logging HOWTO.
+    logging._srcfile = None
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler()
     handler.setFormatter(formatter(name))
     root = logging.getLogger()

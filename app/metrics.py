@@ -18,6 +18,7 @@ from prometheus_client import (
     Gauge,
     Histogram,
     disable_created_metrics,
+    values,
 )
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
@@ -29,6 +30,19 @@ from app.usage.event import Status, UsageEvent
 P = ParamSpec("P")
 
 log = logging.getLogger(__name__)
+
+#: Asked at every count; the library's own way is a system call.
+_pid = os.getpid()
+
+
+def _forked() -> None:
+    global _pid  # noqa: PLW0603
+    _pid = os.getpid()
+
+
+os.register_at_fork(after_in_child=_forked)
+if os.environ.get(VARIABLE):
+    values.ValueClass = values.MultiProcessValue(lambda: _pid)  # type: ignore[no-untyped-call]
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they double each line, and say little
 

@@ -3,7 +3,10 @@
 import _socket  # the plain socket beneath a cooperative one: made in a microsecond, and never waits
 import contextlib
 import socket
-from collections.abc import Iterator
+
+# A socket's family and type only matter to calls that take an address.
+_ANY = (_socket.AF_INET, _socket.SOCK_STREAM, 0)
+_PEEK = _socket.MSG_PEEK | _socket.MSG_DONTWAIT
 
 
 def peek(sock: socket.socket) -> bytes | None:
@@ -12,24 +15,24 @@ def peek(sock: socket.socket) -> bytes | None:
     It looks below any TLS, and takes nothing away.
     """
     try:
-        with _plain(sock) as plain:
-            return plain.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        plain = _socket.socket(*_ANY, sock.fileno())
+    except OSError:  # closed on our side already
+        return b""
+    try:
+        return plain.recv(1, _PEEK)
     except BlockingIOError:
         return None
-    except OSError:  # closed on our side already, or reset
+    except OSError:  # reset
         return b""
+    finally:
+        plain.detach()
 
 
 def shut_down(sock: socket.socket) -> None:
     """Shut both directions down, below any TLS; whoever waits for the socket wakes up at once."""
-    with contextlib.suppress(OSError), _plain(sock) as plain:  # closed already
-        plain.shutdown(socket.SHUT_RDWR)
-
-
-@contextlib.contextmanager
-def _plain(sock: socket.socket) -> Iterator[_socket.socket]:
-    plain = _socket.socket(sock.family, sock.type, sock.proto, sock.fileno())
-    try:
-        yield plain
-    finally:
-        plain.detach()
+    with contextlib.suppress(OSError):  # closed already
+        plain = _socket.socket(*_ANY, sock.fileno())
+        try:
+            plain.shutdown(_socket.SHUT_RDWR)
+        finally:
+            plain.detach()

@@ -1,5 +1,8 @@
 """The web application, wired together here alone."""
 
+from collections.abc import Callable
+from typing import Any
+
 from flask import Flask, Response
 
 from app.accounts import Accounts
@@ -31,7 +34,11 @@ from app.views import register_views
 
 
 class Application(Flask):
-    """Flask, but for what becomes of a response that cannot be finished."""
+    """Flask, but for what becomes of a response that cannot be finished; and no view is async."""
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function: Flask would look into it, at each call, for what none of ours is."""
+        return func
 
     def process_response(self, response: Response) -> Response:
         """Close it, so that what it used is recorded; another takes its place."""

@@ -16,6 +16,7 @@ from typing import Any
 import gevent
 from gevent.pool import Pool
 from gevent.server import StreamServer
+from gunicorn.http import wsgi
 from gunicorn.http.errors import (
     InvalidResponseHeader,
     InvalidResponseHeaderName,
@@ -28,6 +29,7 @@ from gunicorn.workers.base_async import AsyncWorker
 from gunicorn.workers.ggevent import GeventWorker
 
 from app.sockets import peek
+from config.web_response import OnePacketResponse
 
 #: The last seconds of gunicorn's graceful_timeout, after which the arbiter kills: callers are told
 #: that they are cut, and what they used is recorded. CUT_S for those that read what they are sent.
@@ -44,6 +46,10 @@ IDLE_S = 1.0
 
 #: What a request that is no HTTP is answered with; anything else is 400.
 STATUSES = {LimitRequestLine: "414 URI Too Long", LimitRequestHeaders: "431 Header Too Large"}
+
+
+# Its worker asks for no class; this is where it looks for one.
+wsgi.Response = OnePacketResponse
 
 
 class WebWorker(GeventWorker):  # type: ignore[misc]

@@ -35,8 +35,15 @@ PROBE_S = 10.0
 
 Reason = Literal["deadline", "cancelled", "shutdown"]
 
+#: What opening a connection and an exchange on it may raise.
+FOREIGN = (urllib3.exceptions.HTTPError, OSError, ValueError)
+
 #: What every request says where its vendor's entry does not.
 DEFAULT_HEADERS = {"accept-encoding": "identity", "user-agent": "tollgate"}
+
+
+# One for all calls: held for a moment, by each a few times, and dearer to make than to wait for.
+_LOCK = threading.Lock()
 
 
 class Cancelled(Exception):
@@ -61,7 +68,6 @@ class VendorCall:
         self._vendor = vendor
         self._request = request
         self._caller_left = caller_left
-        self._lock = threading.Lock()
         self._route: Route | None = None
         self._connection: Connection | None = None
         self.ended: Reason | None = None
@@ -86,13 +92,15 @@ class VendorCall:
         """
         signer = SIGNERS.get(self._vendor.auth)
         request = signer.sign(self._vendor, self._request) if signer else self._request
-        with self._errors():
+        try:
             self._route = route = self._connections.route(request.url)
             message = _message(route, request)
             connection = self._connections.take(route, self._vendor.timeouts.connect_s)
             self._connected(connection)
             connection.send(message)
             connection.read_head()
+        except FOREIGN as exc:
+            raise self._translated(exc) from exc
 
     def packets(self) -> Iterator[bytes]:
         """Yield the body's bytes as they arrive, decompressed.
@@ -102,8 +110,10 @@ class VendorCall:
         connection = self._opened()
         encoding = connection.headers.get("content-encoding", "")
         packets = connection.packets()
-        with self._errors():
+        try:
             yield from decompressed(packets, encoding) if encoding else packets
+        except FOREIGN as exc:
+            raise self._translated(exc) from exc
         self._raise_if_ended()
 
     def body(self) -> bytes:
@@ -128,7 +138,7 @@ class VendorCall:
 
     def end(self, reason: Reason) -> None:
         """Cut the connection, from any thread; whoever waits for it gets the error at once."""
-        with self._lock:
+        with _LOCK:
             if self.ended is None:
                 self.ended = reason
             if self._connection is not None:
@@ -136,7 +146,7 @@ class VendorCall:
 
     def close(self) -> None:
         """Have the connection kept, or closed when the answer was not read whole."""
-        with self._lock:
+        with _LOCK:
             connection, self._connection = self._connection, None
         if connection is None or self._route is None:
             return
@@ -147,7 +157,7 @@ class VendorCall:
 
     def _connected(self, connection: Connection) -> None:
         """Take note of the connection, just before the request is written to it."""
-        with self._lock:
+        with _LOCK:
             self._connection = connection
             self._raise_if_ended()
             self.sent = True
@@ -167,16 +177,12 @@ class VendorCall:
                 f"The vendor `{self._vendor.name}` did not answer in time.", billable=self.sent
             )
 
-    @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Translate what the HTTP stack raises, in the handshake as in the last packet."""
-        try:
-            yield
-        except (urllib3.exceptions.HTTPError, OSError, ValueError) as exc:
-            self._raise_if_ended()
-            raise self._translated(exc) from exc
-
     def _translated(self, exc: Exception) -> GatewayError:
+        """Return what the HTTP stack raised as ours.
+
+        Raises: Cancelled, ShuttingDown, VendorTimeout when the call was ended, and this is why.
+        """
+        self._raise_if_ended()
         name = self._vendor.name
         refused = isinstance(exc, NewConnectionError)  # a kind of time-out, to urllib3
         if isinstance(exc, urllib3.exceptions.TimeoutError | TimeoutError) and not refused:

@@ -5,6 +5,7 @@ that arrive meanwhile wait, and the first of them takes all that is there along.
 its own answer, or its own error.
 """
 
+import functools
 import hashlib
 import threading
 from collections.abc import Sequence
@@ -45,8 +46,7 @@ class GroupCommit:
 
         Raises: RedisError, OSError; when the round trip failed, in every call that was in it.
         """
-        sha = hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
-        call = _Waiting(script, (sha, len(keys), *keys, *args))
+        call = _Waiting(script, ("EVALSHA", _sha1(script), len(keys), *keys, *args))
         with self._lock:
             self._queue.append(call)
             leads, self._busy = not self._busy, True
@@ -102,21 +102,25 @@ class GroupCommit:
                     call.error = exc
 
     def _answer(self, batch: list[_Waiting]) -> None:
-        if len(batch) == 1:
-            (call,) = batch
-            try:
-                call.answer, call.error = self._evalsha(self._redis, call), None
-            except ResponseError as exc:
-                call.error = exc
-            return
-        with self._redis.pipeline(transaction=False) as pipe:
+        # redis' own pipeline does this at twice the cost.
+        pool: Any = self._redis.connection_pool
+        connection = pool.get_connection()
+        try:
+            packed = connection.pack_commands([call.command for call in batch])
+            connection.send_packed_command(packed)
             for call in batch:
-                self._evalsha(pipe, call)
-            answers = pipe.execute(raise_on_error=False)
-        for call, answer in zip(batch, answers, strict=True):
-            failed = isinstance(answer, Exception)
-            call.error, call.answer = (answer, None) if failed else (None, answer)
+                try:
+                    call.answer, call.error = connection.read_response(), None
+                except ResponseError as exc:
+                    call.error = exc
+        except BaseException:
+            connection.disconnect()  # an answer that nobody has read would be the next one's
+            raise
+        finally:
+            pool.release(connection)
 
-    @staticmethod
-    def _evalsha(redis: "Redis", call: _Waiting) -> Any:
-        return redis.execute_command("EVALSHA", *call.command)  # type: ignore[no-untyped-call]
+
+@functools.cache
+def _sha1(script: str) -> str:
+    """Return the name that Redis knows a script by."""
+    return hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()

@@ -178,7 +178,8 @@ class Meter:
     @property
     def usage(self) -> Usage:
         """The request's tokens, of all its calls; to be asked when they are over."""
-        return sum((call.settled[0] for call in self._calls), Usage())
+        first, *rest = [call.settled[0] for call in self._calls] or [Usage()]
+        return sum(rest, first)
 
     @property
     def source(self) -> Source:
