@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for the tests, on a Unix socket, with nothing kept for ever."""
+"""A real PostgreSQL server for tests and benchmarks, on a Unix socket, gone when it is stopped."""
 
 import contextlib
 import os
@@ -18,13 +18,8 @@ from app.database import upgrade
 from tests.services.polling import wait_until
 
 TEMPLATE = "migrated"
-_SETTINGS = (
-    "listen_addresses=",
-    "fsync=off",
-    "synchronous_commit=off",
-    "full_page_writes=off",
-    "max_connections=100",
-)
+_SETTINGS = ("listen_addresses=", "max_connections=100")
+_FORGETFUL = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
 
 
 def find_binaries() -> Path | None:
@@ -37,10 +32,14 @@ def find_binaries() -> Path | None:
 
 
 class Postgres:
-    """One server, and a fresh database with Tollgate's schema for whoever asks."""
+    """One server, and a fresh database with Tollgate's schema for whoever asks.
 
-    def __init__(self, binaries: Path) -> None:
+    `durable`: what is committed outlives a power cut, as it does in a deployment.
+    """
+
+    def __init__(self, binaries: Path, *, durable: bool = False) -> None:
         self._binaries = binaries
+        self._options = _SETTINGS if durable else (*_SETTINGS, *_FORGETFUL)
         # Not below pytest's folder: a socket's path is short, and an unprivileged server must
         # be able to get there.
         self._folder = Path(tempfile.mkdtemp(prefix="tollgate-pg-"))
@@ -64,7 +63,7 @@ class Postgres:
         if self._server is not None and self._server.poll() is None:
             wait_until(self._answers)
             return
-        settings = [word for setting in _SETTINGS for word in ("-c", setting)]
+        settings = [word for setting in self._options for word in ("-c", setting)]
         with self._log.open("ab") as log:
             self._server = subprocess.Popen(
                 [self._binaries / "postgres", "-D", self._cluster, "-k", self._folder, *settings],
@@ -104,6 +103,11 @@ class Postgres:
                 " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
             )
         )
+
+    @property
+    def pid(self) -> int:
+        """Its first process, parent of the others."""
+        return self._running.pid
 
     @property
     def _running(self) -> "subprocess.Popen[bytes]":

@@ -1,0 +1,22 @@
+"""The commands of the Procfile, to be run as they are."""
+
+import shlex
+import sys
+from pathlib import Path
+
+from app.settings import ROOT
+
+
+def command(process: str) -> list[str]:
+    """Return the words of a process' line, its program being that of this Python's environment."""
+    return parse((ROOT / "Procfile").read_text(), process)
+
+
+def parse(procfile: str, process: str) -> list[str]:
+    """Return the words of a process' line in a Procfile.
+
+    Raises: KeyError when there is no such process.
+    """
+    lines = dict(line.split(": ", 1) for line in procfile.splitlines() if line)
+    program, *arguments = shlex.split(lines[process])
+    return [str(Path(sys.executable).with_name(program)), *arguments]

@@ -1,0 +1,50 @@
+"""What is seen of a backlog while it is drained, and the figures that come of it. Pure values."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A look at one moment, `at_s` seconds after the start.
+
+    Processor seconds are sums since each process began: of the workers, and of Valkey and the
+    database's server; memory is that of the workers.
+    """
+
+    at_s: float
+    waiting: int
+    workers_s: float
+    services_s: float
+    pss_kib: int
+
+
+def drained_span(samples: Sequence[Sample]) -> tuple[Sample, Sample]:
+    """Return the last sample before anything was drained, and the first with nothing waiting."""
+    first = samples[0].waiting
+    began = [sample for sample in samples if sample.waiting == first][-1]
+    ended = next(sample for sample in samples if sample.waiting == 0)
+    return began, ended
+
+
+def at_tenths(samples: Sequence[Sample]) -> list[int]:
+    """Return the memory in KiB when a tenth of the backlog was drained, two tenths, … all."""
+    total = samples[0].waiting
+    return [
+        next(it.pss_kib for it in samples if it.waiting * 10 <= total * (10 - tenths))
+        for tenths in range(1, 11)
+    ]
+
+
+def report(title: str, samples: Sequence[Sample]) -> Iterator[str]:
+    """Yield the figures, line by line."""
+    began, ended = drained_span(samples)
+    millions = samples[0].waiting / 1e6
+    seconds = ended.at_s - began.at_s
+    workers_s, services_s = ended.workers_s - began.workers_s, ended.services_s - began.services_s
+    yield title
+    yield f"  drained in       {seconds:.1f} s, {millions * 1e6 / seconds:,.0f} events/s"
+    yield f"  processor        {workers_s / millions:.1f} s a million events in workers,"
+    yield f"                   {services_s / millions:.1f} s in Valkey and the database's server"
+    yield f"  memory, at most  {max(it.pss_kib for it in samples) / 1024:.0f} MiB (PSS)"
+    yield f"    at each tenth  {' '.join(f'{kib / 1024:.0f}' for kib in at_tenths(samples))}"

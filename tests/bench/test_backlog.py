@@ -1,0 +1,88 @@
+"""The backlog: what is published, what is seen while it is drained, and what must come of it."""
+
+import subprocess
+import sys
+
+import pytest
+
+from app.usage.prices import load_prices
+from bench import trees
+from bench.events import ACCOUNTS, MODELS, Sums, add_up, differences, events
+from bench.procfile import parse
+from bench.samples import Sample, at_tenths, drained_span, report
+
+START_MS = 1_788_220_800_000
+
+
+def test_events_are_of_many_accounts_and_priced_models_and_in_their_span() -> None:
+    published = list(events(1200, START_MS, 60_000))
+    assert len({event.event_id for event in published}) == 1200
+    assert len({event.account_id for event in published}) == ACCOUNTS
+    assert {(event.vendor, event.model) for event in published} == set(MODELS)
+    assert all(START_MS <= event.started_at_ms < START_MS + 60_000 for event in published)
+    prices = load_prices()
+    assert all(prices.cost(event).nanousd is not None for event in published)
+
+
+def test_sums_are_told_apart_to_the_last_token() -> None:
+    published = list(events(300, START_MS, 60_000))
+    whole: dict[str, Sums] = {}
+    add_up(whole, published, load_prices())
+    assert sum(sums.requests for sums in whole.values()) == 300
+    assert sum(s.prompt_tokens for s in whole.values()) == sum(e.prompt_tokens for e in published)
+    assert differences(whole, dict(whole)) == []
+    lacking: dict[str, Sums] = {}
+    add_up(lacking, published[:-1], load_prices())
+    assert len(differences(whole, lacking)) == 1
+    assert len(differences(whole, {})) == len(whole)
+
+
+def test_a_procfiles_line_is_the_program_of_this_environment() -> None:
+    program, *arguments = parse("web: gunicorn app\nworker: celery --app 'a b'\n", "worker")
+    assert program.endswith("/celery")
+    assert arguments == ["--app", "a b"]
+    with pytest.raises(KeyError):
+        parse("web: gunicorn app\n", "worker")
+
+
+def sample(at_s: float, waiting: int, pss_kib: int = 0, workers_s: float = 0.0) -> Sample:
+    return Sample(at_s, waiting, workers_s, workers_s / 2, pss_kib)
+
+
+def test_time_counts_from_the_last_look_before_anything_was_drained() -> None:
+    samples = [sample(0, 100), sample(1, 100), sample(2, 50), sample(3, 0), sample(4, 0)]
+    began, ended = drained_span(samples)
+    assert (began.at_s, ended.at_s) == (1, 3)
+
+
+def test_memory_is_told_at_each_tenth() -> None:
+    samples = [sample(0, 100, 7), sample(1, 85, 10), sample(2, 40, 20), sample(3, 0, 30)]
+    assert at_tenths(samples) == [10, 20, 20, 20, 20, 20, 30, 30, 30, 30]
+
+
+def test_the_report_is_of_a_million_events() -> None:
+    samples = [sample(0, 1000, 1024, 1.0), sample(0.1, 0, 2048, 1.05)]
+    lines = list(report("title", samples))
+    assert "10,000 events/s" in lines[1]
+    assert "50.0 s a million" in lines[2]
+    assert "2 MiB" in lines[4]
+
+
+def test_a_process_is_measured_with_its_children() -> None:
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'input()'])"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as process:
+        try:
+            while len(tree := list(trees.pids(process.pid))) < 2:
+                assert process.poll() is None
+            assert tree[0] == process.pid
+            whole_kib = trees.pss_kib(process.pid)
+            assert whole_kib > trees.pss_kib(tree[1]) > 0
+        finally:
+            process.communicate(b"\n")
+    assert list(trees.pids(process.pid)) == [process.pid]
+    assert trees.pss_kib(process.pid) == 0
+
+
+def test_processor_time_is_of_a_process_and_the_children_that_ended() -> None:
+    stat = "1 (a) b) S 0 0 0 0 0 0 0 0 0 0 70 30 20 5 20 0 1 0"
+    assert trees.processor_ticks(stat) == 125
