@@ -5,7 +5,9 @@ Does not know Celery, nor who calls it and how often.
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 
 from sqlalchemy.exc import DataError, IntegrityError
@@ -19,6 +21,18 @@ from app.usage.stream import EventStream, StreamEntry
 REFUSALS = (DataError, IntegrityError, ValueError, OverflowError)
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Claimed entries: those that hold an event, and those that do not, with the reason."""
+
+    decoded: list[tuple[StreamEntry, UsageEvent]]
+    undecodable: list[tuple[StreamEntry, str]]
+
+    def __bool__(self) -> bool:
+        """Say whether anything was claimed."""
+        return bool(self.decoded or self.undecodable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +57,7 @@ def drain(
     ledger: Ledger,
     *,
     consumer: str,
-    limit: int = 1000,
+    limit: int = 5000,
     time_budget_s: float = 5.0,
 ) -> DrainReport:
     """Move batches of up to `limit` events until the stream is empty or the time is over.
@@ -54,31 +68,50 @@ def drain(
     3. ack that: nothing; the rest is claimed again.
     4. bury the rest, last, since a full Redis has room for it only now: nothing is left to do.
 
+    Once the ledger has taken a batch, the next one is claimed while it works on the present one.
     `consumer` is a name that no other process uses at the same time.
     Raises: StreamUnavailable, LedgerUnavailable; what is not posted stays in the stream.
     """
     deadline_s = time.monotonic() + time_budget_s
     report = DrainReport()
-    while entries := stream.claim(consumer, limit):
-        report += _drain_batch(stream, ledger, entries)
-        if time.monotonic() >= deadline_s:
-            break
+    with closing(_batches(stream, consumer, limit, deadline_s)) as batches:
+        for batch in batches:
+            report += _post(stream, ledger, batch.decoded) + _bury(stream, batch.undecodable)
     if report != DrainReport():
         logger.info("drained: %s", report)
     return report
 
 
-def _drain_batch(
-    stream: EventStream, ledger: Ledger, entries: Sequence[StreamEntry]
-) -> DrainReport:
-    decoded: list[tuple[StreamEntry, UsageEvent]] = []
-    undecodable: list[tuple[StreamEntry, str]] = []
+def _batches(stream: EventStream, consumer: str, limit: int, deadline_s: float) -> Generator[Batch]:
+    """Yield batches until none is left or the time is over; what is claimed is yielded.
+
+    What dead consumers left is claimed only while nothing of ours is under way: it might be that.
+    """
+    with ThreadPoolExecutor(1, "claim") as pool:
+
+        def claim_ahead() -> Future[Batch] | None:
+            if time.monotonic() >= deadline_s:
+                return None
+            return pool.submit(lambda: _decode_all(stream.claim_new(consumer, limit)))
+
+        while entries := stream.claim(consumer, limit):
+            yield _decode_all(entries)
+            ahead = claim_ahead()
+            while ahead is not None and (batch := ahead.result()):
+                ahead = claim_ahead()
+                yield batch
+            if ahead is None:
+                break
+
+
+def _decode_all(entries: Sequence[StreamEntry]) -> Batch:
+    batch = Batch([], [])
     for entry in entries:
         try:
-            decoded.append((entry, _decode(entry)))
+            batch.decoded.append((entry, _decode(entry)))
         except UndecodableEvent as exc:
-            undecodable.append((entry, str(exc)))
-    return _post(stream, ledger, decoded) + _bury(stream, undecodable)
+            batch.undecodable.append((entry, str(exc)))
+    return batch
 
 
 def _decode(entry: StreamEntry) -> UsageEvent:

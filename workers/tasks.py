@@ -2,6 +2,7 @@
 
 import fcntl
 import functools
+import gc
 import logging
 import os
 import signal
@@ -10,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from celery.signals import worker_process_init
+from celery.signals import worker_before_create_process, worker_process_init
 
 from app.database import create_engine
 from app.errors import Unavailable
@@ -48,6 +49,16 @@ def _ledger() -> Ledger:
 @functools.cache
 def _alarms() -> Alarms:
     return Alarms(connect(settings.redis_url, settings.redis_timeout_s), settings.spool_dir)
+
+
+@worker_before_create_process.connect  # type: ignore[untyped-decorator]
+def _leave_modules_to_the_parent(**_: object) -> None:
+    """Have the task process' collector pass over all that there is by now.
+
+    To look through every module again and again takes a fifth of a drain's processor time.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]

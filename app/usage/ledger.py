@@ -9,23 +9,7 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-import orjson
-from sqlalchemy import (
-    JSON,
-    Connection,
-    CursorResult,
-    Engine,
-    Insert,
-    RowMapping,
-    Table,
-    Text,
-    bindparam,
-    cast,
-    column,
-    func,
-    select,
-    update,
-)
+from sqlalchemy import Connection, Engine, RowMapping, select, update
 
 from app.completion import USAGE_COUNTS
 from app.database import insert, write
@@ -39,6 +23,7 @@ from app.tables import (
     prices,
     rollups,
 )
+from app.usage.bulk import Row, add_entries, add_up
 from app.usage.event import UsageEvent
 from app.usage.price import Price
 from app.usage.prices import NO_PRICES, PriceBook
@@ -101,7 +86,7 @@ def _post(connection: Connection, batch: Sequence[Entry], used: Mapping[str, Pri
     keep_prices(connection, used)
     for start in range(0, len(batch), _AT_ONCE):
         part = batch[start : start + _AT_ONCE]
-        new = frozenset(_add_entries(connection, part))
+        new = add_entries(connection, [_row_of(entry) for entry in part])
         posted += [entry for entry in part if entry.event.event_id in new]
         repeated = [entry for entry in part if entry.event.event_id not in new]
         superseded += _supersede(connection, repeated)
@@ -134,7 +119,7 @@ def _supersede(connection: Connection, batch: Sequence[Entry]) -> list[tuple[Ent
         connection.execute(
             update(entries)
             .where(entries.c.event_id == event_id, provisional)
-            .values(_row_of(entry))
+            .values(dict(zip(_COLUMNS, _row_of(entry), strict=True)))
         )
     return pairs
 
@@ -145,32 +130,14 @@ def entry_of(row: RowMapping) -> Entry:
     return Entry(event, row["cost_nanousd"], row["price_id"])
 
 
-def _row_of(entry: Entry) -> dict[str, Any]:
-    return dict(zip(_COLUMNS, (*_values(entry.event), *entry[1:]), strict=True))
-
-
-def _add_entries(connection: Connection, batch: Sequence[Entry]) -> Iterable[str]:
-    """Add the entries that are not there yet; return the ids of those."""
-    rows = [_row_of(entry) for entry in batch]
-    statement = insert(connection, entries).on_conflict_do_nothing(index_elements=["event_id"])
-    return _execute(connection, statement.returning(entries.c.event_id), rows).scalars()
+def _row_of(entry: Entry) -> Row:
+    return (*_values(entry.event), entry.cost_nanousd, entry.price_id)
 
 
 def add_to_rollups(connection: Connection, rows: list[dict[str, Any]]) -> None:
     """Add rows of measures, in the order of their keys, to the rollups of their slots and days."""
-    add_to(connection, rollups, rows)
-    add_to(connection, daily_rollups, _by_day(rows))
-
-
-def add_to(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    """Add rows of measures, in the order of their keys, to the rows of `table` with these keys."""
-    if not rows:
-        return
-    statement = insert(connection, table)
-    added = {name: table.c[name] + statement.excluded[name] for name in ROLLUP_MEASURES}
-    _execute(
-        connection, statement.on_conflict_do_update(index_elements=ROLLUP_KEY, set_=added), rows
-    )
+    add_up(connection, rollups, rows)
+    add_up(connection, daily_rollups, _by_day(rows))
 
 
 def _by_day(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -184,23 +151,6 @@ def _by_day(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [days[key] for key in sorted(days)]
 
 
-def _execute(
-    connection: Connection, statement: Insert, rows: list[dict[str, Any]]
-) -> CursorResult[Any]:
-    """Insert rows of the statement's table, all in the order given."""
-    if connection.dialect.name == "postgresql":
-        # One parameter for all: with one for each value, PostgreSQL takes ten times as long.
-        columns = statement.table.c
-        source = (
-            func.json_to_recordset(cast(bindparam("rows", type_=Text), JSON))
-            .table_valued(*(column(it.name, it.type) for it in columns))
-            .render_derived(with_types=True)
-        )
-        statement = statement.from_select(columns.keys(), select(source))
-        return connection.execute(statement, {"rows": orjson.dumps(rows).decode()})
-    return connection.execute(statement, rows)
-
-
 def summed(
     posted: Iterable[Entry], superseded: Iterable[tuple[Entry, Entry]] = ()
 ) -> list[dict[str, Any]]:
@@ -208,20 +158,17 @@ def summed(
 
     Of each pair in `superseded`, the first entry is taken out again and the second put in.
     """
-    sums: defaultdict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0] * len(ROLLUP_MEASURES))
-
-    def add(entry: Entry, sign: int) -> None:
-        row = sums[_rollup_key(entry.event)]
-        for index, measure in enumerate(_measures(entry)):
-            row[index] += sign * measure
-
+    added: defaultdict[tuple[Any, ...], list[tuple[int, ...]]] = defaultdict(list)
     for entry in posted:
-        add(entry, 1)
+        added[_rollup_key(entry.event)].append(_measures(entry))
     for old, new in superseded:
-        add(old, -1)
-        add(new, 1)
+        added[_rollup_key(old.event)].append(tuple(-measure for measure in _measures(old)))
+        added[_rollup_key(new.event)].append(_measures(new))
     names = (*ROLLUP_KEY, *ROLLUP_MEASURES)
-    return [dict(zip(names, (*key, *sums[key]), strict=True)) for key in sorted(sums)]
+    return [
+        dict(zip(names, (*key, *map(sum, zip(*added[key], strict=True))), strict=True))
+        for key in sorted(added)
+    ]
 
 
 def _rollup_key(event: UsageEvent) -> tuple[Any, ...]:

@@ -10,13 +10,31 @@ from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
+from typing import Protocol
 
 import orjson
 
-from app.completion import Usage
-
 #: Rates are for so many tokens.
 PER_TOKENS = 1_000_000
+
+
+class Tokens(Protocol):
+    """Token counts, of a usage or of an event: whole and >= 0."""
+
+    @property
+    def prompt_tokens(self) -> int: ...
+    @property
+    def completion_tokens(self) -> int: ...
+    @property
+    def cached_tokens(self) -> int: ...
+    @property
+    def cache_write_tokens(self) -> int: ...
+    @property
+    def audio_prompt_tokens(self) -> int: ...
+    @property
+    def audio_completion_tokens(self) -> int: ...
+    @property
+    def reasoning_tokens(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +91,7 @@ class Price:
         tiers = [{"above_prompt_tokens": max(0, s), **asdict(r)} for s, r in self.tiers]
         return orjson.dumps(tiers).decode()
 
-    def cost_nanousd(self, usage: Usage) -> int:
+    def cost_nanousd(self, usage: Tokens) -> int:
         """Return what the tokens cost, to the nearest nano-dollar.
 
         Counts that are parts of others are taken out of them, never added. Of audio that may also

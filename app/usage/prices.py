@@ -60,13 +60,12 @@ class PriceBook:
 
     def cost(self, event: UsageEvent) -> Cost:
         """Return what a request cost, by the prices of the vendor that served it."""
-        usage = event.usage
-        if not usage:
+        if not (event.total_tokens or event.prompt_tokens or event.completion_tokens):
             return Cost(0, None)
         vendor = event.vendor_served or event.vendor
         names = (event.model_served, event.model) if event.model_served else (event.model,)
         price = self.price(vendor, *names, at_ms=event.started_at_ms)
-        return Cost(None if price is None else price.cost_nanousd(usage), price)
+        return Cost(None if price is None else price.cost_nanousd(event), price)
 
 
 def load_prices(path: Path | None = None) -> PriceBook:

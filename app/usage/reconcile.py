@@ -13,8 +13,8 @@ from sqlalchemy import BigInteger, ColumnElement, Connection, Engine, Select, fu
 
 from app.database import reading, write
 from app.tables import DAY_S, ROLLUP_KEY, ROLLUP_MEASURES, ROLLUP_TABLES, entries
+from app.usage.bulk import add_up
 from app.usage.event import NUMBER_LIMIT
-from app.usage.ledger import add_to
 from app.usage.query import ENTRY_MEASURES
 from app.usage.retention import pruned_until_s
 
@@ -107,7 +107,7 @@ def _rebuild(connection: Connection, stretch: Stretch) -> list[Difference]:
     mended = []
     for width_s, table in ROLLUP_TABLES.items():
         lacking = _lacking(connection, stretch, width_s)
-        add_to(connection, table, lacking)
+        add_up(connection, table, lacking)
         mended += [_difference(row, width_s) for row in lacking]
     return mended
 

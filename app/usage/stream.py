@@ -8,7 +8,7 @@ Does not know what is inside an event, nor where it is posted.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,16 +44,18 @@ PUBLISH_AND_RELEASE = f"""
 release(KEYS[3], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]))
 """
 
+#: Entries claimed or acknowledged in one step, which Redis keeps all others waiting for: a few
+#: milliseconds. Lua takes no more than some thousands of arguments, besides.
+AT_ONCE = 1000
+
 #: A script, since a full Redis lets one go on that has made room: it would refuse the last command
-#: of a transaction, and with it the whole. Id by id, since Lua takes only so many arguments.
+#: of a transaction, and with it the whole.
 ACK = """
 local count = tonumber(ARGV[2])
-for i = 3, 2 + count do
-  redis.call('XACK', KEYS[1], ARGV[1], ARGV[i])
-  redis.call('XDEL', KEYS[1], ARGV[i])
-end
-for i = 3 + count, #ARGV do
-  redis.call('ZREM', KEYS[2], ARGV[i])
+redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 3, 2 + count))
+redis.call('XDEL', KEYS[1], unpack(ARGV, 3, 2 + count))
+if #ARGV > 2 + count then
+  redis.call('ZREM', KEYS[2], unpack(ARGV, 3 + count))
 end
 redis.call('INCRBY', KEYS[3], count)
 """
@@ -156,25 +158,45 @@ class EventStream:
     @redis_errors()
     def claim(self, consumer: str, limit: int) -> list[StreamEntry]:
         """Return up to `limit` entries: what dead consumers left, else new ones, else none."""
+        return self._in_group(
+            lambda: self._claim_left_over(consumer, limit) or self._claim_new(consumer, limit)
+        )
+
+    @redis_errors()
+    def claim_new(self, consumer: str, limit: int) -> list[StreamEntry]:
+        """Return up to `limit` entries that nobody has claimed before."""
+        return self._in_group(lambda: self._claim_new(consumer, limit))
+
+    def _in_group(self, claim: Callable[[], list[StreamEntry]]) -> list[StreamEntry]:
         try:
-            return self._claim(consumer, limit)
+            return claim()
         except ResponseError as exc:
             if not str(exc).startswith("NOGROUP"):
                 raise
         self._create_group()
-        return self._claim(consumer, limit)
+        return claim()
 
-    def _claim(self, consumer: str, limit: int) -> list[StreamEntry]:
-        if left_over := self._claim_left_over(consumer, limit):
-            return left_over
-        answer: Any = self._redis.xreadgroup(GROUP, consumer, {EVENTS: ">"}, count=limit)
-        return [_entry(entry_id, record) for _, entries in answer for entry_id, record in entries]
+    def _claim_new(self, consumer: str, limit: int) -> list[StreamEntry]:
+        claimed: list[StreamEntry] = []
+        while len(claimed) < limit:
+            count = min(AT_ONCE, limit - len(claimed))
+            answer: Any = self._redis.xreadgroup(GROUP, consumer, {EVENTS: ">"}, count=count)
+            new = [entry for _, entries in answer for entry in entries]
+            claimed += [_entry(entry_id, record) for entry_id, record in new]
+            if len(new) < count:
+                break
+        return claimed
 
     def _claim_left_over(self, consumer: str, limit: int) -> list[StreamEntry]:
         cursor: Any = b"0-0"
         while True:
             answer: Any = self._redis.xautoclaim(
-                EVENTS, GROUP, consumer, self._claim_idle_ms, start_id=cursor, count=limit
+                EVENTS,
+                GROUP,
+                consumer,
+                self._claim_idle_ms,
+                start_id=cursor,
+                count=min(AT_ONCE, limit),
             )
             cursor, entries, deleted = answer
             claimed = [_entry(entry_id, record) for entry_id, record in entries]
@@ -196,12 +218,14 @@ class EventStream:
     def ack(self, entry_ids: Sequence[str], event_ids: Sequence[str] = ()) -> None:
         """Take posted entries off the stream, and their events off those that are waited for.
 
-        Ids that are gone already are no error.
+        Shapes: an event id for each entry id, or none at all. Ids that are gone already are no
+        error.
         """
-        if not entry_ids:
-            return
-        args = [str(len(entry_ids)), *entry_ids, *event_ids]
-        self._redis.eval(ACK, 3, EVENTS, STARTED, DRAINED, GROUP, *args)
+        for start in range(0, len(entry_ids), AT_ONCE):
+            end = start + AT_ONCE
+            ids = entry_ids[start:end]
+            args = [str(len(ids)), *ids, *event_ids[start:end]]
+            self._redis.eval(ACK, 3, EVENTS, STARTED, DRAINED, GROUP, *args)
 
     @redis_errors()
     def bury(self, entries: Iterable[tuple[StreamEntry, str]]) -> None:

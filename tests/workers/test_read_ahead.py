@@ -1,0 +1,68 @@
+"""What a drain has claimed ahead while the ledger was at work."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import pytest
+from redis import Redis
+
+from app.errors import LedgerUnavailable
+from app.usage.event import UsageEvent
+from app.usage.ledger import Ledger
+from app.usage.stream import EventStream
+from tests.services.polling import wait_until
+from tests.usage.events import usage_event
+from tests.workers.contents import event_ids, rolled_up, waiting
+from workers.drain import DrainReport, drain
+
+
+@dataclass(frozen=True)
+class TurnsAway(Ledger):
+    """A ledger that takes two batches, and is away once the batch after the third is claimed."""
+
+    stream: EventStream = field(kw_only=True)
+    taken: list[int] = field(default_factory=list)
+
+    def post(self, events: Iterable[UsageEvent]) -> int:
+        """Post, or be away."""
+        if len(self.taken) == 2:
+            wait_until(lambda: self.stream.claimed() == 20)
+            raise LedgerUnavailable("away")
+        self.taken.append(super().post(events))
+        return self.taken[-1]
+
+
+@pytest.fixture
+def published(stream: EventStream) -> list[str]:
+    """The ids of 50 events on the stream, in order."""
+    events = [usage_event(account_id=f"acct_{number % 7}") for number in range(50)]
+    for event in events:
+        stream.publish(event)
+    return sorted(event.event_id for event in events)
+
+
+def test_what_was_claimed_ahead_of_a_ledger_that_went_away_is_posted_by_the_next_drain(
+    stream: EventStream, ledger: Ledger, redis: "Redis", published: list[str]
+) -> None:
+    with pytest.raises(LedgerUnavailable):
+        drain(stream, TurnsAway(ledger.engine, stream=stream), consumer="a", limit=10)
+    assert waiting(redis) == (30, 20)
+    assert drain(stream, ledger, consumer="b", limit=10) == DrainReport(posted=30)
+    assert event_ids(ledger.engine) == published
+    assert rolled_up(ledger.engine) == 50
+    assert waiting(redis) == (0, 0)
+
+
+@pytest.mark.parametrize("time_budget_s", [0.001, 0.01, 0.02, 0.05])
+def test_a_drain_whose_time_is_over_leaves_nothing_claimed(
+    stream: EventStream,
+    ledger: Ledger,
+    redis: "Redis",
+    published: list[str],
+    time_budget_s: float,
+) -> None:
+    report = drain(stream, ledger, consumer="a", limit=2, time_budget_s=time_budget_s)
+    posted = event_ids(ledger.engine)
+    assert len(posted) == report.posted
+    assert set(posted) <= set(published)
+    assert waiting(redis) == (50 - report.posted, 0)
