@@ -25,9 +25,9 @@ from app.database import create_engine, reading, upgrade
 from app.tables import daily_rollups, entries, rollups
 from app.usage.keys import DEAD, EVENTS
 from app.usage.prices import load_prices
-from bench import trees
-from bench.__main__ import machine
+from bench import procs
 from bench.events import Sums, add_up, differences, events
+from bench.machine import machine
 from bench.procfile import command
 from bench.samples import Sample, report
 from tests.services.postgres import Postgres, find_binaries
@@ -137,9 +137,9 @@ def drain(
             return Sample(
                 time.monotonic() - started_s,
                 redis.xlen(EVENTS),
-                sum(map(trees.processor_s, roots)),
-                sum(map(trees.processor_s, services)),
-                sum(map(trees.pss_kib, roots)),
+                sum(map(procs.processor_s, roots)),
+                sum(map(procs.processor_s, services)),
+                sum(map(procs.memory_mb, roots)),
             )
 
         children.start("beat", command("beat"))

@@ -9,14 +9,14 @@ class Sample:
     """A look at one moment, `at_s` seconds after the start.
 
     Processor seconds are sums since each process began: of the workers, and of Valkey and the
-    database's server; memory is that of the workers.
+    database's server. Memory is that of the workers, what processes share being counted once.
     """
 
     at_s: float
     waiting: int
     workers_s: float
     services_s: float
-    pss_kib: int
+    memory_mb: float
 
 
 def drained_span(samples: Sequence[Sample]) -> tuple[Sample, Sample]:
@@ -27,11 +27,11 @@ def drained_span(samples: Sequence[Sample]) -> tuple[Sample, Sample]:
     return began, ended
 
 
-def at_tenths(samples: Sequence[Sample]) -> list[int]:
-    """Return the memory in KiB when a tenth of the backlog was drained, two tenths, … all."""
+def at_tenths(samples: Sequence[Sample]) -> list[float]:
+    """Return the memory in MB when a tenth of the backlog was drained, two tenths, … all."""
     total = samples[0].waiting
     return [
-        next(it.pss_kib for it in samples if it.waiting * 10 <= total * (10 - tenths))
+        next(it.memory_mb for it in samples if it.waiting * 10 <= total * (10 - tenths))
         for tenths in range(1, 11)
     ]
 
@@ -46,5 +46,5 @@ def report(title: str, samples: Sequence[Sample]) -> Iterator[str]:
     yield f"  drained in       {seconds:.1f} s, {millions * 1e6 / seconds:,.0f} events/s"
     yield f"  processor        {workers_s / millions:.1f} s a million events in workers,"
     yield f"                   {services_s / millions:.1f} s in Valkey and the database's server"
-    yield f"  memory, at most  {max(it.pss_kib for it in samples) / 1024:.0f} MiB (PSS)"
-    yield f"    at each tenth  {' '.join(f'{kib / 1024:.0f}' for kib in at_tenths(samples))}"
+    yield f"  memory, at most  {max(it.memory_mb for it in samples):.0f} MB"
+    yield f"    at each tenth  {' '.join(f'{mb:.0f}' for mb in at_tenths(samples))}"
