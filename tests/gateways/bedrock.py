@@ -1,5 +1,6 @@
 """What the tests of Bedrock's gateways share: the row, and ways to decode."""
 
+import functools
 import json
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.vendor import Reply
 from tests.vendors.bedrock import REGION
 
 
+@functools.cache
 def row(**env: str) -> Vendor:
     """Return the table's row, as an environment with these variables has it."""
     return load_vendors(None, {"AWS_REGION": REGION, **env}, FAMILIES).find("bedrock")

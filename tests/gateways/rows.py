@@ -1,5 +1,6 @@
 """A row of the vendor table, and what becomes of a vendor's bytes there."""
 
+import functools
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -11,15 +12,19 @@ from app.completion import Completion, CompletionRequest, FinishReason, Usage
 from app.errors import GatewayError
 from app.gateways import FAMILIES
 from app.gateways.base import Gateway, Vendor
-from app.gateways.vendors import load_vendors
+from app.gateways.vendors import VendorTable, load_vendors
+
+
+@functools.cache
+def _table(key_env: str) -> VendorTable:
+    return load_vendors(None, {key_env: "sk-test"}, FAMILIES)
 
 
 class Row:
     """One vendor's gateway, with the built-in entry, `keys` over it and a key for it."""
 
     def __init__(self, name: str, key_env: str = "", *, native: bool = False, **keys: Any) -> None:
-        table = load_vendors(None, {key_env: "sk-test"}, FAMILIES)
-        found = next(vendor for vendor in table if vendor.name == name)
+        found = next(vendor for vendor in _table(key_env) if vendor.name == name)
         fields = {field: getattr(found, field) for field in found.__dataclass_fields__}
         self.vendor = Vendor(**(fields | keys))
         family = FAMILIES[found.gateway]
