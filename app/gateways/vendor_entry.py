@@ -1,5 +1,6 @@
 """One entry of the vendor table: its keys, their checks, and the variables that it names."""
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -130,6 +131,7 @@ def _frozen(row: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
 
 
+@functools.cache  # most of what reading a table costs, and many rows are of one family
 def _quirks(family: Family) -> Schema:
     known: dict[str, Any] = {}
     for gateway in (family.native, family.chat):
