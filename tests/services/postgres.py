@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psycopg
 from psycopg import sql
+from sqlalchemy import make_url
 
 from app.database import upgrade
 from tests.services.polling import wait_until
@@ -120,7 +121,7 @@ class Postgres:
 
     def create(self, template: str = TEMPLATE) -> str:
         """Return the URL of a new database: a migrated one, or with `template0` an empty one."""
-        name = f"test_{next(self._numbers)}"
+        name = self._new_name()
         self._execute(
             sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
                 sql.Identifier(name), sql.Identifier(template)
@@ -128,12 +129,19 @@ class Postgres:
         )
         return self._url(name)
 
+    def rename(self, url: str) -> str:
+        """Give a database that nobody is connected to another name; return its new URL."""
+        name = self._new_name()
+        self._execute(
+            sql.SQL("ALTER DATABASE {} RENAME TO {}").format(
+                sql.Identifier(_name(url)), sql.Identifier(name)
+            )
+        )
+        return self._url(name)
+
     def drop(self, url: str) -> None:
         """Drop a database, also while somebody is connected."""
-        name = url.rpartition("/")[2].partition("?")[0]
-        self._execute(
-            sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
-        )
+        self._execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(_name(url))))
 
     def stop(self) -> None:
         """Stop the server and remove its folder."""
@@ -149,6 +157,9 @@ class Postgres:
     @property
     def _log(self) -> Path:
         return self._folder / "log"
+
+    def _new_name(self) -> str:
+        return f"test_{next(self._numbers)}"
 
     def _url(self, name: str) -> str:
         return f"postgresql+psycopg://postgres@/{name}?host={self._folder}"
@@ -176,6 +187,12 @@ class Postgres:
             host=str(self._folder), user="postgres", dbname="postgres", autocommit=True
         ) as connection:
             connection.execute(statement)
+
+
+def _name(url: str) -> str:
+    name = make_url(url).database
+    assert name is not None
+    return name
 
 
 def _send(by: signal.Signals, pid: int) -> None:
