@@ -1,7 +1,7 @@
 """Fixtures: the real services that tests run against."""
 
+import gc
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +10,13 @@ import pytest
 from redis import Redis
 from sqlalchemy import Engine
 
-from app.database import create_engine, upgrade
+from app.database import create_engine
 from app.settings import Settings
 from app.usage.prices import PriceBook, load_prices
 from tests.gateway import Gateway, running, vendor_table
+from tests.services.lent import LentDatabases
 from tests.services.postgres import Postgres, find_binaries
+from tests.services.sqlite import new_ledger
 from tests.services.valkey import Valkey
 from tests.vendor import SimulatedVendor
 
@@ -26,6 +28,11 @@ hypothesis.settings.load_profile("tollgate")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest file, so that no core is left alone with it at the end."""
     items.sort(key=lambda item: "test_contract" not in item.nodeid)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what stays for the whole run: the tests, and what they import."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -58,29 +65,26 @@ def postgres() -> Iterator[Postgres]:
         server.stop()
 
 
-@pytest.fixture
-def postgres_url(postgres: Postgres) -> Iterator[str]:
-    """A migrated PostgreSQL database of the test's own."""
-    url = postgres.create()
-    yield url
-    postgres.drop(url)
-
-
 @pytest.fixture(scope="session")
-def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated SQLite file, to be copied."""
-    path = tmp_path_factory.mktemp("sqlite") / "ledger.db"
-    upgrade(f"sqlite:///{path}")
-    return path
+def lent_databases(postgres: Postgres) -> LentDatabases:
+    """Databases on it, used again and again."""
+    return LentDatabases(postgres)
 
 
 @pytest.fixture
-def sqlite_url(tmp_path: Path, migrated_file: Path) -> str:
+def postgres_url(lent_databases: LentDatabases) -> Iterator[str]:
+    """A migrated PostgreSQL database of the test's own."""
+    url = lent_databases.lend()
+    yield url
+    lent_databases.take_back(url)
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
     """A migrated SQLite database of the test's own."""
-    path = tmp_path / "ledger" / "ledger.db"
-    path.parent.mkdir()
-    shutil.copyfile(migrated_file, path)
-    return f"sqlite:///{path}"
+    folder = tmp_path / "ledger"
+    folder.mkdir()
+    return new_ledger(folder / "ledger.db")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -130,13 +134,11 @@ def vendor() -> Iterator[SimulatedVendor]:
 @pytest.fixture
 def settings(tmp_path: Path, redis_url: str, vendor: SimulatedVendor) -> Settings:
     """A deployment whose vendors are all the simulated one, each with a trait."""
-    database_url = f"sqlite:///{tmp_path / 'ledger.db'}"
-    upgrade(database_url)
     table = tmp_path / "vendors.toml"
     table.write_text(vendor_table(vendor.url))
     return Settings(
         redis_url=redis_url,
-        database_url=database_url,
+        database_url=new_ledger(tmp_path / "ledger.db"),
         vendors_file=table,
         spool_dir=tmp_path / "spool",
         keep_alive_s=0.2,

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.database import upgrade
 from app.settings import Settings
 from app.usage.query import UsageQuery, UsageReader, UsageRow
 from tests.gateway import ROOT, Gateway, gunicorn, vendor_table, with_account
 from tests.services.polling import wait_until
+from tests.services.sqlite import new_ledger
 from tests.services.valkey import Valkey
 from tests.vendor import SimulatedVendor
 
@@ -52,14 +52,13 @@ def deployed(root: Path, more_env: Mapping[str, str] | None = None) -> Iterator[
     table.write_text(vendor_table(vendor.url))
     env = {
         "REDIS_URL": valkey.url,
-        "DATABASE_URL": f"sqlite:///{root / 'ledger.db'}",
+        "DATABASE_URL": new_ledger(root / "ledger.db"),
         "TOLLGATE_VENDORS": str(table),
         "TOLLGATE_SPOOL_DIR": str(root / "spool"),
         "SIM_API_KEY": "sk-simulated-secret",
         **(more_env or {}),
     }
     settings = Settings.from_env(env)
-    upgrade(settings.database_url)
     try:
         with (
             celery(env, root / "worker.log"),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, Table
 
 from app.completion import Usage
-from app.database import create_engine, reading, upgrade
+from app.database import create_engine, reading
 from app.errors import LedgerUnavailable
 from app.tables import ROLLUP_KEY, SLOT_S, entries, rollups
 from app.usage.event import TEXT_LIMIT, UsageEvent, new_event_id
@@ -25,6 +25,7 @@ from app.usage.price import PriceHistory, Term
 from app.usage.price_rates import load_price
 from app.usage.prices import NO_PRICES, PriceBook
 from app.usage.reconcile import differences, stretches
+from tests.services.sqlite import new_ledger
 from tests.usage.events import usage_event
 
 HOUR_MS = 3_600_000
@@ -221,9 +222,7 @@ def test_names_keep_their_case_and_their_colons(engine: Engine) -> None:
 def empty_ledger() -> Iterator[Engine]:
     """Yield a new SQLite ledger: hypothesis runs many examples in one test, fixtures only one."""
     with TemporaryDirectory() as folder:
-        url = f"sqlite:///{folder}/ledger.db"
-        upgrade(url)
-        engine = create_engine(url)
+        engine = create_engine(new_ledger(Path(folder) / "ledger.db"))
         yield engine
         engine.dispose()
 

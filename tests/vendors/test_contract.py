@@ -18,12 +18,12 @@ import pytest
 import requests
 from openai import OpenAI
 
-from app.database import upgrade
 from app.gateways import FAMILIES
 from app.gateways.vendors import BUILT_IN, VendorTable, load_vendors
 from app.settings import Settings
 from tests.gateway import Gateway, running, sse_events, text_of
 from tests.services.polling import wait_until
+from tests.services.sqlite import new_ledger
 from tests.services.valkey import Valkey
 from tests.vendor import CUT, Reply, SimulatedVendor
 from tests.vendors import WIRES
@@ -107,12 +107,11 @@ def serving(root: Path, redis_url: str, timeouts: str) -> Iterator[tuple[Gateway
     table.write_text(overlay)
     settings = Settings(
         redis_url=redis_url,
-        database_url=f"sqlite:///{root / 'ledger.db'}",
+        database_url=new_ledger(root / "ledger.db"),
         vendors_file=table,
         spool_dir=root / "spool",
         env={**_variables(), "CONTRACT_KEY": KEY},
     )
-    upgrade(settings.database_url)
     with running(settings) as gateway:
         yield gateway, vendor
     vendor.stop()

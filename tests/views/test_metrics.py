@@ -1,5 +1,6 @@
 """`GET /metrics`, in one process and in several."""
 
+import dataclasses
 import os
 import shutil
 import signal
@@ -15,7 +16,7 @@ from app.settings import Settings
 from app.usage.keys import DEAD
 from app.usage.ledger import Ledger
 from app.usage.prices import load_prices
-from tests.gateway import Gateway, gunicorn, with_account
+from tests.gateway import Gateway, gunicorn, running, with_account
 from tests.services.polling import wait_until
 from tests.services.valkey import Valkey
 from tests.usage.events import usage_event
@@ -110,15 +111,16 @@ def test_a_vendor_that_rests_is_shown(gateway: Gateway) -> None:
     assert value(scraped(gateway.base_url), "tollgate_vendor_resting", vendor="sim") == 1
 
 
-def test_without_redis_the_rest_is_still_told(gateway: Gateway, valkey: Valkey) -> None:
+def test_without_redis_the_rest_is_still_told(settings: Settings, valkey: Valkey) -> None:
     """And that Redis is away, and what waits on the disk meanwhile."""
-    valkey.pause()
-    try:
-        gateway.post({"model": "sim/m", "prompt": "hi"})
-        wait_until(lambda: _completed(gateway.base_url) == 1)
-        samples = scraped(gateway.base_url)
-    finally:
-        valkey.resume()
+    with running(dataclasses.replace(settings, redis_timeout_s=0.2)) as gateway:
+        valkey.pause()
+        try:
+            gateway.post({"model": "sim/m", "prompt": "hi"})
+            wait_until(lambda: _completed(gateway.base_url) == 1)
+            samples = scraped(gateway.base_url)
+        finally:
+            valkey.resume()
     assert ("tollgate_redis_up", frozenset[tuple[str, str]]()) in samples
     assert value(samples, "tollgate_redis_up") == 0
     assert ("tollgate_backlog_events", frozenset[tuple[str, str]]()) not in samples

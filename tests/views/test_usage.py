@@ -11,13 +11,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from openai import OpenAI, PermissionDeniedError
 
-from app.database import upgrade
 from app.settings import Settings
 from app.usage.event import UsageEvent, new_event_id
 from app.usage.ledger import Ledger
 from app.usage.open_records import OpenRecords
 from app.usage.stream import EventStream, connect
 from tests.gateway import Gateway, free_port
+from tests.services.sqlite import new_ledger
 from tests.views.usage_site import (
     DAY_S,
     HOUR_S,
@@ -416,8 +416,7 @@ EVENTS = st.lists(
 @pytest.fixture(scope="module")
 def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A site for many examples, each with an account of its own; it has no Redis."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('usage') / 'ledger.db'}"
-    upgrade(url)
+    url = new_ledger(tmp_path_factory.mktemp("usage") / "ledger.db")
     site = make_site(Settings(redis_url=f"redis://127.0.0.1:{free_port()}/0", database_url=url))
     yield site
     site.engine.dispose()
