@@ -34,7 +34,8 @@ bench-peers: | $(BIN)/python
 	@$(PYTHON) -m venv $(PEERS)/litellm
 	@$(PEERS)/litellm/bin/python -m pip install --quiet --disable-pip-version-check 'litellm[proxy]>=1.108,<2'
 	@mkdir -p $(PEERS)/portkey
-	@npm install --prefix $(PEERS)/portkey --no-audit --no-fund --silent '@portkey-ai/gateway@^1.15'
+	@cp bench/portkey.json $(PEERS)/portkey/package.json
+	@npm install --prefix $(PEERS)/portkey --no-audit --no-fund --loglevel=error
 
 chaos: .venv/dev.stamp
 	@$(BIN)/python -m tests.chaos $(CHAOS_FLAGS)

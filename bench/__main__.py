@@ -44,6 +44,8 @@ def main(
                 for record in part(stage):
                     say(progress(record))
                     records.append(record)
+    if not records:
+        return
     result = results.Result(
         results.now(),
         results.commit(),

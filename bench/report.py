@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bench.figures import FIGURES, GOALS, TOLLGATE
+from bench.figures import FIGURES, GOALS, TOLLGATE, VENDOR
 from bench.results import Key, Middle, Result
 
 #: Above this, the cores of vendor, client and worker may have set the pace, not the gateway.
@@ -16,7 +16,7 @@ def report(result: Result, before: Result | None) -> Iterator[str]:
     middles = result.middles()
     old = before.middles() if before else {}
     targets = list(dict.fromkeys(one.target for one in result.records))
-    targets.sort(key=_place)
+    targets.sort(key=place)
     headings = ["", *targets, "goal", f"before ({before.commit})" if before else ""]
     lines = [headings]
     case = ""
@@ -27,7 +27,7 @@ def report(result: Result, before: Result | None) -> Iterator[str]:
             [
                 f"  {FIGURES[figure].label}",
                 *(_cell(middles, (part, name, target, figure)) for target in targets),
-                _goals(middles, part, name, figure),
+                goals(middles, part, name, figure),
                 _before(middles, old, (part, name, TOLLGATE, figure)),
             ]
         )
@@ -41,7 +41,7 @@ def worse(middles: Mapping[Key, Middle], before: Mapping[Key, Middle]) -> Iterat
     """Yield a line for each of Tollgate's figures that is worse by more than its rounds differ."""
     for key, now in middles.items():
         old = before.get(key)
-        if old is None or key[2] != TOLLGATE:
+        if old is None or key[2] != TOLLGATE or now.spread is None or old.spread is None:
             continue
         figure = FIGURES[key[3]]
         if figure.is_worse(now.median, old.median, max(now.spread, old.spread)):
@@ -51,9 +51,9 @@ def worse(middles: Mapping[Key, Middle], before: Mapping[Key, Middle]) -> Iterat
             )
 
 
-def _place(target: str) -> int:
+def place(target: str) -> int:
     """Return where a target's column stands: the vendor, Tollgate, the peers."""
-    return {"vendor alone": 0, TOLLGATE: 1}.get(target, 2)
+    return {VENDOR: 0, TOLLGATE: 1}.get(target, 2)
 
 
 def _cell(middles: Mapping[Key, Middle], key: Key) -> str:
@@ -62,12 +62,13 @@ def _cell(middles: Mapping[Key, Middle], key: Key) -> str:
         return ""
     shown = FIGURES[key[3]].show(value.median)
     ours = middles.get((*key[:2], TOLLGATE, key[3]))
-    if _place(key[2]) < 2 or ours is None or not value.median or not ours.median:
+    if place(key[2]) < 2 or ours is None or not value.median or not ours.median:
         return shown
     return f"{shown} (x {ours.median / value.median:.2f})"
 
 
-def _goals(middles: Mapping[Key, Middle], part: str, case: str, figure: str) -> str:
+def goals(middles: Mapping[Key, Middle], part: str, case: str, figure: str) -> str:
+    """Return what is asked of Tollgate's figure, and whether it is met."""
     ours = middles.get((part, case, TOLLGATE, figure))
     words = []
     for goal in GOALS:
@@ -92,7 +93,7 @@ def _before(middles: Mapping[Key, Middle], old: Mapping[Key, Middle], key: Key) 
 
 def _remarks(result: Result) -> Iterator[str]:
     """Yield where something else than the gateway may have set the pace."""
-    gateways = [one for one in result.records if _place(one.target)]
+    gateways = [one for one in result.records if place(one.target)]
     remarks = {
         "Other processes took more than 5 % of the gateway's core": [
             one for one in gateways if one.shares.foreign > FOREIGN_SHARE

@@ -43,10 +43,10 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Middle:
-    """The rounds of one figure: their median, and how far they lie apart."""
+    """The rounds of one figure: their median, and how far they lie apart; None of a single one."""
 
     median: float
-    spread: float
+    spread: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,10 @@ class Result:
         for one in self.records:
             for figure, value in one.figures.items():
                 rounds.setdefault((one.part, one.case, one.target, figure), []).append(value)
-        return {key: Middle(middle(values), spread(values)) for key, values in rounds.items()}
+        return {
+            key: Middle(middle(values), spread(values) if len(values) > 1 else None)
+            for key, values in rounds.items()
+        }
 
 
 def save(result: Result, folder: Path = FOLDER) -> Path:

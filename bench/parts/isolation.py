@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from math import ceil
 
 from bench.figures import BIG_PROMPTS, BULK, ISOLATION, NON_READERS, QUIET
@@ -15,6 +16,8 @@ from bench.target import Target
 from bench.wrk import pressing
 
 STREAMS, CHUNKS = 100, 80
+#: Of 8,000 chunks, all but 8: a single pause of the gateway holds up more of them than that.
+STALL_PERCENT = "99.9"
 OPENED_A_SECOND = 500.0
 QUIET_S = STREAMS / OPENED_A_SECOND + CHUNKS * INTERVAL_MS / 1000
 #: The neighbour stays longer than the quiet streams.
@@ -30,12 +33,18 @@ NOT_READ_CHUNKS = 1_000_000
 
 
 def isolation(stage: Stage) -> Iterator[Record]:
-    """100 quiet streams, alone and beside each neighbour; several rounds of Tollgate's."""
+    """100 quiet streams, alone and beside each neighbour; of Tollgate's, several rounds."""
     for target in stage.targets:
         rounds = stage.rounds if target is stage.gateways[0] else 1
         for _ in range(rounds):
+            alone = _quiet(stage, target, QUIET, _none)
+            yield alone
             for case, neighbour in NEIGHBOURS.items():
-                yield _quiet(stage, target, case, neighbour)
+                beside = _quiet(stage, target, case, neighbour)
+                if alone.lags and beside.lags:  # a peer may have brought no chunk at all
+                    stall_ms = beside.lags[STALL_PERCENT] - alone.lags[STALL_PERCENT]
+                    beside = replace(beside, figures={**beside.figures, "stall_ms": stall_ms})
+                yield beside
 
 
 #: Begins, and ends with how many MB/s its neighbour took, if that can be told.
@@ -90,7 +99,6 @@ def _not_reading(target: Target) -> Iterator[dict[str, float]]:
 
 
 NEIGHBOURS: Mapping[str, Neighbour] = {
-    QUIET: _none,
     BIG_PROMPTS: _big_prompts,
     BULK: _bulk,
     NON_READERS: _not_reading,

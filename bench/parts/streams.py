@@ -30,14 +30,20 @@ class StreamsBroken(Exception):
 def streams(stage: Stage) -> Iterator[Record]:
     """Many streams at once, a chunk every 50 ms.
 
-    What is asked of Tollgate has several rounds, the rest one.
+    Tollgate's figures that have a goal get several rounds, the rest one. A peer that could not
+    keep up is not asked for more.
     """
     tollgate = stage.gateways[0]
+    overloaded: set[str] = set()
     for count, rounds in ((100, 1), (500, 1), (1000, stage.rounds), (2000, 1)):
         for at in range(rounds):
             for target in stage.targets:
-                if at == 0 or target is tollgate:
-                    yield _open(stage, target, count)
+                if target is not tollgate and (at or target.name in overloaded):
+                    continue
+                record = _open(stage, target, count)
+                if record.figures["complete"] < 100:
+                    overloaded.add(target.name)
+                yield record
 
 
 def chunks(stage: Stage) -> Iterator[Record]:

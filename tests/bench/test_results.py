@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from bench.page import BEGIN, END, with_table
 from bench.report import report, worse
-from bench.results import Middle, Record, Result, Shares, last, load, save
+from bench.results import Key, Middle, Record, Result, Shares, last, load, save
 
 MACHINE = {"processor": "A", "cores": 2, "memory_gb": 8, "system": "Linux 6"}
 
@@ -48,12 +49,17 @@ def test_only_what_is_worse_by_more_than_the_rounds_differ_is_called_worse() -> 
     assert list(worse(result(970, 1000, 900).middles(), before)) == []  # they differ by 100
 
 
-def test_lower_is_better_for_times() -> None:
-    def middles(cpu_ms: float) -> Result:
-        return Result("", "", MACHINE, {}, 0, (record("Tollgate", cpu_ms=cpu_ms),))
+def test_what_was_measured_once_is_not_judged() -> None:
+    assert list(worse(result(1).middles(), result(1000, 1000).middles())) == []
 
-    assert list(worse(middles(0.6).middles(), middles(0.5).middles()))
-    assert not list(worse(middles(0.4).middles(), middles(0.5).middles()))
+
+def test_lower_is_better_for_times() -> None:
+    def middles(cpu_ms: float) -> dict[Key, Middle]:
+        rounds = (record("Tollgate", cpu_ms=cpu_ms), record("Tollgate", cpu_ms=cpu_ms))
+        return Result("", "", MACHINE, {}, 0, rounds).middles()
+
+    assert list(worse(middles(0.6), middles(0.5)))
+    assert not list(worse(middles(0.4), middles(0.5)))
 
 
 def table(*records: Record, before: Result | None = None) -> str:
@@ -93,3 +99,13 @@ def test_the_table_says_when_something_else_may_have_set_the_pace() -> None:
     assert "may have set the pace" not in table(
         record("vendor alone", Shares(1, 1), requests_s=9.0)
     )
+
+
+def test_the_page_gets_the_table_in_its_place() -> None:
+    text = f"# Before\n{BEGIN}\nold\n{END}\nafter\n"
+    page = with_table(text, result(1000, 1200))
+    assert page.startswith(f"# Before\n{BEGIN}\n2026-11-29, commit abc1234: A, 2 cores")
+    assert "| requests/s | 1,100 | >= 1.25 x Portkey: -, >= 18 x LiteLLM: - |" in page
+    assert page.endswith(f"{END}\nafter\n")
+    assert "old" not in page
+    assert with_table(page, result(1000, 1200)) == page
