@@ -28,6 +28,16 @@ def peek(sock: socket.socket) -> bytes | None:
         plain.detach()
 
 
+def send_all(sock: socket.socket, data: bytes) -> None:
+    """Send all of `data`, as one system call does where it can.
+
+    A cooperative socket's `sendall` asks for the size of the kernel's buffer each time.
+    """
+    sent = sock.send(data)
+    if sent < len(data):
+        sock.sendall(memoryview(data)[sent:])
+
+
 def shut_down(sock: socket.socket) -> None:
     """Shut both directions down, below any TLS; whoever waits for the socket wakes up at once."""
     with contextlib.suppress(OSError):  # closed already

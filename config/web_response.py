@@ -8,8 +8,9 @@ import time
 from email.utils import formatdate
 from typing import Any
 
-from gunicorn import util
 from gunicorn.http.wsgi import Response
+
+from app.sockets import send_all
 
 
 class OnePacketResponse(Response):  # type: ignore[misc]
@@ -58,7 +59,7 @@ class OnePacketResponse(Response):  # type: ignore[misc]
 
     def _emit(self, data: bytes) -> None:
         head, self._head = self._head, b""
-        util.write(self.sock, head + data)
+        send_all(self.sock, head + data)
 
 
 @functools.lru_cache(maxsize=2)

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
+from app.sockets import send_all
+
 #: Most that is read at once, in bytes.
 PACKET_BYTES = 64 * 1024
 
@@ -47,7 +49,7 @@ class Connection:
         """Send a request; the answer to the one before it was read whole."""
         self.status, self.headers, self._head_bytes = 0, {}, 0
         self._has_head = self._is_complete = False
-        self.sock.sendall(request)
+        send_all(self.sock, request)
 
     def read_head(self) -> None:
         """Wait for the final status and headers; an interim answer (1xx) is passed over.

@@ -165,29 +165,31 @@ def decode_object(
     if error is not None:
         raise failures.failure(vendor, None, failures.detail(error))
     choices = (payload.get("choices") or []) if isinstance(payload, dict) else None
-    if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
+    if not isinstance(choices, list) or not {dict}.issuperset(map(type, choices)):
         raise failed(vendor, "sent no completion object")
-    body = plain_mapping(payload)
-    created, model, fingerprint = (body.get(k) for k in ("created", "model", "system_fingerprint"))
+    get = payload.get
+    name, model, fingerprint = get("id"), get("model"), get("system_fingerprint")
+    usage = get("usage") or plain_mapping(get("x_groq")).get("usage")
+    told = enumerate(_with_beside(payload, choices))
     return Completion(
-        id=body["id"] if isinstance(body.get("id"), str) else "",
-        created=whole(created) or int(time.time()),
+        id=name if isinstance(name, str) else "",
+        created=whole(get("created")) or int(time.time()),
         model=model if isinstance(model, str) and model else request.model_name,
-        choices=tuple(read(vendor, at, c) for at, c in enumerate(_with_beside(body, choices))),
-        usage=decode_usage(body.get("usage") or plain_mapping(body.get("x_groq")).get("usage")),
+        choices=tuple([read(vendor, at, choice) for at, choice in told]),
+        usage=decode_usage(usage) if usage else None,
         system_fingerprint=fingerprint if isinstance(fingerprint, str) else None,
     )
 
 
 #: What Together keeps beside the choice of a chunk.
-BESIDE = ("finish_reason", "token")
+BESIDE = frozenset({"finish_reason", "token"})
 
 
 def _with_beside(body: Mapping[str, Any], choices: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the choices with what the object around them says, where they leave it open."""
-    beside = {name: body[name] for name in BESIDE if body.get(name) is not None}
-    if not beside:
+    if BESIDE.isdisjoint(body):
         return choices
+    beside = {name: body[name] for name in BESIDE if body.get(name) is not None}
     return [{**beside, **{k: v for k, v in c.items() if v is not None}} for c in choices]
 
 
