@@ -45,13 +45,18 @@ control_socket_disable = True
 
 
 def on_starting(server: Any) -> None:
-    """Give the log its form, and the workers' metrics a place: in memory, empty, this master's."""
+    """Give the log its form, and the workers what they share: a place for metrics, a tokenizer.
+
+    The place is in memory, empty, and this master's.
+    """
     # Here, as it is the master's own; its workers load theirs.
     from app import metrics_directory  # noqa: PLC0415
     from app.logs import formatter  # noqa: PLC0415
+    from app.usage.estimate import tokenizer  # noqa: PLC0415
 
     for handler in server.log.error_log.handlers:
         handler.setFormatter(formatter(os.environ.get("TOLLGATE_LOG_FORMAT")))
+    tokenizer()
     os.environ[metrics_directory.VARIABLE] = metrics_directory.make(worker_tmp_dir)
 
 

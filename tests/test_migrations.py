@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
+from alembic.script import ScriptDirectory
 from sqlalchemy import Engine
 
 from app import database
@@ -102,3 +103,11 @@ def test_a_table_that_is_in_use_is_not_waited_for_without_end(
         assert not schema_is_current(old)
     upgrade(url)
     assert schema_is_current(old)
+
+
+def test_the_files_are_named_by_their_revisions() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(CONFIG_DIR / "migrations"))
+    script = ScriptDirectory.from_config(config)
+    known = {step.revision for step in script.walk_revisions()}
+    assert database._outdated_revisions() == known - {script.get_current_head()}

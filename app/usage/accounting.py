@@ -34,6 +34,9 @@ DISOWN_EVERY_S = 60.0
 #: A request younger than this is not worth a line on how far it has come, in seconds.
 CHECKPOINT_AFTER_S = 5.0
 
+#: Those that are written down in one go: a few milliseconds, in which no stream moves.
+CHECKPOINTS_AT_ONCE = 50
+
 
 class Recorded(Limited, Protocol):
     """A request that is being counted."""
@@ -211,7 +214,9 @@ class Accounting:
     def _checkpoint(self) -> None:
         young_ms = time.time_ns() // 1_000_000 - CHECKPOINT_AFTER_S * 1000
         old = [r for r in tuple(self._live.values()) if r.started_at_ms < young_ms]
-        self._records.update({r.event_id: r.checkpoint(self._owner) for r in old})
+        for at in range(0, len(old), CHECKPOINTS_AT_ONCE):
+            batch = old[at : at + CHECKPOINTS_AT_ONCE]
+            self._records.update({r.event_id: r.checkpoint(self._owner) for r in batch})
 
     def _disown(self) -> None:
         """Leave to the reaper what is open in our name and has ended.

@@ -19,8 +19,10 @@ SLICE_CHARS = 16 * 1024
 
 
 @cache
-def _tokenizer() -> Any:
-    """Load the tokenizer, on first use: most deployments never estimate.
+def tokenizer() -> Any:
+    """Return the tokenizer, loaded on first use: 70 ms, in which nothing else runs, and 68 MB.
+
+    A server does well to load it before it forks: its workers then share one, and none stalls.
 
     The extension module alone: the package around it builds dictionaries of 300,000 entries when
     it is imported, which takes half a second and more memory than all the rest of a web process.
@@ -43,7 +45,7 @@ def count_tokens(text: str) -> int:
     for start in range(0, len(clean), SLICE_CHARS):
         if start:
             time.sleep(0)  # not a wait: it lets other greenlets run between two slices
-        total += _tokenizer().count(clean[start : start + SLICE_CHARS])
+        total += tokenizer().count(clean[start : start + SLICE_CHARS])
     return total
 
 
