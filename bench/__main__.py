@@ -4,12 +4,16 @@ The gateway has one core to itself; vendor, client, Valkey and worker share the 
 is on. The table goes to stdout, progress to stderr.
 """
 
+import contextlib
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from app.cli.children import ChildFailed
 from bench import machine, results
+from bench.failures import BenchFailed
 from bench.parts import PARTS
 from bench.report import report
 from bench.stage import staged
@@ -36,6 +40,7 @@ def main(
     say(machine.machine())
     with (
         tempfile.TemporaryDirectory() as folder,
+        failures_told(),
         staged(Path(folder), rounds, with_peers=peers, say=say) as stage,
     ):
         records = []
@@ -67,10 +72,20 @@ def steady(minutes: int) -> None:
     say(machine.machine())
     with (
         tempfile.TemporaryDirectory() as folder,
+        failures_told(),
         staged(Path(folder), 1, with_peers=False, say=say) as stage,
     ):
         for line in run_steadily(stage, minutes):
             click.echo(line)
+
+
+@contextlib.contextmanager
+def failures_told() -> Iterator[None]:
+    """Say what failed in words; anything else is a fault of ours, and keeps its traceback."""
+    try:
+        yield
+    except (BenchFailed, ChildFailed) as exc:
+        raise click.ClickException(str(exc)) from exc
 
 
 def progress(record: results.Record) -> str:

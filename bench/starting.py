@@ -7,16 +7,13 @@ from pathlib import Path
 
 from app.cli.children import Children
 from bench.cores import pinned
+from bench.failures import NotReady
 from bench.target import Target
 from bench.vendor_wire import TEXT
 
 POLL_S = 0.005
 #: How long a gateway may take; one of the peers needs most of a minute on a busy machine.
 START_S = 180.0
-
-
-class NotReady(Exception):
-    """A server does not answer as it should; the message says what it did instead."""
 
 
 def start(children: Children, name: str, command: Sequence[str], cores: set[int]) -> int:

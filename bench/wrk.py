@@ -12,6 +12,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 from app.settings import ROOT
+from bench.failures import LoadFailed
 from bench.rawload import MARK, Load
 from bench.target import HOST, PROMPT, Target
 
@@ -28,10 +29,6 @@ done = function(summary, latency, requests)
     latency.max, e.status, e.connect + e.read + e.write + e.timeout))
 end
 """
-
-
-class LoadFailed(Exception):
-    """Not every request was answered with 200; the message says what happened."""
 
 
 @dataclass(frozen=True, slots=True)

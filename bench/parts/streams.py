@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from bench.failures import StreamsBroken
 from bench.figures import CHUNKS, FLAT_STREAMS, STREAMS, open_streams
 from bench.knobs import FLAT_CHUNKS_A_WRITE
 from bench.procs import memory_mb
@@ -21,10 +22,6 @@ FLAT = 8
 FLAT_S = 2.5
 FLAT_WARM_UP_CHUNKS = 400
 FLAT_LIMIT_S = 120.0
-
-
-class StreamsBroken(Exception):
-    """Streams that must be complete are not; the message says what came instead."""
 
 
 def streams(stage: Stage) -> Iterator[Record]:

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from bench.failures import LoadFailed
 from bench.target import Target
-from bench.wrk import LoadFailed, parse, press, to_rate
+from bench.wrk import parse, press, to_rate
 
 LINE = (
     'RESULT {"requests": 3000, "duration_us": 1500000, "p50_us": 900, "p99_us": 2500,'
