@@ -1,4 +1,4 @@
-"""`python -m bench.charts`: charts and table of `docs/performance.md`, from the last kept result.
+"""`python -m bench.charts`: charts and tables of `docs/performance.md`, from the last kept result.
 
 Needs matplotlib, of the extra `bench`.
 """
@@ -21,7 +21,7 @@ from bench.figures import (
     connections,
     open_streams,
 )
-from bench.page import PAGE, with_table
+from bench.page import PAGE, with_figures
 from bench.results import Middle, Result, last
 from bench.stats import middle
 
@@ -33,7 +33,7 @@ STREAM_COUNTS = (100, 500, 1000, 2000)
 
 
 def main() -> None:
-    """Draw all, write the table."""
+    """Draw all, write the page."""
     result = last()
     if result is None:
         raise click.ClickException("No result is kept yet: make bench BENCH_FLAGS=--keep")
@@ -55,7 +55,7 @@ def main() -> None:
     bars(result, CHUNKS, FLAT_STREAMS, ("chunks_s", "cpu_us"), FOLDER / "chunks.svg")
     memory(result, FOLDER / "memory.svg")
     lags(result, FOLDER / "lags.svg")
-    PAGE.write_text(with_table(PAGE.read_text("utf-8"), result), "utf-8")
+    PAGE.write_text(with_figures(PAGE.read_text("utf-8"), result), "utf-8")
     click.echo(f"Drawn from {result.kept_at[:10]}-{result.commit}", err=True)
 
 

@@ -1,4 +1,4 @@
-"""The table in `docs/performance.md`: made from a kept result, so that no figure is typed."""
+"""The figures in `docs/performance.md`: made from a kept result, so that none is typed."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,21 +8,28 @@ from bench.report import goals, place
 from bench.results import Key, Middle, Result
 
 PAGE = ROOT / "docs" / "performance.md"
+#: File -> what stands in its place where it cannot be seen.
+CHARTS: Mapping[str, str] = {
+    "requests": "Requests a second, and processor time of each, by gateway",
+    "chunks": "Chunks a second, and processor time of each, by gateway",
+    "memory": "Memory by the number of open streams, by gateway",
+    "lags": "Lag of chunks by percentile, by gateway",
+}
 BEGIN = "<!-- from bench/results by `python -m bench.charts`: begin -->"
 END = "<!-- end -->"
 
 
-def with_table(text: str, result: Result) -> str:
-    """Return the page `text` with the table of `result`.
+def with_figures(text: str, result: Result) -> str:
+    """Return the page `text` with the charts and tables of `result`.
 
     Raises: ValueError when the page has no place for it.
     """
     begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-    return f"{text[:begin]}\n{table(result)}\n{text[end:]}"
+    return f"{text[:begin]}\n{figures(result)}\n{text[end:]}"
 
 
-def table(result: Result) -> str:
-    """Return the result in Markdown: where and when, then each figure of each target."""
+def figures(result: Result) -> str:
+    """Return the result in Markdown: where and when, charts, each figure of each target."""
     machine = result.machine
     packages = ", ".join(f"{name} {number}" for name, number in result.versions.items())
     middles = result.middles()
@@ -32,7 +39,8 @@ def table(result: Result) -> str:
         f" {machine['cores']} cores, {machine['memory_gb']} GB, {machine['system']};"
         f" load before {result.load_before:.1f}. {packages}."
     )
-    return "\n".join([head, *_tables(middles, targets)])
+    charts = [f"\n![{words}](performance/{name}.svg)" for name, words in CHARTS.items()]
+    return "\n".join([head, *charts, *_tables(middles, targets)])
 
 
 def _tables(middles: Mapping[Key, Middle], targets: list[str]) -> Iterator[str]:

@@ -1,14 +1,17 @@
 """The table: each figure of each target, Tollgate's as a multiple of the peers', goals, before."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from bench.figures import FIGURES, GOALS, TOLLGATE, VENDOR
-from bench.results import Key, Middle, Result
+from bench.results import Key, Middle, Result, Shares
 
-#: Above this, the cores of vendor, client and worker may have set the pace, not the gateway.
-BUSY_SHARE = 0.9
-#: Above this, somebody else's work on the gateway's core spoils its figures.
-FOREIGN_SHARE = 0.05
+#: What may have set the pace instead of the gateway: a share, and from where on it tells.
+REMARKS: Sequence[tuple[str, float, Callable[[Shares], float]]] = (
+    ("Other processes took more than 5 % of the gateway's core", 0.05, lambda x: x.foreign),
+    ("The cores of vendor, client and worker were full", 0.9, lambda x: x.rest),
+    ("The vendor took a whole core", 0.9, lambda x: x.vendor),
+    ("The client took a whole core", 0.9, lambda x: x.client),
+)
 
 
 def report(result: Result, before: Result | None) -> Iterator[str]:
@@ -93,19 +96,15 @@ def _before(middles: Mapping[Key, Middle], old: Mapping[Key, Middle], key: Key) 
 
 def _remarks(result: Result) -> Iterator[str]:
     """Yield where something else than the gateway may have set the pace."""
-    gateways = [one for one in result.records if place(one.target)]
-    remarks = {
-        "Other processes took more than 5 % of the gateway's core": [
-            one for one in gateways if one.shares.foreign > FOREIGN_SHARE
-        ],
-        "The cores of vendor, client and worker were more than 90 % busy": [
-            one for one in gateways if one.shares.rest > BUSY_SHARE
-        ],
-    }
-    for remark, records in remarks.items():
-        if records:
-            where = dict.fromkeys(f"{one.case} ({one.target})" for one in records)
-            yield f"{remark}, and may have set the pace: {', '.join(where)}"
+    rounds = [one for one in result.records if place(one.target) and one.shares != Shares()]
+    for remark, limit, share in REMARKS:
+        cases = dict.fromkeys(f"{one.case} ({one.target})" for one in rounds)
+        where = dict.fromkeys(
+            f"{one.case} ({one.target})" for one in rounds if share(one.shares) > limit
+        )
+        if where:
+            all_or_some = "everywhere" if len(where) == len(cases) else ", ".join(where)
+            yield f"{remark}, and may have set the pace: {all_or_some}"
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -16,12 +16,15 @@ FOLDER = ROOT / "bench" / "results"
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How a round's cores were used, from 0 to 1."""
+    """How busy cores and processes were in a round, 1 being a whole core."""
 
     #: The cores of vendor, client and worker, by whomever: near 1, they set the pace.
-    rest: float
+    rest: float = 0.0
     #: The gateway's core, by processes that are no part of this.
-    foreign: float
+    foreign: float = 0.0
+    #: The vendor and the client, each a single thread: near 1, they set the pace.
+    vendor: float = 0.0
+    client: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Record:
     case: str
     target: str
     figures: Mapping[str, float]
-    shares: Shares = field(default_factory=lambda: Shares(0.0, 0.0))
+    shares: Shares = field(default_factory=Shares)
     #: Percentiles of the lag in ms, by percent, where streams were read.
     lags: Mapping[str, float] = field(default_factory=dict)
 

@@ -93,21 +93,32 @@ class Meter:
     """What a target used while something ran."""
 
     cpu_s: float = 0.0
-    shares: Shares = field(default_factory=lambda: Shares(0.0, 0.0))
+    shares: Shares = field(default_factory=Shares)
 
 
 @contextlib.contextmanager
 def metered(stage: Stage, target: Target) -> Iterator[Meter]:
     """Measure what `target` uses meanwhile; then wait until it, and what it set going, rest."""
     meter = Meter()
-    used_s, started_s = processor_s(target.pid), time.monotonic()
-    rest, gateway = ticks(stage.rest), ticks(stage.gateway_cores)
+    started_s, vendor_s, client_s = time.monotonic(), processor_s(stage.vendor.pid), _children_s()
+    used_s, rest, gateway = processor_s(target.pid), ticks(stage.rest), ticks(stage.gateway_cores)
     yield meter
+    wall_s = time.monotonic() - started_s
     meter.cpu_s = processor_s(target.pid) - used_s
-    own_share = meter.cpu_s / (time.monotonic() - started_s) if target is not stage.vendor else 0.0
-    busy_share = share(gateway, ticks(stage.gateway_cores))
-    meter.shares = Shares(share(rest, ticks(stage.rest)), max(0.0, busy_share - own_share))
+    ours = meter.cpu_s / wall_s / len(stage.gateway_cores) if target is not stage.vendor else 0.0
+    meter.shares = Shares(
+        rest=share(rest, ticks(stage.rest)),
+        foreign=max(0.0, share(gateway, ticks(stage.gateway_cores)) - ours),
+        vendor=(processor_s(stage.vendor.pid) - vendor_s) / wall_s,
+        client=(_children_s() - client_s) / wall_s,
+    )
     target.settle()
+
+
+def _children_s() -> float:
+    """Return the processor time of our children that have ended: the clients."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def read_streams(plan: Plan, sample: Callable[[], None] = lambda: None) -> Outcome:

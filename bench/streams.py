@@ -59,8 +59,6 @@ class Outcome:
     wall_s: float
     first_ms: list[float]
     lag_ms: list[float]
-    #: How much of a core this process itself used meanwhile.
-    own_share: float
     #: HTTP statuses other than 200, and how often; 0 is no answer.
     statuses: dict[str, int]
 
@@ -77,13 +75,13 @@ class _Stream:
 def run(plan: Plan) -> Outcome:
     """Open the streams, read them to their ends, and return what was heard."""
     gc.disable()  # a collection would be a pause of ours
-    started_s, used_s = time.monotonic(), time.process_time()
+    started_s = time.monotonic()
     streams = _Reader(plan).read_all()
-    wall_s, used_s = time.monotonic() - started_s, time.process_time() - used_s
+    wall_s = time.monotonic() - started_s
     gc.enable()
     if not plan.reads:
-        return Outcome(plan.streams, 0, 0, 0, wall_s, [], [], used_s / wall_s, {})
-    return _judge(plan, streams, wall_s, used_s / wall_s)
+        return Outcome(plan.streams, 0, 0, 0, wall_s, [], [], {})
+    return _judge(plan, streams, wall_s)
 
 
 class _Reader:
@@ -165,7 +163,7 @@ class _Reader:
         stream.socket.close()
 
 
-def _judge(plan: Plan, streams: Sequence[_Stream], wall_s: float, own_share: float) -> Outcome:
+def _judge(plan: Plan, streams: Sequence[_Stream], wall_s: float) -> Outcome:
     heard = [hear(stream.pieces) for stream in streams]
     firsts = [
         (one.first_ns - stream.started_ns) / 1e6
@@ -181,7 +179,6 @@ def _judge(plan: Plan, streams: Sequence[_Stream], wall_s: float, own_share: flo
         wall_s=wall_s,
         first_ms=_percentiles(firsts),
         lag_ms=_percentiles([lag for one in heard for lag in one.lags_ms]),
-        own_share=own_share,
         statuses=_statuses(heard),
     )
 

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bench.cores import pinned, split
 from bench.figures import SCALING, TWO_WEB
@@ -35,6 +36,7 @@ def scaling(stage: Stage) -> Iterator[Record]:
         )
         return
     both, rest = split(cores, 2)
+    stage = replace(stage, gateway_cores=both, rest=rest)
     one = stage.gateways[0]
     with contextlib.ExitStack() as exits:
         exits.enter_context(pinned(rest))

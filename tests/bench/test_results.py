@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bench.page import BEGIN, END, with_table
+from bench.page import BEGIN, END, with_figures
 from bench.report import report, worse
 from bench.results import Key, Middle, Record, Result, Shares, last, load, save
 
@@ -16,7 +16,7 @@ def result(*rates: float, kept_at: str = "2026-11-29T12:00:00+00:00", cores: int
 
 
 def record(target: str, shares: Shares | None = None, **figures: float) -> Record:
-    return Record("requests", "32 connections", target, figures, shares or Shares(0.5, 0.0))
+    return Record("requests", "32 connections", target, figures, shares or Shares())
 
 
 def test_what_is_kept_is_read_back(tmp_path: Path) -> None:
@@ -92,20 +92,27 @@ def test_the_table_shows_what_was_before() -> None:
 
 
 def test_the_table_says_when_something_else_may_have_set_the_pace() -> None:
-    busy = table(record("Tollgate", Shares(0.95, 0.2), requests_s=900.0))
+    busy = table(record("Tollgate", Shares(rest=0.95, foreign=0.2, client=0.99), requests_s=900.0))
     assert "Other processes took more than 5 % of the gateway's core" in busy
-    assert "The cores of vendor, client and worker were more than 90 % busy" in busy
-    assert "may have set the pace" not in table(record("Tollgate", requests_s=900.0))
-    assert "may have set the pace" not in table(
-        record("vendor alone", Shares(1, 1), requests_s=9.0)
-    )
+    assert "The cores of vendor, client and worker were full" in busy
+    assert "The client took a whole core" in busy
+    assert "The vendor took" not in busy
+    assert "may have set" not in table(record("Tollgate", Shares(rest=0.5), requests_s=900.0))
+    assert "may have set" not in table(record("vendor alone", Shares(1, 1, 1, 1), requests_s=9.0))
 
 
-def test_the_page_gets_the_table_in_its_place() -> None:
+def test_it_says_where() -> None:
+    mixed = (record("Tollgate", Shares(rest=0.5)), record("Portkey", Shares(rest=1)))
+    assert "set the pace: 32 connections (Portkey)" in table(*mixed)
+    assert "set the pace: everywhere" in table(mixed[1])
+
+
+def test_the_page_gets_its_figures_in_their_place() -> None:
     text = f"# Before\n{BEGIN}\nold\n{END}\nafter\n"
-    page = with_table(text, result(1000, 1200))
+    page = with_figures(text, result(1000, 1200))
     assert page.startswith(f"# Before\n{BEGIN}\n2026-11-29, commit abc1234: A, 2 cores")
     assert "| requests/s | 1,100 | >= 1.25 x Portkey: -, >= 18 x LiteLLM: - |" in page
     assert page.endswith(f"{END}\nafter\n")
     assert "old" not in page
-    assert with_table(page, result(1000, 1200)) == page
+    assert "(performance/lags.svg)" in page
+    assert with_figures(page, result(1000, 1200)) == page
