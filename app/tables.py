@@ -21,6 +21,7 @@ from app.completion import USAGE_COUNTS
 
 #: Width of a rollup's slot: every time zone's day is a whole number of quarters of an hour.
 SLOT_S = 15 * 60
+HOUR_S = 3_600
 DAY_S = 86_400
 
 #: SQLite compares bytes of its own accord; PostgreSQL by the language of the machine.
@@ -187,5 +188,8 @@ rollups = _rollup_table("rollups")
 #: The same by days in UTC, so that a month of many keys and models is read in a moment.
 daily_rollups = _rollup_table("daily_rollups")
 
+#: The same by hours in UTC, of which days in other time zones are made but for their edges.
+rollups_by_hour = _rollup_table("rollups_by_hour")
+
 #: Width of the slots in seconds -> rollups, the widest first.
-ROLLUP_TABLES: dict[int, Table] = {DAY_S: daily_rollups, SLOT_S: rollups}
+ROLLUP_TABLES: dict[int, Table] = {DAY_S: daily_rollups, HOUR_S: rollups_by_hour, SLOT_S: rollups}

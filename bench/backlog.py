@@ -22,7 +22,7 @@ from redis import Redis
 
 from app.cli.children import Children
 from app.database import create_engine, reading, upgrade
-from app.tables import daily_rollups, entries, rollups
+from app.tables import ROLLUP_TABLES, entries
 from app.usage.keys import DEAD, EVENTS
 from app.usage.prices import load_prices
 from bench import procs
@@ -173,11 +173,11 @@ def watch(sample: Callable[[], Sample], check: Callable[[], None]) -> Iterator[S
 
 
 def check(url: str, expected: dict[str, Sums]) -> list[str]:
-    """Hold entries and both rollups against what was published; return a line per difference."""
+    """Hold entries and rollups against what was published; return a line per difference."""
     engine = create_engine(url)
     priced = sa.func.count(entries.c.cost_nanousd)
     found = {"entries": _sums(engine, entries, sa.func.count(), priced)}
-    for table in (rollups, daily_rollups):
+    for table in ROLLUP_TABLES.values():
         counts = (sa.func.sum(table.c.requests), sa.func.sum(table.c.priced_requests))
         found[table.name] = _sums(engine, table, *counts)
     engine.dispose()

@@ -15,6 +15,7 @@ from app.completion import USAGE_COUNTS
 from app.database import insert, write
 from app.tables import (
     DAY_S,
+    HOUR_S,
     ROLLUP_KEY,
     ROLLUP_MEASURES,
     SLOT_S,
@@ -22,6 +23,7 @@ from app.tables import (
     entries,
     prices,
     rollups,
+    rollups_by_hour,
 )
 from app.usage.bulk import Row, add_entries, add_up
 from app.usage.event import UsageEvent
@@ -135,20 +137,23 @@ def _row_of(entry: Entry) -> Row:
 
 
 def add_to_rollups(connection: Connection, rows: list[dict[str, Any]]) -> None:
-    """Add rows of measures, in the order of their keys, to the rollups of their slots and days."""
+    """Add rows of measures, in the order of their keys, to the rollups of every width."""
+    hours = _widened(rows, HOUR_S)
     add_up(connection, rollups, rows)
-    add_up(connection, daily_rollups, _by_day(rows))
+    add_up(connection, rollups_by_hour, hours)
+    add_up(connection, daily_rollups, _widened(hours, DAY_S))
 
 
-def _by_day(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    days: dict[tuple[Any, ...], dict[str, Any]] = {}
+def _widened(rows: list[dict[str, Any]], width_s: int) -> list[dict[str, Any]]:
+    """Sum rows up to slots of `width_s`, in the order of their keys."""
+    wide: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
-        moved = {**row, "slot_s": row["slot_s"] // DAY_S * DAY_S}
-        known = days.setdefault(tuple(moved[name] for name in ROLLUP_KEY), moved)
+        moved = {**row, "slot_s": row["slot_s"] // width_s * width_s}
+        known = wide.setdefault(tuple(moved[name] for name in ROLLUP_KEY), moved)
         if known is not moved:
             for name in ROLLUP_MEASURES:
                 known[name] += row[name]
-    return [days[key] for key in sorted(days)]
+    return [wide[key] for key in sorted(wide)]
 
 
 def summed(

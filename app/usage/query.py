@@ -3,7 +3,8 @@
 Knows no HTTP and no time zone but UTC.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -108,9 +109,9 @@ class UsageReader:
             return []
         with reading(self.engine) as connection:
             rows = [_row(row) for row in connection.execute(_statement(query))]
-            for table, start_s, _ in _parts(query):
-                if table is entries:
-                    require_entries(connection, start_s)
+            for part in _parts(query):
+                if part.table is entries:
+                    require_entries(connection, part.start_s)
         return rows
 
 
@@ -133,8 +134,18 @@ def _bucket(time_s: ColumnElement[int], bucket_s: int, phase_s: int) -> ColumnEl
     return ((time_s - phase) // width * width + phase).label("bucket_start_s")
 
 
-#: A table, and the span in Unix seconds in which its rows are to be summed.
-Part = tuple[sa.Table, int, int]
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A table and what to sum of it: a span in Unix seconds, or where `slots_s` are, those slots.
+
+    Of slots `width_s` wide, those in which a bucket ends and another begins are left out.
+    """
+
+    table: sa.Table
+    start_s: int
+    end_s: int
+    width_s: int = 1
+    slots_s: tuple[int, ...] = ()
 
 
 def _source(query: UsageQuery) -> Subquery:
@@ -145,40 +156,85 @@ def _source(query: UsageQuery) -> Subquery:
 
 def _parts(query: UsageQuery) -> list[Part]:
     if query.users is not None or "user" in query.group_by:  # of users rollups know nothing
-        return [(entries, query.start_s, query.end_s)]
-    cuts_s = (query.bucket_s or 0, query.phase_s)
-    tables = [it for it in ROLLUP_TABLES.items() if not any(cut_s % it[0] for cut_s in cuts_s)]
-    return _divide(query.start_s, query.end_s, tables)
+        return [Part(entries, query.start_s, query.end_s)]
+    tables = [(width_s, it) for width_s, it in ROLLUP_TABLES.items() if _can_tell(query, width_s)]
+    return _together(_divide(query, query.start_s, query.end_s, tables))
 
 
-def _divide(start_s: int, end_s: int, tables: Sequence[tuple[int, sa.Table]]) -> list[Part]:
-    """Take the whole slots of a span from the first of `tables`, what is at its edges from finer
-    ones, and what no slot holds from entries.
+def _can_tell(query: UsageQuery, width_s: int) -> bool:
+    """Say whether slots of a width are within buckets, all or at least between their edges."""
+    bucket_s, phase_s = query.bucket_s or 0, query.phase_s
+    if bucket_s % width_s or phase_s % SLOT_S:
+        return False
+    return phase_s % width_s == 0 or bucket_s > width_s
+
+
+def _divide(
+    query: UsageQuery, start_s: int, end_s: int, tables: Sequence[tuple[int, sa.Table]]
+) -> list[Part]:
+    """Take the whole slots of a span from the first of `tables`, what is at its edges and where
+    buckets meet from finer ones, and what no slot holds from entries.
     """
     if start_s >= end_s:
         return []
     if not tables:
-        return [(entries, start_s, end_s)]
+        return [Part(entries, start_s, end_s)]
     (width_s, table), *finer = tables
     inner_start_s, inner_end_s = -(-start_s // width_s) * width_s, end_s // width_s * width_s
     if inner_start_s >= inner_end_s:
-        return _divide(start_s, end_s, finer)
-    return [
-        (table, inner_start_s, inner_end_s),
-        *_divide(start_s, inner_start_s, finer),
-        *_divide(inner_end_s, end_s, finer),
-    ]
+        return _divide(query, start_s, end_s, finer)
+    parts = [Part(table, inner_start_s, inner_end_s, width_s)]
+    for slot_s in _divided_slots(query, inner_start_s, inner_end_s, width_s):
+        parts += _divide(query, slot_s, slot_s + width_s, finer)
+    parts += _divide(query, start_s, inner_start_s, finer)
+    return parts + _divide(query, inner_end_s, end_s, finer)
+
+
+def _divided_slots(query: UsageQuery, start_s: int, end_s: int, width_s: int) -> Iterator[int]:
+    """Yield the slots of a span in which a bucket ends and another begins."""
+    if query.bucket_s is None or query.phase_s % width_s == 0:
+        return
+    first_s = start_s + (query.phase_s - start_s) % query.bucket_s
+    for cut_s in range(first_s, end_s, query.bucket_s):
+        yield cut_s // width_s * width_s
+
+
+def _together(parts: Sequence[Part]) -> list[Part]:
+    """Make one part of those that a table has many of: of the slots that they consist of."""
+    by_table: defaultdict[sa.Table, list[Part]] = defaultdict(list)
+    for part in parts:
+        by_table[part.table].append(part)
+    together: list[Part] = []
+    for table, own in by_table.items():
+        if table is entries or len(own) <= 2:
+            together += own
+            continue
+        slots_s = [s for it in own for s in range(it.start_s, it.end_s, it.width_s)]
+        together.append(Part(table, slots_s[0], 0, own[0].width_s, tuple(slots_s)))
+    return together
 
 
 def _select(query: UsageQuery, part: Part) -> Select[Any]:
-    table, start_s, end_s = part
+    table = part.table
     if table is entries:
-        return _entries(query, start_s, end_s)
+        return _entries(query, part.start_s, part.end_s)
     measures = (table.c[name] for name in ROLLUP_MEASURES)
     columns = (table.c[name] for name in query.columns)
     return select(table.c.slot_s.label("time_s"), *columns, *measures).where(
-        table.c.slot_s >= start_s, table.c.slot_s < end_s, *conditions(query, table)
+        *_slots(query, part), *conditions(query, table)
     )
+
+
+def _slots(query: UsageQuery, part: Part) -> list[ColumnElement[bool]]:
+    slot_s = part.table.c.slot_s
+    wanted = [slot_s >= part.start_s, slot_s < part.end_s]
+    if part.slots_s:
+        wanted = [slot_s.in_(part.slots_s)]
+    if query.bucket_s is not None and query.phase_s % part.width_s:
+        # Counted from a time before every slot: databases differ in what is left of less than 0.
+        first_s = query.phase_s - query.bucket_s
+        wanted.append((slot_s - first_s) % query.bucket_s <= query.bucket_s - part.width_s)
+    return wanted
 
 
 def _entries(query: UsageQuery, start_s: int, end_s: int) -> Select[Any]:
