@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Engine, func, select
 from app.database import reading
 from app.errors import LedgerUnavailable
 from app.limits import Limits
-from app.tables import api_key_accounts, rollups
+from app.tables import api_key_accounts, daily_rollups
 
 #: How old an answer of the ledger may be, in seconds: so long may a budget that Redis has forgotten
 #: be taken for fuller than it is.
@@ -45,7 +45,7 @@ class Spending:
         self._known: OrderedDict[tuple[str, str, int], _Memory] = OrderedDict()
 
     def since(self, limits: Limits, start_s: int) -> int:
-        """Return the nano-dollars that an account or key has spent since a time in Unix seconds.
+        """Return the nano-dollars that an account or key has spent since a midnight (UTC, Unix s).
 
         Where the ledger does not answer, what it said last; before it said anything, 0.
         """
@@ -71,8 +71,8 @@ class Spending:
                 self._known.popitem(last=False)
 
     def _ask(self, limits: Limits, start_s: int) -> int:
-        statement = select(func.coalesce(func.sum(rollups.c.cost_nanousd), 0)).where(
-            rollups.c.slot_s >= start_s, *_is_of(limits)
+        statement = select(func.coalesce(func.sum(daily_rollups.c.cost_nanousd), 0)).where(
+            daily_rollups.c.slot_s >= start_s, *_is_of(limits)
         )
         with reading(self._engine) as connection:
             return int(connection.execute(statement).scalar_one())
@@ -80,11 +80,11 @@ class Spending:
 
 def _is_of(limits: Limits) -> tuple[ColumnElement[bool], ...]:
     if limits.kind == "account":
-        return (rollups.c.account_id == limits.subject_id,)
+        return (daily_rollups.c.account_id == limits.subject_id,)
     # Rollups are found by account: those of the key.
     mine = api_key_accounts.c.key_id == limits.subject_id
     account_ids = select(api_key_accounts.c.account_id).where(mine)
     return (
-        rollups.c.account_id.in_(account_ids),
-        rollups.c.api_key_id == limits.subject_id,
+        daily_rollups.c.account_id.in_(account_ids),
+        daily_rollups.c.api_key_id == limits.subject_id,
     )
