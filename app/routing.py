@@ -78,10 +78,13 @@ class Router:
         """
         vendor = deployment.vendor
         gateway, is_chat = self._gateway(deployment)
-        asked = dataclasses.replace(request, model=f"{vendor.name}/{deployment.model_name}")
+        asked, model = request, f"{vendor.name}/{deployment.model_name}"
+        if asked.model != model:
+            asked = dataclasses.replace(asked, model=model)
         if is_chat:
             _check_text(vendor, asked)
-            asked = dataclasses.replace(asked, echo=None)  # ours to do: see app.parts.Echo
+            if asked.echo is not None:  # ours to do: see app.parts.Echo
+                asked = dataclasses.replace(asked, echo=None)
         parts = split(
             asked,
             list_prompts=vendor.list_prompts and gateway.list_prompts,

@@ -4,6 +4,7 @@ from gevent import monkey
 
 monkey.patch_all()
 
+import gc  # noqa: E402
 import os  # noqa: E402
 import resource  # noqa: E402
 from typing import Any  # noqa: E402
@@ -58,6 +59,17 @@ def on_starting(server: Any) -> None:
         handler.setFormatter(formatter(os.environ.get("TOLLGATE_LOG_FORMAT")))
     tokenizer()
     os.environ[metrics_directory.VARIABLE] = metrics_directory.make(worker_tmp_dir)
+
+
+def post_worker_init(worker: Any) -> None:  # noqa: ARG001
+    """Have the garbage collector pass over what a worker is made of.
+
+    It would look through all of it, for tens of milliseconds, in which no stream moves. What a
+    request leaves behind is mostly freed by reference counts, and needs no look every 700 objects.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000)
 
 
 def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001

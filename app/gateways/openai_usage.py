@@ -6,7 +6,6 @@ from typing import Any
 
 from app.completion import Completion, Usage
 from app.gateways.answers import whole
-from app.gateways.base import plain_mapping
 
 #: Usage field -> where the wire keeps it; the first place that has something counts.
 USAGE_PATHS: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -58,7 +57,7 @@ def _first(usage: Mapping[str, Any], paths: tuple[tuple[str, ...], ...]) -> Any:
     for path in paths:
         value: Any = usage
         for key in path:
-            value = plain_mapping(value).get(key)
+            value = value.get(key) if isinstance(value, dict) else None
         if value is not None:
             return value
     return None
