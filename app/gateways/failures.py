@@ -94,11 +94,12 @@ class Detail:
 
 def error_in(payload: Any) -> Any:
     """Return the error inside a JSON answer that came with status 200, or None."""
-    body = plain_mapping(payload)
-    if body.get("error") or body.get("object") == "error":
-        return body
-    aside = body.get("x_groq")
-    return aside if plain_mapping(aside).get("error") else None
+    if not isinstance(payload, dict):
+        return None
+    if payload.get("error") or payload.get("object") == "error":
+        return payload
+    aside = payload.get("x_groq")
+    return aside if aside and plain_mapping(aside).get("error") else None
 
 
 def detail(error: Any) -> Detail:

@@ -57,7 +57,10 @@ class TextReader:
 
         Forms: the contract's; without offsets; chat's list of objects; a token beside the choice.
         """
-        told = plain_mapping(choice.get("logprobs"))
+        said = choice.get("logprobs")
+        if said is None and not self._wants_logprobs:
+            return None
+        told = plain_mapping(said)
         names, logprobs = told.get("tokens"), told.get("token_logprobs")
         if isinstance(names, list) and isinstance(logprobs, list):
             if isinstance(told.get("text_offset"), list):
