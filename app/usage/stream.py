@@ -25,9 +25,9 @@ from app.usage.reservations import RELEASE, Spent
 
 GROUP = "drain"
 
-#: Connections of one process; hosted plans count them. Measured: 500 greenlets making 7,000 calls
-#: a second wait 1.6 ms (median) for these, and 10 ms with a connection each. A URL may say
-#: otherwise (`?max_connections=5`).
+#: Connections of one process, besides its group commit's one; hosted plans count them. Measured:
+#: 500 greenlets making 7,000 calls a second wait 1.6 ms (median) for these, and 10 ms with a
+#: connection each. A URL may say otherwise (`?max_connections=5`).
 CONNECTIONS = 16
 
 #: One script is one atomic step, as MULTI would be, at two thirds of its cost in this process;
