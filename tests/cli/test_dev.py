@@ -127,8 +127,16 @@ def test_it_shows_a_completion_and_its_usage_and_a_second_run_adds_to_them(tmp_p
         assert finish(process)[0] == 0
 
 
-def test_it_stops_when_a_child_dies_and_says_which(tmp_path: Path) -> None:
+def test_a_second_one_is_refused_and_the_first_stops_when_a_child_dies_and_says_which(
+    tmp_path: Path,
+) -> None:
     with running(tmp_path, free_port()) as (process, _):
+        second = subprocess.run(
+            command(tmp_path, free_port()), cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert second.returncode == 1
+        assert "Another `tollgate dev` uses" in second.stderr
+        assert process.poll() is None
         os.kill(children_of(process)["beat"], signal.SIGKILL)
         code, said = finish(process)
     assert code == 1
@@ -141,15 +149,6 @@ def test_its_children_do_not_outlive_it(tmp_path: Path) -> None:
         pids = children_of(process).values()
         process.kill()
         wait_until(lambda: all(map(is_gone, pids)))
-
-
-def test_a_directory_serves_one_at_a_time(tmp_path: Path) -> None:
-    with running(tmp_path, free_port()):
-        second = subprocess.run(
-            command(tmp_path, free_port()), cwd=ROOT, capture_output=True, text=True, check=False
-        )
-    assert second.returncode == 1
-    assert "Another `tollgate dev` uses" in second.stderr
 
 
 def test_a_port_in_use_is_said_at_once(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def _table() -> dict[str, Any]:
 
 #: Deadlines that no answer here comes near, and some that are soon over.
 PATIENT = "{first_token_s = 20.0, idle_s = 20.0, total_s = 30.0}"
-HASTY = "{first_token_s = 0.4, idle_s = 0.4, total_s = 0.4}"
+HASTY = "{first_token_s = 0.2, idle_s = 0.2, total_s = 0.4}"
 
 
 @contextmanager
