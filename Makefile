@@ -17,7 +17,7 @@ run: .venv/run.stamp
 
 test: check
 	$(BIN)/coverage erase
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(PYTEST_FLAGS)
 
 check: .venv/dev.stamp
 	$(BIN)/ruff check --config config/ruff.toml $(FILES)

@@ -25,9 +25,22 @@ hypothesis.settings.register_profile("tollgate", deadline=None)
 hypothesis.settings.load_profile("tollgate")
 
 
+#: What takes long, the longest first; the rest is short, or many tests that are.
+_LONG = (
+    "tests/workers/test_worker.py",
+    "tests/chaos/",
+    "tests/vendors/test_contract.py",
+    "tests/cli/test_dev.py",
+    "tests/e2e/",
+    "tests/views/",
+    "tests/dashboard/",
+    "tests/usage/",
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest file, so that no core is left alone with it at the end."""
-    items.sort(key=lambda item: "test_contract" not in item.nodeid)
+    """Begin with the longest files, so that no core is left alone with one at the end."""
+    items.sort(key=lambda item: [not item.nodeid.startswith(path) for path in _LONG])
 
 
 def pytest_collection_finish() -> None:
