@@ -180,6 +180,9 @@ class PromptField(fields.Field[Any]):
         return value
 
     def _tokens(self, value: list[Any]) -> tuple[int, ...]:
+        # All at once, since a prompt may have a hundred thousand; one by one to name the wrong one.
+        if {int}.issuperset(map(type, value)) and min(value) >= 0:
+            return tuple(value)
         return tuple(_each(value, self._token))
 
     def _token_list(self, value: Any) -> tuple[int, ...]:
@@ -236,6 +239,9 @@ class LogitBiasField(Nullable):
     def _deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
         if not isinstance(value, dict):
             raise _wrong_type("an object of token ids to numbers")
+        numbers = {int, float}.issuperset(map(type, value.values()))
+        if numbers and (not value or (min(value.values()) >= -100 and max(value.values()) <= 100)):
+            return value
         for token, bias in value.items():
             if type(bias) not in (int, float):
                 raise ValidationError({token: [Problem(TYPE, "must be a number")]})

@@ -67,6 +67,22 @@ def test_brackets_in_text_and_side_by_side_are_no_nesting() -> None:
     assert load_request(json.dumps(body).encode()) == body
 
 
+@pytest.mark.parametrize(
+    "text", ['"', "\\", '\\"', '"]', '\\\\"]}', '"[' * 40, "\\[" * 40, "]" * 70]
+)
+def test_nesting_is_counted_whatever_the_text_between_says(text: str) -> None:
+    for depth in (DEPTH_LIMIT, DEPTH_LIMIT + 1):
+        value: object = text
+        for _ in range(depth - 1):
+            value = [text, value, text]
+        body = json.dumps({text: value}).encode()
+        if depth == DEPTH_LIMIT:
+            assert load_request(body) == {text: value}
+        else:
+            with pytest.raises(InvalidJSON, match="nested"):
+                load_request(body)
+
+
 def test_of_a_repeated_key_the_last_value_counts() -> None:
     assert load_request(b'{"model":"a/b","n":1,"model":"c/d"}') == {"model": "c/d", "n": 1}
 
