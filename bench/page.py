@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from app.settings import ROOT
 from bench.figures import FIGURES
-from bench.report import goals, place
+from bench.report import goals, place, remarks
 from bench.results import Key, Middle, Result
 
 PAGE = ROOT / "docs" / "performance.md"
@@ -40,7 +40,8 @@ def figures(result: Result) -> str:
         f" load before {result.load_before:.1f}. {packages}."
     )
     charts = [f"\n![{words}](performance/{name}.svg)" for name, words in CHARTS.items()]
-    return "\n".join([head, *charts, *_tables(middles, targets)])
+    said = [f"\n{remark}." for remark in remarks(result)]
+    return "\n".join([head, *said, *charts, *_tables(middles, targets)])
 
 
 def _tables(middles: Mapping[Key, Middle], targets: list[str]) -> Iterator[str]:

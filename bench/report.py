@@ -36,7 +36,7 @@ def report(result: Result, before: Result | None) -> Iterator[str]:
         )
     yield from _aligned(lines)
     yield ""
-    yield from _remarks(result)
+    yield from remarks(result)
     yield from worse(middles, old)
 
 
@@ -65,7 +65,7 @@ def _cell(middles: Mapping[Key, Middle], key: Key) -> str:
         return ""
     shown = FIGURES[key[3]].show(value.median)
     ours = middles.get((*key[:2], TOLLGATE, key[3]))
-    if place(key[2]) < 2 or ours is None or not value.median or not ours.median:
+    if place(key[2]) < 2 or ours is None or min(value.median, ours.median) <= 0:
         return shown
     return f"{shown} (x {ours.median / value.median:.2f})"
 
@@ -94,7 +94,7 @@ def _before(middles: Mapping[Key, Middle], old: Mapping[Key, Middle], key: Key) 
     return f"{shown} ({change:+.0%})"
 
 
-def _remarks(result: Result) -> Iterator[str]:
+def remarks(result: Result) -> Iterator[str]:
     """Yield where something else than the gateway may have set the pace."""
     rounds = [one for one in result.records if place(one.target) and one.shares != Shares()]
     for remark, limit, share in REMARKS:
