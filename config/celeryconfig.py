@@ -34,7 +34,7 @@ task_acks_late = False
 # Cancels tasks that are acknowledged late, so none; unset, each lost connection logs a warning.
 worker_cancel_long_running_tasks_on_connection_loss = True
 worker_prefetch_multiplier = 1
-# A drain ends after some five seconds. One that hangs is killed, at no loss, and replaced.
+# A drain ends after some ten seconds. One that hangs is killed, at no loss, and replaced.
 task_time_limit = 120
 
 # Two processes: one drains, at most (`workers.tasks`), so that a slow database does not hold up the

@@ -58,7 +58,7 @@ def drain(
     *,
     consumer: str,
     limit: int = 5000,
-    time_budget_s: float = 5.0,
+    time_budget_s: float = 10.0,
 ) -> DrainReport:
     """Move batches of up to `limit` events until the stream is empty or the time is over.
 
