@@ -6,7 +6,7 @@ Does not know Celery, nor who calls it and how often.
 import logging
 import time
 from collections.abc import Generator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -30,9 +30,9 @@ class Batch:
     decoded: list[tuple[StreamEntry, UsageEvent]]
     undecodable: list[tuple[StreamEntry, str]]
 
-    def __bool__(self) -> bool:
-        """Say whether anything was claimed."""
-        return bool(self.decoded or self.undecodable)
+    def __len__(self) -> int:
+        """Count the entries."""
+        return len(self.decoded) + len(self.undecodable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def drain(
     limit: int = 5000,
     time_budget_s: float = 10.0,
 ) -> DrainReport:
-    """Move batches of up to `limit` events until the stream is empty or the time is over.
+    """Move batches of up to `limit` events until one is not full or the time is over.
 
     Commit, then ack. Each batch goes through these steps; after each, a crash costs:
     1. claim: nothing; the entries stay pending, and another consumer claims them.
@@ -83,25 +83,31 @@ def drain(
 
 
 def _batches(stream: EventStream, consumer: str, limit: int, deadline_s: float) -> Generator[Batch]:
-    """Yield batches until none is left or the time is over; what is claimed is yielded.
+    """Yield batches until the time is over, or one is not full; what is claimed is yielded.
 
-    What dead consumers left is claimed only while nothing of ours is under way: it might be that.
+    Events come in all the time: what comes in while the last batch is posted is left for the next
+    drain, or it would be posted by the handful. What dead consumers left comes first, while nothing
+    of ours is under way: it might be that.
     """
+    while entries := stream.claim_left_over(consumer, limit):
+        yield _decode_all(entries)
+        if time.monotonic() >= deadline_s:
+            return
+    is_taken = False
+    batch = _claim(stream, consumer, limit)
     with ThreadPoolExecutor(1, "claim") as pool:
+        while batch:
+            goes_on = len(batch) == limit and time.monotonic() < deadline_s
+            ahead = pool.submit(_claim, stream, consumer, limit) if goes_on and is_taken else None
+            yield batch
+            is_taken = True
+            if not goes_on:
+                return
+            batch = ahead.result() if ahead else _claim(stream, consumer, limit)
 
-        def claim_ahead() -> Future[Batch] | None:
-            if time.monotonic() >= deadline_s:
-                return None
-            return pool.submit(lambda: _decode_all(stream.claim_new(consumer, limit)))
 
-        while entries := stream.claim(consumer, limit):
-            yield _decode_all(entries)
-            ahead = claim_ahead()
-            while ahead is not None and (batch := ahead.result()):
-                ahead = claim_ahead()
-                yield batch
-            if ahead is None:
-                break
+def _claim(stream: EventStream, consumer: str, limit: int) -> Batch:
+    return _decode_all(stream.claim_new(consumer, limit))
 
 
 def _decode_all(entries: Sequence[StreamEntry]) -> Batch:

@@ -163,6 +163,11 @@ class EventStream:
         )
 
     @redis_errors()
+    def claim_left_over(self, consumer: str, limit: int) -> list[StreamEntry]:
+        """Return up to `limit` entries that a consumer claimed long ago and did not acknowledge."""
+        return self._in_group(lambda: self._claim_left_over(consumer, limit))
+
+    @redis_errors()
     def claim_new(self, consumer: str, limit: int) -> list[StreamEntry]:
         """Return up to `limit` entries that nobody has claimed before."""
         return self._in_group(lambda: self._claim_new(consumer, limit))
