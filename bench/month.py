@@ -7,10 +7,12 @@ ledger must be an empty, migrated one; filling it takes minutes and some 5 GB.
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
+from zoneinfo import ZoneInfo
 
 import click
 import sqlalchemy as sa
@@ -19,15 +21,17 @@ from sqlalchemy import Connection, Engine
 from app.cli.tables import format_table
 from app.database import create_engine, upgrade, write
 from app.settings import database_url
-from app.tables import ROLLUP_KEY, ROLLUP_MEASURES, ROLLUP_TABLES, entries, rollups
-from app.usage.query import ENTRY_MEASURES, GroupKey, UsageQuery, UsageReader
+from app.tables import DAY_S, ROLLUP_KEY, ROLLUP_MEASURES, ROLLUP_TABLES, entries, rollups
+from app.usage.buckets import buckets
+from app.usage.pages import fill as fill_page
+from app.usage.query import ENTRY_MEASURES, GroupKey, UsageQuery, UsageReader, UsageRow
 from bench.machine import machine
 
 ENTRIES = 10_000_000
 AT_ONCE = 500_000
 DAYS, KEYS, MODELS = 30, 5, 10
-#: Midnight, 2026-09-01 UTC.
-START_S = 1_788_220_800
+#: Midnight, 2026-10-01 UTC: in this month, clocks in Europe change.
+START_S = 1_790_812_800
 MONTH = UsageQuery(
     START_S,
     START_S + DAYS * 86_400,
@@ -36,6 +40,9 @@ MONTH = UsageQuery(
     group_by=("model",),
 )
 ROUNDS = 15
+#: Where days begin a quarter after an hour, half past one, at another hour (by the season), and far
+#: from UTC's.
+ZONES = ("Asia/Kathmandu", "Asia/Kolkata", "Europe/Berlin", "America/Los_Angeles")
 
 #: Each slot has a rollup of every key and model, as of an account that never rests.
 _ENTRY = """
@@ -128,12 +135,10 @@ def _sum_up(connection: Connection, *, width_s: int) -> None:
 
 def measure(engine: Engine) -> list[tuple[str, int, str, str]]:
     """Return a line for each query."""
+    reader = UsageReader(engine)
     by_key: tuple[GroupKey, ...] = ("api_key",)
     queries = {
         "the month by day and model": MONTH,
-        "the same in +05:45": replace(
-            MONTH, start_s=MONTH.start_s + 900, end_s=MONTH.end_s - 85_500, phase_s=900
-        ),
         "the month by day and key": replace(MONTH, group_by=by_key),
         "the month from its second hour, one row": replace(
             MONTH, start_s=MONTH.start_s + 3_600, bucket_s=None, group_by=()
@@ -143,14 +148,21 @@ def measure(engine: Engine) -> list[tuple[str, int, str, str]]:
         ),
         "an hour by minute, from entries": replace(MONTH, end_s=MONTH.start_s + 3_600, bucket_s=60),
     }
-    return [_time(UsageReader(engine), name, query) for name, query in queries.items()]
+    asked = [_time(name, partial(reader.rows, query)) for name, query in queries.items()]
+    local = [_time(f"by day and model in {zone}", partial(_local, reader, zone)) for zone in ZONES]
+    return [asked[0], *local, *asked[1:]]
 
 
-def _time(reader: UsageReader, name: str, query: UsageQuery) -> tuple[str, int, str, str]:
+def _local(reader: UsageReader, zone: str) -> list[UsageRow]:
+    page = list(buckets(MONTH.start_s, MONTH.end_s, DAY_S, ZoneInfo(zone)))
+    return [row for rows in fill_page(reader, MONTH, page, DAY_S).values() for row in rows]
+
+
+def _time(name: str, ask: Callable[[], list[UsageRow]]) -> tuple[str, int, str, str]:
     times_ms = []
     for _ in range(ROUNDS):
         started_s = time.perf_counter()
-        rows = reader.rows(query)
+        rows = ask()
         times_ms.append((time.perf_counter() - started_s) * 1000)
     return name, len(rows), f"{median(times_ms):.1f}", f"{max(times_ms):.1f}"
 
