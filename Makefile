@@ -15,9 +15,10 @@ FILES := app workers tests bench config
 run: .venv/run.stamp
 	@$(BIN)/tollgate dev
 
+# Three at a time, though CI has two cores: half of the time, a test waits.
 test: check
 	$(BIN)/coverage erase
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(PYTEST_FLAGS)
 
 check: .venv/dev.stamp
 	$(BIN)/ruff check --config config/ruff.toml $(FILES)
