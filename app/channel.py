@@ -25,6 +25,7 @@ class Channel(Generic[T]):
         self._space = threading.Event()
         self._finished = False
         self._gone = False
+        self._nudged = False
         self._error: BaseException | None = None
 
     def put(self, item: T) -> None:
@@ -49,15 +50,20 @@ class Channel(Generic[T]):
         self._filled.set()
 
     def take(self, timeout_s: float | None = None) -> list[T] | None:
-        """Return all that is there, at least one item; [] after `timeout_s`; None at the end.
+        """Return all that is there, at least one item; None at the end.
 
+        [] after `timeout_s`, or when nudged meanwhile: a timer for each wait costs as much as an
+        item.
         Raises: the producer's error, after its last item.
         """
+        self._nudged = False
         until_s = None if timeout_s is None else time.monotonic() + timeout_s
         while not self._items and not self._finished:
             self._filled.clear()
             if self._items or self._finished:  # between the look and the clear
                 break
+            if self._nudged:
+                return []
             if not self._filled.wait(None if until_s is None else until_s - time.monotonic()):
                 return []
         # What is there now: a producer that keeps up would never let us go.
@@ -68,6 +74,11 @@ class Channel(Generic[T]):
         if self._error is not None:
             raise self._error
         return None
+
+    def nudge(self) -> None:
+        """Have the consumer stop waiting, if it does."""
+        self._nudged = True
+        self._filled.set()
 
     def leave(self) -> None:
         """Take no more: the producer's next `put` raises."""

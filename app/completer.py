@@ -6,6 +6,7 @@ HTTP of ours and no vendor's wire.
 
 import contextlib
 import dataclasses
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from app.channel import Channel, ConsumerGone
 from app.completion import Completion, CompletionRequest
 from app.errors import GatewayError, ShuttingDown
 from app.gateways.transport import Cancelled, Transport
+from app.gateways.watchdog import Watchdog
 from app.parts import merged
 from app.resting import Rests
 from app.routing import Router
@@ -50,12 +52,18 @@ class Completer:
     """Answers completion requests."""
 
     def __init__(
-        self, router: Router, transport: Transport, rests: Rests, accounting: Accounting
+        self,
+        router: Router,
+        transport: Transport,
+        rests: Rests,
+        accounting: Accounting,
+        watchdog: Watchdog,
     ) -> None:
         self._router = router
         self._transport = transport
         self._rests = rests
         self._accounting = accounting
+        self._watchdog = watchdog
         self._drains = threading.BoundedSemaphore(DRAINS_LIMIT)
         self._under_way: WeakSet[Calls] = WeakSet()
         self._leaving = False
@@ -94,7 +102,14 @@ class Completer:
         Raises: InvalidRequest, LimitReached, StreamUnavailable. Vendors' errors come out of `take`.
         """
         calls, meter = self._begin(request, context)
-        stream = CompletionStream(calls, request, meter, self._drains, caller_left)
+        stream = CompletionStream(
+            calls,
+            request,
+            meter,
+            drains=self._drains,
+            watchdog=self._watchdog,
+            caller_left=caller_left,
+        )
         stream.start()
         return stream
 
@@ -132,7 +147,9 @@ class CompletionStream:
         calls: Calls,
         request: CompletionRequest,
         meter: Meter,
+        *,
         drains: threading.BoundedSemaphore,
+        watchdog: Watchdog,
         caller_left: Callable[[], bool] | None,
     ) -> None:
         self._calls = calls
@@ -140,7 +157,9 @@ class CompletionStream:
         self._meter = meter
         self._drains = drains
         self._caller_left = caller_left
+        self._watchdog = watchdog
         self._channel: Channel[Completion] = Channel(CHUNKS_AHEAD)
+        self._quiet_until_s = math.inf
         self._ended: set[int] = set()
         self._last = Completion("", 0, request.model_name, ())
         self._begun = False
@@ -169,17 +188,19 @@ class CompletionStream:
 
     def start(self) -> None:
         """Call the vendor, in a thread of its own."""
+        self._watchdog.watch(self)
         threading.Thread(target=self._read, name="vendor-reader", daemon=True).start()
 
     def take(self, timeout_s: float) -> list[Completion] | None:
         """Return the chunks that have arrived; [] after `timeout_s` of silence; None at the end.
 
+        The silence ends at one of the watchdog's ticks.
         Raises: GatewayError; Cancelled when nobody listens any more.
         """
-        until_s, relayed = time.monotonic() + timeout_s, list[Completion]()
+        self._quiet_until_s, relayed = time.monotonic() + timeout_s, list[Completion]()
         while not relayed:  # a chunk of usage alone is not for the caller
             try:
-                chunks = self._channel.take(max(0.0, until_s - time.monotonic()))
+                chunks = self._channel.take()
             except Cancelled:
                 raise
             except BaseException as exc:
@@ -193,11 +214,17 @@ class CompletionStream:
             relayed = self._relayed(chunks)
         return relayed
 
+    def check(self, now_s: float) -> None:
+        """End a silence that has lasted long enough (the watchdog's call)."""
+        if now_s >= self._quiet_until_s:
+            self._channel.nudge()
+
     def close(self) -> None:
         """Record the request, and end the vendor's calls or read them to their end; acts once."""
         if self._closed:
             return
         self._closed = True
+        self._watchdog.forget(self)
         drained = False
         try:
             if self._status is None:

@@ -67,7 +67,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         serve_without_redis=settings.on_redis_down == "serve",
         limiter=Limiter(Reservations(commit), prices, Spending(engine)),
     )
-    rests = Rests(redis)
+    rests, watchdog = Rests(redis), Watchdog()
     vendors = load_vendors(settings.vendors_file, settings.env, FAMILIES)
     app = Application("tollgate", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit_bytes
@@ -75,7 +75,11 @@ def create_app(settings: Settings | None = None) -> Flask:
         settings=settings,
         vendors=vendors,
         completer=Completer(
-            Router(vendors, FAMILIES), Transport(Watchdog(), settings.env), rests, accounting
+            Router(vendors, FAMILIES),
+            Transport(watchdog, settings.env),
+            rests,
+            accounting,
+            watchdog,
         ),
         keyring=KeyRing(Accounts(engine), settings.key_cache_s),
         usage_reader=UsageReader(engine),

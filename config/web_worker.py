@@ -44,6 +44,9 @@ TICK_S = 0.1
 #: this long, in seconds; what arrives sooner is answered, with `connection: close`.
 IDLE_S = 1.0
 
+#: What the system holds of what a caller has not read yet, in bytes (Linux doubles it).
+SEND_BUFFER_BYTES = 128 * 1024
+
 #: What a request that is no HTTP is answered with; anything else is 400.
 STATUSES = {LimitRequestLine: "414 URI Too Long", LimitRequestHeaders: "431 Header Too Large"}
 
@@ -134,6 +137,9 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
 
     def _serve(self, listener: Any) -> StreamServer:
         listener.setblocking(1)
+        # Of each connection that it accepts. The system would let it grow to megabytes, and a
+        # vendor write into them for a caller that does not read.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
         tls = {"ssl_context": ssl_context(self.cfg)} if self.cfg.is_ssl else {}
         pool = Pool(self.worker_connections)
         server = StreamServer(listener, handle=partial(self.handle, listener), spawn=pool, **tls)

@@ -35,6 +35,18 @@ def test_silence_is_an_empty_list_and_not_an_end() -> None:
     assert channel.take(0) == [1]
 
 
+def test_a_nudge_ends_a_wait_and_only_that() -> None:
+    channel, taken = Channel[int](1), list[object]()
+    channel.nudge()  # nobody waits: it is forgotten
+    thread = in_thread(lambda: taken.append(channel.take()))
+    while thread.is_alive():  # whenever it began to wait
+        channel.nudge()
+    assert taken == [[]]
+    channel.nudge()
+    channel.put(1)
+    assert channel.take() == [1]
+
+
 def test_the_end_comes_after_the_last_item_and_stays() -> None:
     channel = Channel[int](2)
     channel.put(1)
