@@ -55,6 +55,9 @@ class EventParser:
             self._skip_lf = False
         if not packet:
             return
+        if self._is_one_event(packet):  # as it mostly is while a model writes
+            yield ServerSentEvent(None, packet[6:-2])
+            return
         self._pieces.append(packet)
         self._pieces_size += len(packet)
         if b"\n" in packet or b"\r" in packet:  # a long line is joined once, when it ends
@@ -77,6 +80,18 @@ class EventParser:
             event = self._take(line)
             if event:
                 yield event
+
+    def _is_one_event(self, packet: bytes) -> bool:
+        """Whether nothing came before `packet`, and it is one line of data and a blank one."""
+        begun = self._pieces_size or self._lines or self._name is not None or self._at_start
+        return (
+            not begun
+            and packet.startswith(b"data: ")
+            and packet.endswith(b"\n\n")
+            and packet.count(b"\n") == 2
+            and b"\r" not in packet
+            and len(packet) <= EVENT_LIMIT
+        )
 
     def _take(self, line: bytes) -> ServerSentEvent | None:
         if self._at_start:

@@ -7,7 +7,7 @@ Source: OpenAI's CreateCompletionResponse; docs/vendors.md.
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from app import wire
 from app.completion import Choice, Completion, CompletionRequest
@@ -18,6 +18,7 @@ from app.gateways.base import Vendor, plain_mapping
 from app.gateways.finish import narrow
 from app.gateways.logprobs import LogprobsReader, TokenLogprob, chat_tokens
 from app.gateways.openai_usage import UsageByChoice, decode_usage
+from app.gateways.usual_chunk import UsualChunk
 from app.sse import EventParser, EventTooLarge, ServerSentEvent
 
 DONE = b"[DONE]"
@@ -100,6 +101,9 @@ class OpenAIStreamDecoder:
     Reading goes on after a finish reason, since usage often follows it.
     """
 
+    #: The name of the field that holds a chunk's text.
+    text_key: ClassVar[bytes] = b'"text":'
+
     def __init__(self, vendor: Vendor, request: CompletionRequest, read: ReadChoice) -> None:
         self._vendor = vendor
         self._request = request
@@ -107,6 +111,7 @@ class OpenAIStreamDecoder:
         by_choice = vendor.quirks.get("usage_by_choice", False)
         self._usage = UsageByChoice(request.n or 1) if by_choice else None
         self._parser = EventParser()
+        self._usual = UsualChunk(self.text_key)
         self._open: set[int] = set()
         self._ended: set[int] = set()
         self._done = False
@@ -115,7 +120,11 @@ class OpenAIStreamDecoder:
         """Yield the chunks that `packet` completes."""
         try:
             for event in self._parser.feed(packet):
-                yield from self._decode(event)
+                usual = None if event.name or self._done else self._usual.read(event.data)
+                if usual is not None:
+                    yield usual
+                else:
+                    yield from self._decode(event)
         except EventTooLarge as exc:
             raise failed(self._vendor, "sent an event that is too large") from exc
 
@@ -142,6 +151,7 @@ class OpenAIStreamDecoder:
             if choice.finish_reason is not None:
                 self._ended.add(choice.index)
         if chunk.choices or chunk.usage is not None:
+            self._usual.learn(text, chunk)
             yield self._usage.summed(chunk) if self._usage else chunk
 
     def _chunk(self, payload: Any) -> Completion:

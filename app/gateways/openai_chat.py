@@ -142,6 +142,8 @@ def _text(vendor: Vendor, content: Any) -> str:
 class ChatStreamDecoder(OpenAIStreamDecoder):
     """One streamed answer; pieces that say nothing (a role, a thought) are not passed on."""
 
+    text_key = b'"content":'
+
     def __init__(self, vendor: Vendor, request: CompletionRequest, reader: ChoiceReader) -> None:
         super().__init__(vendor, request, reader.read)
         self._reader = reader
