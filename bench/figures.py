@@ -110,7 +110,7 @@ GOALS = (
     Goal(CHUNKS, FLAT_STREAMS, "cpu_us", 20),
     Goal(STREAMS, open_streams(1000), "complete", 100),
     Goal(STREAMS, open_streams(1000), "lag_p99_ms", 25),
-    Goal(STREAMS, open_streams(1000), "peak_mb", 150),
+    Goal(STREAMS, open_streams(1000), "worker_mb", 150),
     Goal(STREAMS, open_streams(2000), "complete", 100),
     Goal(ISOLATION, BIG_PROMPTS, "stall_ms", 25),
     Goal(ISOLATION, BULK, "stall_ms", 25),

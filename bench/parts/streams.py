@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from bench.failures import StreamsBroken
 from bench.figures import CHUNKS, FLAT_STREAMS, STREAMS, open_streams
 from bench.knobs import FLAT_CHUNKS_A_WRITE
-from bench.procs import memory_mb
+from bench.procs import largest_mb, memory_mb
 from bench.results import Record
 from bench.stage import Stage, metered, read_streams
 from bench.streams import PERCENTS, Outcome, Plan
@@ -84,11 +84,17 @@ def _open(stage: Stage, target: Target, count: int) -> Record:
         lasting_s + PATIENCE_S,
     )
     before_mb = memory_mb(target.pid)
-    seen_mb = [before_mb]
+    seen_mb, largest = [before_mb], [0.0]
+
+    def look() -> None:
+        seen_mb.append(memory_mb(target.pid))
+        largest.append(largest_mb(target.pid))
+
     with metered(stage, target) as meter:
-        found = read_streams(plan, lambda: seen_mb.append(memory_mb(target.pid)))
+        found = read_streams(plan, look)
     figures = lag_figures(found)
     figures["peak_mb"] = max(seen_mb)
+    figures["worker_mb"] = max(largest)
     figures["stream_kb"] = (max(seen_mb) - before_mb) / count * 1000
     if found.chunks:
         figures["cpu_us"] = meter.cpu_s / found.chunks * 1e6
