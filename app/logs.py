@@ -9,6 +9,7 @@ import logging
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, TextIO
 
 import orjson
@@ -70,8 +71,13 @@ def configure(name: str | None) -> None:
 
 
 def _time(record: logging.LogRecord) -> str:
-    at = datetime.fromtimestamp(record.created, UTC)
-    return at.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    second, millisecond = divmod(int(record.created * 1000), 1000)
+    return f"{_second(second)}.{millisecond:03d}Z"
+
+
+@lru_cache(maxsize=2)
+def _second(at_s: int) -> str:
+    return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _fields(record: logging.LogRecord) -> Mapping[str, Any]:

@@ -148,12 +148,17 @@ class Metrics:
             registry=registry,
         )
         self._open = {flag: self.open_completions.labels(_flag(flag)) for flag in (True, False)}
+        self._answers: dict[tuple[str | None, int], Counter] = {}
         self._series: dict[tuple[str, str, Status, bool], _Series] = {}
 
     @_unobtrusive
     def answered(self, route: str | None, status: int) -> None:
         """Count an answer; `route` None where the path has none."""
-        self.http_requests.labels(route or "none", status).inc()
+        answers = self._answers.get((route, status))
+        if answers is None:
+            answers = self.http_requests.labels(route or "none", status)
+            self._answers[route, status] = answers
+        answers.inc()
 
     @_unobtrusive
     def opened(self, *, stream: bool) -> None:

@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, validates_schema
@@ -90,8 +91,15 @@ class CompletionRequestSchema(Schema):
             )
 
 
-_REQUEST = CompletionRequestSchema()
-_KNOWN = frozenset(_REQUEST.fields)
+_REQUIRED = frozenset({"model", "prompt"})
+_FIELDS = tuple(CompletionRequestSchema().fields)
+_KNOWN = frozenset(_FIELDS)
+
+
+@lru_cache(maxsize=256)
+def _schema_of(names: frozenset[str]) -> CompletionRequestSchema:
+    """Return a schema of these fields alone: looking for the others costs more than the check."""
+    return CompletionRequestSchema(only=[name for name in _FIELDS if name in names])
 
 
 def load_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
@@ -106,7 +114,7 @@ def load_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
                 f"`{name}` is not a parameter of text completions: {CHAT_ONLY[name]}.", param=name
             )
     try:
-        values = _REQUEST.load(body)
+        values = _schema_of(_REQUIRED | _KNOWN.intersection(body)).load(body)
     except ValidationError as exc:
         raise first_problem(exc) from exc
     return CompletionRequest(**{n: v for n, v in values.items() if v is not None}, extra=extra)

@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Literal, get_args
 
 import orjson
@@ -94,12 +94,14 @@ class UsageEvent:
         Never fails: text that no ledger can hold is mended (see `clip`), since callers and vendors
         write it and what they used must be recorded all the same.
         """
-        mended: dict[str, Any] = {
-            name: clipped
-            for name in _TEXTS
-            if (text := getattr(self, name)) is not None and (clipped := clip(text)) is not text
-        }
-        event = replace(self, **mended) if mended else self
+        event = self
+        texts = [text for text in _all_texts(self) if text is not None]
+        together = "".join(texts)  # nearly always plain: one look at all of them will do
+        if "\0" in together or not together.isascii() or len(max(texts, key=len)) > TEXT_LIMIT:
+            mended: dict[str, Any] = {
+                name: clip(text) for name in _TEXTS if (text := getattr(self, name)) is not None
+            }
+            event = replace(self, **mended)
         try:
             return orjson.dumps(event)
         except TypeError:  # a count over 64 bits: `decode` refuses it, and so it is kept and seen
@@ -161,6 +163,7 @@ _TYPE_CHECKS: Mapping[Any, Callable[[Any], bool]] = {
 }
 _CHECKS = {f.name: _TYPE_CHECKS[f.type] for f in fields(UsageEvent)}
 _TEXTS = tuple(f.name for f in fields(UsageEvent) if f.type in (str, str | None))
+_all_texts = attrgetter(*_TEXTS)
 _row = itemgetter(*_CHECKS)
 #: What `__init__` does, which takes three times as long.
 _SETTERS = tuple(getattr(UsageEvent, name).__set__ for name in _CHECKS)
