@@ -26,8 +26,9 @@ from app.usage.accounting import Accounting
 from app.usage.event import Status
 from app.usage.meter import Meter, RequestContext
 
-#: Chunks that may wait for a slow caller; then its vendor waits, too.
-CHUNKS_AHEAD = 256
+#: Chunks that may wait for a slow caller; then its vendor waits, too. It is also what one stream
+#: may read before the others have their turn: half a millisecond.
+CHUNKS_AHEAD = 64
 
 #: How many calls a process reads to their end after their callers left, and for how long.
 DRAINS_LIMIT = 64
