@@ -4,8 +4,9 @@ from flask import Blueprint, Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from app import wire
-from app.completer import Answer, CompletionStream
+from app.completer import Answer
 from app.completion import CompletionRequest
+from app.completion_stream import CompletionStream
 from app.errors import InvalidJSON
 from app.gateways.transport import Cancelled
 from app.keyring import limits_of

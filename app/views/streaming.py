@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from app import wire
-from app.completer import CompletionStream
 from app.completion import Completion, CompletionRequest
+from app.completion_stream import CompletionStream
 from app.errors import TollgateError
 from app.gateways.transport import Cancelled
 from app.schemas import dump_chunk, dump_usage

@@ -5,31 +5,17 @@ import socket
 import threading
 from urllib.parse import urlsplit
 
+from tests.services.listener import Listener
 
-class Proxy:
+
+class Proxy(Listener):
     """Listens on a free port of the loopback interface; `asked` holds each connection's head."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__(self._relay)
 
-    def stop(self) -> None:
-        """Take no more connections."""
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
+    def _relay(self, client: socket.socket) -> None:
         with client:
             head = b""
             while b"\r\n\r\n" not in head:

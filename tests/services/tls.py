@@ -6,7 +6,6 @@ import ipaddress
 import select
 import socket
 import ssl
-import threading
 from pathlib import Path
 
 from cryptography import x509
@@ -14,8 +13,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from tests.services.listener import Listener
 
-class TLSProxy:
+
+class TLSProxy(Listener):
     """Listens with TLS on a free port of the loopback interface, and passes on to `port`.
 
     `certificate` is the file that a client may trust.
@@ -28,23 +29,7 @@ class TLSProxy:
         _sign_oneself(self.certificate, key)
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(self.certificate, key)
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def stop(self) -> None:
-        """Take no more connections; those that there are end with their clients."""
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._relay, args=(connection,), daemon=True).start()
+        super().__init__(self._relay)
 
     def _relay(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError), connection:  # a client that does not trust us leaves
