@@ -211,6 +211,10 @@ class Calls:
             except GatewayError as error:
                 counted.failed(error)
                 raise
+            except BaseException:  # cut before the vendor's status, when it may have begun to work
+                if call.sent and counted.http_status is None:
+                    counted.billable = True
+                raise
             finally:
                 self._under_way.discard(call)
                 trace.end(counted.http_status)

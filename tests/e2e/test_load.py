@@ -1,10 +1,12 @@
 """Many callers at once, against the real server and a real worker."""
 
 import random
+import socket
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 
@@ -141,6 +143,34 @@ def test_a_caller_that_hangs_up_on_a_silent_vendor_ends_the_call_and_is_recorded
     assert row is not None
     assert (row.requests, row.estimated_requests) == (1, 1)
     assert (row.usage.prompt_tokens, row.usage.completion_tokens) == (2, 4)
+
+
+def test_a_caller_that_hangs_up_before_the_vendor_says_a_word_is_recorded_with_its_prompt(
+    deployment: Deployment,
+) -> None:
+    gateway, vendor = deployment.gateway, deployment.vendor
+    key = gateway.add_account("early")
+    answer, let_go, before = vendor.default, threading.Event(), len(vendor.asked)
+
+    def hold(asked: Asked) -> Reply:
+        let_go.wait()
+        return answer(asked)
+
+    vendor.default = hold
+    url = urlsplit(gateway.base_url)
+    body = b'{"model": "sim/m", "prompt": "one two", "stream": true}'
+    head = f"POST {url.path}/completions HTTP/1.1\r\nhost: h\r\nx-api-key: {key}\r\n"
+    try:
+        with socket.create_connection((url.hostname or "", url.port or 0)) as connection:
+            connection.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+            wait_until(lambda: len(vendor.asked) > before)
+        row = deployment.usage("early")
+    finally:
+        vendor.default = answer
+        let_go.set()
+    assert row is not None
+    assert (row.requests, row.estimated_requests) == (1, 1)
+    assert (row.usage.prompt_tokens, row.usage.completion_tokens) == (2, 0)
 
 
 def test_the_web_process_logs_no_fault_and_is_patched_in_time(deployment: Deployment) -> None:
