@@ -114,7 +114,7 @@ def publish(redis: "Redis", count: int) -> dict[str, Sums]:
 def settle(redis: "Redis") -> None:
     """Wait until Valkey no longer rewrites its append-only file, which a big load makes it do."""
     while redis.info("persistence")["aof_rewrite_in_progress"]:
-        time.sleep(SAMPLE_S)
+        time.sleep(SAMPLE_S)  # between two looks
 
 
 def drain(
@@ -161,7 +161,7 @@ def watch(sample: Callable[[], Sample], check: Callable[[], None]) -> Iterator[S
     moved_s = first.at_s
     with click.progressbar(length=first.waiting, label="Draining", file=sys.stderr) as bar:
         while last.waiting:
-            time.sleep(SAMPLE_S)
+            time.sleep(SAMPLE_S)  # between two samples
             check()
             now = sample()
             bar.update(last.waiting - now.waiting)

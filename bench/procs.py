@@ -44,7 +44,7 @@ def wait_for_rest(pid: int) -> None:
     limit_s = time.monotonic() + REST_LIMIT_S
     while time.monotonic() < limit_s:
         used_s = processor_s(pid)
-        time.sleep(0.5)
+        time.sleep(0.5)  # the stretch that is measured
         if processor_s(pid) - used_s < 0.5 * RESTING_SHARE:
             return
 

@@ -37,7 +37,7 @@ def first_answer_s(children: Children, target: Target, started_s: float) -> floa
             answer = (0, b"")
         if answer[0] == 200:
             break
-        time.sleep(POLL_S)
+        time.sleep(POLL_S)  # between two looks, with a deadline
     taken_s = time.monotonic() - started_s
     if answer[0] != 200 or TEXT.encode() not in answer[1]:
         raise NotReady(f"{target.name}: {answer[0]} {answer[1][:500].decode(errors='replace')}")
@@ -53,7 +53,7 @@ def wait_until(condition: Callable[[], bool], what: str, limit_s: float) -> None
     while not condition():
         if time.monotonic() > deadline_s:
             raise NotReady(f"{what} is not so after {limit_s:.0f} s")
-        time.sleep(0.05)
+        time.sleep(0.05)  # between two looks, with a deadline
 
 
 def log_dir(folder: Path, name: str) -> Path:

@@ -97,7 +97,7 @@ class Children:
             if time.monotonic() > deadline:
                 log = self._log_dir / f"{name}.log"
                 raise ChildFailed(f"{name} is not ready after {deadline_s:.0f} s.{_tail(log)}")
-            time.sleep(POLL_S)
+            time.sleep(POLL_S)  # between two looks, with a deadline
 
     def stop(self) -> None:
         """End each child, the last started first; what does not end in time is killed."""

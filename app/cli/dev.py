@@ -75,7 +75,7 @@ def _run(stack: Stack) -> None:
         _say(f"Running until Ctrl-C. Logs: {stack.var / 'log'}")
         while True:
             children.check()
-            time.sleep(0.5)
+            time.sleep(0.5)  # between two looks at the children
 
 
 def _demo_key(database_url: str, path: Path) -> str:

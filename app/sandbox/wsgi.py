@@ -26,7 +26,7 @@ def create_completion() -> Response:
     except (BadRequest, RecursionError) as exc:
         raise SandboxError("The body is not JSON.") from exc
     echo_request = load_request(body)
-    time.sleep(echo_request.knobs.hang_s)
+    time.sleep(echo_request.knobs.hang_s)  # the delay that was asked for
     _refuse_if_asked(echo_request.knobs)
     choices = answer(echo_request)
     if echo_request.stream:
@@ -74,6 +74,7 @@ def _refuse_if_asked(knobs: Knobs) -> None:
 def _whole(echo_request: EchoRequest, choices: Sequence[EchoChoice]) -> Response:
     knobs = echo_request.knobs
     cut = knobs.cut_after is not None and knobs.cut_after <= _longest(choices)
+    # The pace that was asked for, as a whole answer takes as long as its longest choice.
     time.sleep(max(len(c.pieces) - c.prompt_pieces for c in choices) * knobs.delay_ms / 1000)
     completion = _head() | {
         "choices": [_part(echo_request, choice, 0, None, last=True) for choice in choices],
@@ -94,7 +95,7 @@ def _stream(echo_request: EchoRequest, choices: Sequence[EchoChoice]) -> Iterato
             yield from _broken_off()
         going = [choice for choice in choices if position <= len(choice.pieces)]
         if any(choice.prompt_pieces <= position < len(choice.pieces) for choice in going):
-            time.sleep(knobs.delay_ms / 1000)
+            time.sleep(knobs.delay_ms / 1000)  # the pace that was asked for
         for choice in going:
             last = position == len(choice.pieces)
             part = _part(echo_request, choice, position, position + 1, last=last)
