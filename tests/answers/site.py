@@ -10,7 +10,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,22 @@ class Told:
         return self.status == 200 and self.error is None and not self.cut
 
 
+@dataclass
+class Caller:
+    """One that has asked, and reads as it likes."""
+
+    response: http.client.HTTPResponse
+
+    def read_until(self, words: bytes) -> bytes:
+        """Read until these words have come; return all that has."""
+        content = b""
+        while words not in content:
+            piece = self.response.read1()
+            assert piece, content
+            content += piece
+        return content
+
+
 def read(response: http.client.HTTPResponse, *, stream: bool) -> Told:
     """Read an answer to its end, or to where it is cut."""
     told = Told(response.status, {name.lower(): value for name, value in response.getheaders()})
@@ -99,6 +115,8 @@ def read(response: http.client.HTTPResponse, *, stream: bool) -> Told:
     if stream and response.status == 200:
         for name, body in events_of(text):
             _take(told, name, body)
+    elif not text:
+        told.cut = True
     else:
         body = json.loads(text, parse_constant=_refuse)
         told.error = body.get("error")
@@ -186,22 +204,20 @@ class Site:
 
     def ask(self, wire: Wire | str, *, stream: bool = False, **fields: Any) -> Told:
         """Ask for a completion, and read it to its end."""
-        response = self.open(wire, stream=stream, **fields)
-        try:
-            return read(response, stream=stream)
-        finally:
-            response.close()
+        with self.open(wire, stream=stream, **fields) as caller:
+            return read(caller.response, stream=stream)
 
-    def open(
-        self, wire: Wire | str, *, stream: bool = False, **fields: Any
-    ) -> http.client.HTTPResponse:
-        """Ask for a completion; return the response, of which nothing is read."""
+    @contextmanager
+    def open(self, wire: Wire | str, *, stream: bool = False, **fields: Any) -> Iterator["Caller"]:
+        """Ask for a completion, of which nothing is read; the caller leaves with the block."""
         host = urlsplit(self.gateway.base_url).netloc
         connection = http.client.HTTPConnection(host, timeout=60)
-        headers = {"x-api-key": self.gateway.api_key, "connection": "close"}
         body = json.dumps(self.body(wire, stream=stream, **fields))
-        connection.request("POST", "/v5/completions", body, headers)
-        return connection.getresponse()
+        headers = {"x-api-key": self.gateway.api_key}
+        with closing(connection):
+            connection.request("POST", "/v5/completions", body, headers)
+            with closing(connection.getresponse()) as response:
+                yield Caller(response)
 
     def event(self) -> UsageEvent:
         """Return the one event there is, once nothing is open; each call was counted once."""
@@ -281,6 +297,7 @@ def serving(root: Path, redis_url: str, extra: str = "", idle_s: float = IDLE_S)
         database_url=new_ledger(root / "ledger.db"),
         vendors_file=path,
         spool_dir=root / "spool",
+        keep_alive_s=0.2,  # in a silence, what shows that a caller has left
         env={**_variables(), "ANSWERS_KEY": "sk-test-key"},
     )
     try:
