@@ -370,8 +370,11 @@ def running(wire: Wire, order: str, *, summed: bool) -> list[bytes]:
     return events
 
 
-@pytest.mark.parametrize("summed", [False, True], ids=["by-choice", "summed"])
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    ("order", "summed"),
+    # a count for each choice alone is its own: that it grows from one to the next says nothing
+    [(order, summed) for order in ORDERS for summed in (False, True) if order != "at once" or not summed],
+)
 @pytest.mark.parametrize("name", N3)
 def test_running_counts_of_three_samples_are_summed_once(
     site: Site, name: str, order: str, summed: bool
