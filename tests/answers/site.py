@@ -246,7 +246,9 @@ def _unexpected(asked: Asked) -> Reply:
 
 def books(event: UsageEvent) -> tuple[Any, ...]:
     """Return an event's status, its tokens, and how each side of them was got."""
-    sides = tuple(getattr(event, f"{side}_source", event.source) for side in ("prompt", "completion"))
+    sides = tuple(
+        getattr(event, f"{side}_source", event.source) for side in ("prompt", "completion")
+    )
     return (event.status, event.prompt_tokens, event.completion_tokens, *sides)
 
 

@@ -19,7 +19,9 @@ BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"
 @pytest.mark.parametrize("name", MARKED)
 def test_an_end_mark_without_any_reason_is_a_stop(site: Site, name: str) -> None:
     wire, usage = WIRES[name], WIRES[name].usage(COUNTS)
-    site.says(wire.stream(wire.opening(usage), wire.event(Part(TEXT)), wire.event(usage=usage), wire.mark))
+    site.says(
+        wire.stream(wire.opening(usage), wire.event(Part(TEXT)), wire.event(usage=usage), wire.mark)
+    )
     told = site.ask(wire, stream=True)
     assert told.is_whole(), told
     assert (told.texts, told.reasons, told.counts) == ({0: TEXT}, {0: ["stop"]}, (20, 7))
@@ -30,7 +32,11 @@ def test_an_end_mark_without_any_reason_is_a_stop(site: Site, name: str) -> None
 @pytest.mark.parametrize("name", ["cohere", "converse"])
 def test_an_end_without_a_word_is_a_stop(site: Site, name: str, reason: Any) -> None:
     wire, usage = WIRES[name], WIRES[name].usage(COUNTS)
-    site.says(wire.stream(wire.opening(), wire.event(Part(TEXT)), wire.event(Part("", reason), usage=usage)))
+    site.says(
+        wire.stream(
+            wire.opening(), wire.event(Part(TEXT)), wire.event(Part("", reason), usage=usage)
+        )
+    )
     told = site.ask(wire, stream=True)
     assert told.is_whole(), told
     assert (told.texts, told.reasons) == ({0: TEXT}, {0: ["stop"]})
@@ -58,26 +64,26 @@ def test_an_end_mark_alone_is_no_answer(site: Site) -> None:
 
 @BOTH
 @pytest.mark.parametrize("name", ["text", "chat", "gemini", "launch"])
-def test_one_odd_choice_does_not_discard_its_siblings(
-    site: Site, name: str, stream: bool
-) -> None:
+def test_one_odd_choice_does_not_discard_its_siblings(site: Site, name: str, stream: bool) -> None:
     wire, usage = WIRES[name], WIRES[name].usage(COUNTS)
     parts = [Part("a", wire.stop, 0), Part("b", "gremlins", 1), Part("c", wire.stop, 2)]
-    streamed = wire.stream(*(wire.event(part) for part in parts), wire.event(usage=usage), wire.mark)
+    streamed = wire.stream(
+        *(wire.event(part) for part in parts), wire.event(usage=usage), wire.mark
+    )
     site.says(streamed if stream else wire.whole(*parts, usage=usage))
     told = site.ask(wire, stream=stream, n=3)
     assert told.is_whole(), told
     assert by_index(told.texts) == ["a", "b", "c"]
     assert by_index(told.reasons) == [["stop"], ["length"], ["stop"]]
-    natives = {c["index"]: c.get("native_finish_reason") for c in told.choices if c["finish_reason"]}
+    natives = {
+        c["index"]: c.get("native_finish_reason") for c in told.choices if c["finish_reason"]
+    }
     assert natives == {0: None, 1: "gremlins", 2: None}
     assert books(site.event()) == ("completed", 20, 7, *BY_VENDOR)
 
 
 @pytest.mark.parametrize("name", ["text", "chat", "launch"])
-def test_a_sibling_that_failed_ends_a_stream_after_the_others_texts(
-    site: Site, name: str
-) -> None:
+def test_a_sibling_that_failed_ends_a_stream_after_the_others_texts(site: Site, name: str) -> None:
     wire = WIRES[name]
     events = [
         wire.event(Part("bad", "error", 0)),
@@ -231,7 +237,9 @@ LENGTH = {
 }
 
 
-@pytest.mark.parametrize("name", ["text", "chat", "azure-chat", "gemini", "vertex", "launch", "fim"])
+@pytest.mark.parametrize(
+    "name", ["text", "chat", "azure-chat", "gemini", "vertex", "launch", "fim"]
+)
 def test_a_reason_in_the_first_event_waits_for_the_last_text(site: Site, name: str) -> None:
     wire, usage = WIRES[name], WIRES[name].usage(COUNTS)
     events = [wire.event(Part("alpha", wire.stop)), wire.event(Part(" beta gamma"))]

@@ -157,7 +157,9 @@ CASES: Mapping[str, list[Case]] = {
 def vast(reply: Reply) -> Reply:
     """Return the reply with the number that no float can hold in place of what stands for it."""
     swap = f'"{VAST}"'.encode()
-    body = [step.replace(swap, b"1e400") if isinstance(step, bytes) else step for step in reply.body]
+    body = [
+        step.replace(swap, b"1e400") if isinstance(step, bytes) else step for step in reply.body
+    ]
     return replace(reply, body=body)
 
 
@@ -373,7 +375,12 @@ def running(wire: Wire, order: str, *, summed: bool) -> list[bytes]:
 @pytest.mark.parametrize(
     ("order", "summed"),
     # a count for each choice alone is its own: that it grows from one to the next says nothing
-    [(order, summed) for order in ORDERS for summed in (False, True) if order != "at once" or not summed],
+    [
+        (order, summed)
+        for order in ORDERS
+        for summed in (False, True)
+        if order != "at once" or not summed
+    ],
 )
 @pytest.mark.parametrize("name", N3)
 def test_running_counts_of_three_samples_are_summed_once(
