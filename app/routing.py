@@ -10,6 +10,7 @@ from app.errors import ModelNotFound, UnsupportedParameter, WrongEndpoint
 from app.gateways.base import Family, Gateway, Vendor, VendorRequest
 from app.gateways.vendors import VendorTable
 from app.parts import Part, split
+from app.usage.at_most import Candidate
 
 #: Models whose endpoint was learnt; more than any vendor has.
 LEARNT_LIMIT = 10_000
@@ -85,13 +86,16 @@ class Router:
             _check_text(vendor, asked)
             if asked.echo is not None:  # ours to do: see app.parts.Echo
                 asked = dataclasses.replace(asked, echo=None)
-        parts = split(
-            asked,
-            list_prompts=vendor.list_prompts and gateway.list_prompts,
-            max_n=min(vendor.max_n, gateway.max_n),
-        )
+        list_prompts, max_n = _takes(vendor, gateway)
+        parts = split(asked, list_prompts=list_prompts, max_n=max_n)
         encoded = tuple((part, gateway.encode(vendor, part.request)) for part in parts)
         return Plan(deployment, gateway, is_chat, encoded)
+
+    def candidate(self, deployment: Deployment) -> Candidate:
+        """Return what a budget must know of a deployment that may answer."""
+        gateway, _ = self._gateway(deployment)
+        vendor = deployment.vendor
+        return Candidate(vendor.name, deployment.model_name, *_takes(vendor, gateway))
 
     def learn(self, deployment: Deployment, error: WrongEndpoint) -> bool:
         """Remember the endpoint that a vendor named; False where it has no such other one."""
@@ -113,6 +117,11 @@ class Router:
         if gateway is None:
             raise RuntimeError("a family without a gateway")
         return gateway, gateway is family.chat
+
+
+def _takes(vendor: Vendor, gateway: Gateway) -> tuple[bool, int]:
+    """Return whether one call takes several prompts, and how many samples it gives of each."""
+    return vendor.list_prompts and gateway.list_prompts, min(vendor.max_n, gateway.max_n)
 
 
 def _check_text(vendor: Vendor, request: CompletionRequest) -> None:

@@ -14,8 +14,10 @@ from app.errors import GatewayError, VendorFailed, VendorTimeout
 from app.limits import Limits
 from app.tracing import UNTRACED, Trace
 from app.usage.accounting import Accounting
+from app.usage.at_most import Candidate
+from app.usage.call_usage import CallUsage
 from app.usage.estimate import count_prompts, count_tokens, estimate
-from app.usage.event import Source, Status, UsageEvent, clip_user, new_event_id
+from app.usage.event import Source, Status, UsageEvent, clip_user, new_event_id, sides_of
 from app.usage.limits import UNLIMITED
 
 
@@ -68,6 +70,8 @@ class CallMeter:
         self.vendor = vendor
         self.vendor_request_id: str | None = None
         self.http_status: int | None = None
+        #: The vendor's word for how it served the call, where it said one.
+        self.service_tier: str | None = None
         #: Whether the vendor may have done paid work.
         self.billable = False
         self.model_served: str | None = None
@@ -77,6 +81,11 @@ class CallMeter:
         self._reported: Usage | None = None
         self._counted_pieces: dict[int, int] = {}
         self._counted_tokens = 0
+
+    @property
+    def model_asked(self) -> str:
+        """What the vendor was asked for, by its own name."""
+        return self._request.model_name
 
     def observe(self, chunk: Completion) -> None:
         """Take note of a chunk, or of a whole answer."""
@@ -121,11 +130,19 @@ class CallMeter:
 
 
 class Meter:
-    """Counts one request: `open`, a `call` for each call that is made, then `record`, once."""
+    """Counts one request: `open`, a `call` for each call that is made, then `record`, once.
+
+    `candidates` are the deployments that may serve it; without any, the one that is asked for.
+    """
 
     def __init__(
-        self, accounting: Accounting, context: RequestContext, request: CompletionRequest
+        self,
+        accounting: Accounting,
+        context: RequestContext,
+        request: CompletionRequest,
+        candidates: Sequence[Candidate] = (),
     ) -> None:
+        self.candidates = candidates or (Candidate(request.vendor, request.model_name),)
         self._accounting = accounting
         self._context = context
         self._request = request
@@ -242,14 +259,29 @@ class Meter:
             **self._opening(),
             vendor_served=last.vendor,
             model_served=last.model_served,
+            service_tier=last.service_tier,
             status=status,
             source="drained" if drained and source == "vendor" else source,
+            prompt_source=sides_of(source),
+            completion_source=sides_of(source),
             **{name: getattr(usage, name) for name in USAGE_COUNTS},
             vendor_request_id=last.vendor_request_id,
             http_status=last.http_status,
             attempts=self.attempts,
             first_token_ms=self._since_start_ms(min(first_tokens)) if first_tokens else None,
             duration_ms=self._since_start_ms(time.monotonic()),
+            calls=self._told_calls(last),
+        )
+
+    def _told_calls(self, last: CallMeter) -> tuple[CallUsage, ...]:
+        """Return the calls that used tokens, unless the event says all of the only one."""
+        used = [(call, usage) for call in self._calls if (usage := call.settled[0])]
+        asked = (self._request.vendor, self._request.model_name)
+        if not used or (used == [(last, used[0][1])] and asked == (last.vendor, last.model_asked)):
+            return ()
+        return tuple(
+            CallUsage(c.vendor, c.model_asked, c.model_served, c.service_tier, usage)
+            for c, usage in used
         )
 
     def _since_start_ms(self, at_s: float) -> int:
