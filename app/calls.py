@@ -30,7 +30,8 @@ from app.parts import Echo, Part
 from app.resting import Rests
 from app.retrying import is_passing, pause_s
 from app.routing import Deployment, Plan, Router
-from app.usage.meter import CallMeter, Meter
+from app.usage.call_meter import CallMeter
+from app.usage.meter import Meter
 
 #: Calls of one request that are under way at the same time.
 SIDE_BY_SIDE = 8
@@ -283,6 +284,7 @@ class Calls:
             try:
                 for chunk in self._chunks(call, part.request, reader, counted):
                     counted.observe(chunk)
+                    self._note_words(chunk, meter)
                     if chunk.choices or chunk.usage is None:
                         yield part.renumbered(echo.apply(chunk) if echo else chunk)
             except GatewayError as error:
@@ -299,6 +301,11 @@ class Calls:
                 meter.surplus(vendor.name, reader.surplus)
                 trace.end(counted.http_status)
         return reader.missing
+
+    def _note_words(self, chunk: Completion, meter: Meter) -> None:
+        for choice in chunk.choices:
+            if choice.native_finish_reason is not None:
+                meter.unknown_reason(self._plan.vendor.name, choice.native_finish_reason)
 
     def _echo(self, part: Part) -> Echo | None:
         prompt = part.request.prompt
@@ -317,6 +324,7 @@ class Calls:
         call.deadline_s = min(deadline.at_s, self._limit_s)
         if self._ended.is_set():
             raise ShuttingDown if self._reason == "shutdown" else Cancelled
+        counted.was_made = True
         call.send()
         counted.http_status = call.status
         counted.vendor_request_id = _request_id(call)

@@ -138,8 +138,9 @@ def _chained(pieces: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     for piece in pieces:
         for name, value in piece.items():
             before = whole.get(name)
-            both = isinstance(before, list) and isinstance(value, list)
-            whole[name] = [*before, *value] if both else value
+            if isinstance(before, list) and isinstance(value, list):
+                value = [*before, *value]  # noqa: PLW2901 - longer by what came before
+            whole[name] = value
     return whole or None
 
 

@@ -11,6 +11,7 @@ from app.errors import ModelNotFound, UnsupportedParameter, VendorRefused, Wrong
 from app.gateways.base import Family, Gateway, Vendor, VendorRequest
 from app.gateways.vendors import VendorTable
 from app.parts import Part, split
+from app.usage.at_most import Candidate
 
 #: Models whose endpoint was learnt; more than any vendor has.
 LEARNT_LIMIT = 10_000
@@ -91,13 +92,16 @@ class Router:
             asked, dropped = _without_scores(vendor, asked)
             if asked.echo is not None:  # ours to do: see app.parts.Echo
                 asked = dataclasses.replace(asked, echo=None)
-        parts = split(
-            asked,
-            list_prompts=vendor.list_prompts and gateway.list_prompts,
-            max_n=1 if deployment.key in self._single else min(vendor.max_n, gateway.max_n),
-        )
+        list_prompts, max_n = self._takes(deployment, gateway)
+        parts = split(asked, list_prompts=list_prompts, max_n=max_n)
         encoded = tuple((part, gateway.encode(vendor, part.request)) for part in parts)
         return Plan(deployment, gateway, is_chat, encoded, (*dropped, *encoded[0][1].dropped))
+
+    def candidate(self, deployment: Deployment) -> Candidate:
+        """Return what a budget must know of a deployment that may answer."""
+        gateway, _ = self._gateway(deployment)
+        name = deployment.vendor.name
+        return Candidate(name, deployment.model_name, *self._takes(deployment, gateway))
 
     def learn(self, plan: Plan, error: VendorRefused) -> bool:
         """Remember what a refusal says of how a deployment is to be asked.
@@ -118,6 +122,12 @@ class Router:
             return False
         _remember(self._learnt, deployment.key, is_chat)
         return True
+
+    def _takes(self, deployment: Deployment, gateway: Gateway) -> tuple[bool, int]:
+        """Return whether one call takes several prompts, and how many samples it gives of each."""
+        vendor, single = deployment.vendor, deployment.key in self._single
+        list_prompts = vendor.list_prompts and gateway.list_prompts
+        return list_prompts, 1 if single else min(vendor.max_n, gateway.max_n)
 
     def _gateway(self, deployment: Deployment) -> tuple[Gateway, bool]:
         family = self._families[deployment.vendor.gateway]

@@ -31,6 +31,8 @@ REASONS: Mapping[str, Ending] = {
     "internal_error": "error",
     "server_error": "error",
     "insufficient_system_resource": "error",  # DeepSeek's
+    "load": "error",  # Ollama's: the model was loaded, or taken out of memory, and said nothing
+    "unload": "error",
     "network_error": "error",  # Zhipu's, as is the next one
     "sensitive": "content_filter",
     # Anthropic's, and its models' on Bedrock.

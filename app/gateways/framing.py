@@ -78,6 +78,7 @@ class TextFraming:
     def flush(self) -> Iterable[ServerSentEvent]:
         """Return the last event, or the JSON."""
         if self.is_json or not self._is_known:
+            self._is_known = self.is_json = True
             body = b"".join(self._pieces)
             return [ServerSentEvent(None, body)] if body.strip() else []
         return self._guarded(self._events.flush())

@@ -233,11 +233,15 @@ class AnswerReader:
                 told.append(piece)
         usage = None if chunk.usage is None else self._put(chunk.usage, slots)
         self._last = chunk
-        if not told and usage is None and not self._wire.is_alive:
+        if not told and usage is None and not self._shows_life(chunk):
             return None
         if usage is None and len(told) == len(chunk.choices) == 1 and told[0] is chunk.choices[0]:
             return chunk
         return replace(chunk, choices=tuple(told), usage=usage)
+
+    def _shows_life(self, chunk: Completion) -> bool:
+        """Whether a chunk without anything for the caller says that the model is at work."""
+        return self._wire.is_alive and all(c.finish_reason is None for c in chunk.choices)
 
     def _numbered(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
         """Return choices with numbers, where only their places can tell them apart."""

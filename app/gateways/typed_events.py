@@ -28,7 +28,10 @@ class TypedEvents(Wire):
         """Return what an event says, by its type; None for one that says nothing."""
         kind = payload.get("type") if isinstance(payload, dict) else None
         if not isinstance(kind, str) or failures.error_in(payload):
-            raise failures.failure(self.vendor, None, failures.detail(payload))
+            said = failures.detail(payload)
+            if said == failures.Detail():
+                raise failed(self.vendor, "sent no event")
+            raise failures.failure(self.vendor, None, said)
         return self._event(kind, payload)
 
     @abstractmethod

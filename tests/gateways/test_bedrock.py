@@ -17,6 +17,7 @@ from app.errors import (
 )
 from app.gateways.bedrock import ConverseGateway
 from tests.gateways.bedrock import request, row, sent, streamed, summary
+from tests.gateways.reading import decode
 from tests.vendors.base import Said
 from tests.vendors.bedrock import (
     event_frame,
@@ -111,7 +112,7 @@ def test_what_the_wire_has_no_word_for_is_refused_by_name(name: str, value: Any)
 
 def test_a_whole_answer_is_its_text_alone_and_cached_tokens_are_counted() -> None:
     body = json.dumps(whole_message(SAID)).encode()
-    answer = GATEWAY.decode(row(), ASKED, body)
+    answer = decode(GATEWAY, row(), ASKED, body)
     (choice,) = answer.choices
     assert (choice.text, choice.finish_reason) == (SAID.text, "length")
     assert (answer.usage, answer.model, answer.id) == (COUNTED, CLAUDE, "")
@@ -141,7 +142,7 @@ def test_a_stream_may_be_cut_anywhere(packet: int) -> None:
 )
 def test_stop_reasons_are_narrowed(word: str, reason: str) -> None:
     body = json.dumps({**whole_message(SAID), "stopReason": word}).encode()
-    assert GATEWAY.decode(row(), ASKED, body).choices[0].finish_reason == reason
+    assert decode(GATEWAY, row(), ASKED, body).choices[0].finish_reason == reason
     assert summary(streamed(GATEWAY, ASKED, stopped(word)))[1] == [reason]
 
 
@@ -149,7 +150,7 @@ def test_stop_reasons_are_narrowed(word: str, reason: str) -> None:
 def test_a_failure_is_no_stop(word: Any) -> None:
     body = json.dumps({**whole_message(SAID), "stopReason": word}).encode()
     with pytest.raises(VendorFailed):
-        GATEWAY.decode(row(), ASKED, body)
+        decode(GATEWAY, row(), ASKED, body)
     with pytest.raises(VendorFailed):
         streamed(GATEWAY, ASKED, stopped(word))
 
@@ -178,7 +179,7 @@ def test_only_the_first_stop_counts() -> None:
 def test_half_a_count_is_none(change: dict[str, Any], counted: Any) -> None:
     usage = {**token_usage(SAID), **change}
     body = json.dumps({**whole_message(SAID), "usage": usage}).encode()
-    said = GATEWAY.decode(row(), ASKED, body).usage
+    said = decode(GATEWAY, row(), ASKED, body).usage
     found = said and (said.prompt_tokens, said.cached_tokens, said.cache_write_tokens)
     assert found == counted
 
@@ -197,7 +198,7 @@ def test_a_stream_that_breaks_off_after_its_stop_has_no_count() -> None:
 
 
 def test_an_exception_ends_a_stream_after_what_came_before_it() -> None:
-    decoder = GATEWAY.stream_decoder(row(), ASKED)
+    decoder = GATEWAY.reader(row(), ASKED)
     body = b"".join(message_frames(SAID)[:5])
     chunks = iter(decoder.feed(body + exception_frame("throttlingException", message="Slow down.")))
     assert next(chunks).choices[0].text == "one"
@@ -225,8 +226,8 @@ def test_no_json_breaks_more_than_its_answer(payload: Any, kind: str) -> None:
     body = json.dumps(payload).encode()
     headers = {":event-type": kind, ":message-type": "event"}
     for decode in (
-        lambda: GATEWAY.decode(row(), ASKED, body),
-        lambda: GATEWAY.decode(row(), ASKED, body[1:]),
+        lambda: decode(GATEWAY, row(), ASKED, body),
+        lambda: decode(GATEWAY, row(), ASKED, body[1:]),
         lambda: streamed(GATEWAY, ASKED, frame(headers, body)),
     ):
         with contextlib.suppress(GatewayError):  # anything else fails the test

@@ -26,7 +26,7 @@ def test_what_follows_the_end_is_not_heard(trailer: bytes) -> None:
 
 
 def test_thinking_is_a_sign_of_life_and_no_text() -> None:
-    decoder = ROW.gateway.stream_decoder(ROW.vendor, ROW.asks(stream=True))
+    decoder = ROW.gateway.reader(ROW.vendor, ROW.asks(stream=True))
     packet = delta(thinking="hmm") + delta(thinking="hmm", text=None)
     assert [chunk.choices for chunk in decoder.feed(packet)] == [(), ()]
 

@@ -280,7 +280,7 @@ def test_an_event_named_error_is_one_whatever_it_says(
 
 
 def test_chunks_before_an_error_are_given() -> None:
-    decoder = GATEWAY.stream_decoder(VENDOR, STREAMED)
+    decoder = GATEWAY.reader(VENDOR, STREAMED)
     given_: list[Completion] = []
     with pytest.raises(VendorFailed):
         given_.extend(decoder.feed(said(choice("a")) + event({"error": "boom"})))
