@@ -117,10 +117,10 @@ def _generated(
     prompt: int | None, candidates: int | None, thoughts: int | None, total: int | None
 ) -> int | None:
     """Return the tokens generated: the total's rest, or the sum of what is counted of them."""
-    rest = 0 if total is None or prompt is None else total - prompt
-    if rest > 0 and rest >= max(candidates or 0, thoughts or 0):
-        return rest
-    return None if candidates is None and thoughts is None else (candidates or 0) + (thoughts or 0)
+    counted = None if candidates is None and thoughts is None else (candidates or 0, thoughts or 0)
+    if total is not None and prompt is not None and total - prompt >= max(counted or (0,)):
+        return total - prompt
+    return None if counted is None else sum(counted)
 
 
 COUNTS = ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")

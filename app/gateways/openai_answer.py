@@ -139,11 +139,14 @@ def text_of(content: Any) -> str | None:
 
 
 def index_of(choice: Mapping[str, Any]) -> int:
-    """Return a choice's index, which some vendors leave out, or write as a float."""
+    """Return a choice's index, which some vendors leave out, or write as a float or a text."""
     index = choice.get("index")
     if type(index) is int:
         return index
-    return int(index) if type(index) is float and index.is_integer() else UNNUMBERED
+    if type(index) is float and index.is_integer():
+        return int(index)
+    is_digits = isinstance(index, str) and index.isascii() and index.isdigit()
+    return int(index) if is_digits and len(index) < 10 else UNNUMBERED
 
 
 def _extra(choice: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -287,8 +287,10 @@ class AnswerReader:
     def _end(self, slot: int, choice: Choice) -> None:
         if self._usual is not None and self.count > 1:
             self._usual.forget()
-        reason, native = choice.finish_reason, choice.native_finish_reason
-        self._ends[slot] = Choice(slot, "", reason, None, native)
+        before = self._ends.get(slot)
+        if before is None or before.finish_reason != "error":  # a failure is not taken back
+            reason, native = choice.finish_reason, choice.native_finish_reason
+            self._ends[slot] = Choice(slot, "", reason, None, native)
 
     # The whole
 

@@ -114,8 +114,13 @@ class CallMeter:
 
     @property
     def _is_counted(self) -> bool:
-        """Whether the vendor's count of the completion is of all its text."""
+        """Whether the vendor's count of the completion is of all its text.
+
+        Nothing is no count of a text, unless that is the prompt's echo.
+        """
         if self._reported is None or self._reported.lacks in ("completion", "both"):
+            return False
+        if not self._reported.completion_tokens and self._texts and self._estimated():
             return False
         return not self._since_report or (self._runs and self.is_whole)
 

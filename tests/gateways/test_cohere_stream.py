@@ -45,7 +45,6 @@ def test_a_stream_that_breaks_off_is_never_whole() -> None:
         [b"data: nonsense\n\n"],
         [b'data: {"message": "internal server error", "id": "c14c"}\n\n'],
         [delta(text=5)],
-        [delta(text="a"), end()],
         [delta(text="a"), end(finish_reason="ERROR")],
         [delta(text="a"), end(finish_reason="COMPLETE", error="oops")],
     ],
