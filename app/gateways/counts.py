@@ -126,7 +126,8 @@ class RunningUsage:
 
     A report with no choice beside it, or of an answer with one choice, is of the whole: the last
     one stands. Reports beside single choices of several are those choices', each with its whole
-    prompt, unless they only ever grow from one choice to the next, as a running total does.
+    prompt, unless they come in the middle of texts and only ever grow from one choice to the next,
+    as a running total does.
     """
 
     def __init__(self, choices: int, samples: int) -> None:
@@ -135,24 +136,26 @@ class RunningUsage:
         self._whole: Usage | None = None
         self._by_choice: dict[int, Usage] = {}
         self._growing = True
-        self._repeated = False
+        self._runs = False
         self._last = 0
 
-    def put(self, usage: Usage, slots: Iterable[int]) -> Usage:
-        """Return the answer's usage, now that `usage` came beside the choices of `slots`."""
+    def put(self, usage: Usage, slots: Iterable[int], *, at_end: bool = False) -> Usage:
+        """Return the answer's usage, now that `usage` came beside the choices of `slots`.
+
+        `at_end` says that these choices end with it.
+        """
         of = tuple(slots)
         if self._choices == 1 or len(of) != 1:
             self._whole = later(self._whole, usage)
             return self._whole
         (slot,) = of
-        self._repeated = self._repeated or slot in self._by_choice
+        self._runs = self._runs or not at_end
         self._growing = self._growing and usage.completion_tokens > self._last
         self._last = usage.completion_tokens
         self._by_choice[slot] = later(self._by_choice.get(slot), usage)
         if self._whole is not None:
             return self._whole
-        is_total = self._growing and self._repeated and len(self._by_choice) > 1
-        return usage if is_total else self._summed()
+        return usage if self._growing and self._runs else self._summed()
 
     def _summed(self) -> Usage:
         total, prompts, lacks = Usage(), set[int](), set[Lack]()

@@ -96,6 +96,7 @@ class AnswerReader:
         self._holds = False  # half a character of any choice
         self._open: set[int] = set()  # choices of which something has come
         self._plain: set[int] = set()  # those that had a text without an end
+        self._closed: set[int] = set()  # those that had their end after such a text
         self._sent: set[int] = set()  # those of which the caller has a text
         self._ends: dict[int, Choice] = {}
         self._last: Completion | None = None
@@ -197,10 +198,10 @@ class AnswerReader:
             put = self._put(usage, ())
             yield Completion("", 0, self._wire.request.model_name, (), put)
 
-    def _put(self, usage: Usage, slots: Iterable[int]) -> Usage:
+    def _put(self, usage: Usage, slots: Iterable[int], *, at_end: bool = False) -> Usage:
         self._has_usage = True
         self._has_count = self._has_count or usage.lacks in ("", "prompt")
-        return self._usage.put(usage, slots)
+        return self._usage.put(usage, slots, at_end=at_end)
 
     def _event(self, payload: Any, data: bytes) -> Iterator[Completion]:
         try:
@@ -231,7 +232,10 @@ class AnswerReader:
             slots.append(slot)
             if (piece := self._piece(slot, choice)) is not None:
                 told.append(piece)
-        usage = None if chunk.usage is None else self._put(chunk.usage, slots)
+        usage = chunk.usage
+        if usage is not None:
+            at_end = any(choice.finish_reason is not None for choice in chunk.choices)
+            usage = self._put(usage, slots, at_end=at_end)
         self._last = chunk
         if not told and usage is None and not self._shows_life(chunk):
             return None
@@ -256,7 +260,7 @@ class AnswerReader:
         before = self._ends.get(slot) if slot is not None else None
         # Text after an end is of the same choice where it can be of no other, or where the vendor
         # has written an end beside each piece.
-        if before is None or not choice.text or self.count == 1 or slot not in self._plain:
+        if before is None or not choice.text or self.count == 1 or slot not in self._closed:
             return slot
         return self._slots.again(choice.index)
 
@@ -287,6 +291,8 @@ class AnswerReader:
     def _end(self, slot: int, choice: Choice) -> None:
         if self._usual is not None and self.count > 1:
             self._usual.forget()
+        if slot in self._plain:
+            self._closed.add(slot)
         before = self._ends.get(slot)
         if before is None or before.finish_reason != "error":  # a failure is not taken back
             reason, native = choice.finish_reason, choice.native_finish_reason
