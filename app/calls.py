@@ -5,30 +5,48 @@ whether it is still there.
 """
 
 import dataclasses
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 from app.completion import Completion, CompletionRequest
+from app.deadline import Deadline
 from app.errors import (
     GatewayError,
     InvalidRequest,
     ShuttingDown,
     VendorAuthentication,
+    VendorFailed,
     VendorRefused,
-    WrongEndpoint,
+    VendorTimeout,
 )
+from app.gateways.answers import failed
 from app.gateways.base import VendorRequest
-from app.gateways.transport import Cancelled, Reason, Transport, VendorCall, deadline_after
-from app.parts import Echo, Part, renumbered
+from app.gateways.reader import AnswerReader
+from app.gateways.transport import Cancelled, Reason, Transport, VendorCall
+from app.parts import Echo, Part
 from app.resting import Rests
 from app.retrying import is_passing, pause_s
 from app.routing import Deployment, Plan, Router
-from app.usage.meter import CallMeter, Meter
+from app.usage.call_meter import CallMeter
+from app.usage.meter import Meter
 
 #: Calls of one request that are under way at the same time.
 SIDE_BY_SIDE = 8
+
+#: How often choices that a vendor left out are asked for again.
+ASKED_AGAIN = 2
+
+#: How many refusals of one request may each teach us another way to ask.
+LESSONS = 2
+
+#: How long the other calls of a request may go on when one has failed, in seconds.
+SIBLINGS_S = 2.0
+
+#: Statuses of answers: some gateways in between accept (202) or create (201) a completion.
+SUCCESSES = (200, 201, 202, 203)
 
 Put = Callable[[Completion], None]
 
@@ -119,14 +137,17 @@ class Calls:
         return True
 
     def _answer(self, meter: Meter, put: Put, caller_left: Callable[[], bool] | None) -> None:
-        """Have the current plan's deployment answer, on its other endpoint if it says so."""
-        try:
-            self._run_parts(meter, put, caller_left)
-        except WrongEndpoint as error:
-            if self._put_any or not self._router.learn(self._plan.deployment, error):
-                raise
-            self._plan = self._router.plan(self._plan.deployment, self._request)
-            self._run_parts(meter, put, caller_left)
+        """Have the current plan's deployment answer, in another way if its refusal names one."""
+        for _ in range(LESSONS):
+            try:
+                self._run_parts(meter, put, caller_left)
+            except VendorRefused as error:
+                if self._put_any or not self._router.learn(self._plan, error):
+                    raise
+                self._plan = self._router.plan(self._plan.deployment, self._request)
+            else:
+                return
+        self._run_parts(meter, put, caller_left)
 
     def _run_parts(self, meter: Meter, put: Put, caller_left: Callable[[], bool] | None) -> None:
         waiting, errors = deque(self._plan.parts), list[BaseException]()
@@ -138,14 +159,14 @@ class Calls:
                 except IndexError:
                     return  # another thread has taken the last one
                 try:
-                    for chunk in self._tried(part, encoded, meter, caller_left):
+                    for chunk in self._answered(part, encoded, meter, caller_left):
                         self._put_any = True
                         put(chunk)
                 except BaseException as exc:  # noqa: BLE001 - raised again below
                     errors.append(exc)
-                    if len(self._plan.parts) > 1:
-                        self._end_siblings()
+                    self._hurry_siblings(exc)
 
+        self._limit_s = math.inf
         if len(waiting) == 1:
             work()
         else:
@@ -153,9 +174,54 @@ class Calls:
         if errors:
             raise errors[0]
 
-    def _end_siblings(self) -> None:
+    _limit_s = math.inf
+
+    def _hurry_siblings(self, cause: BaseException) -> None:
+        """Give the other calls a moment, when one has failed, to say what they cost.
+
+        Those that were sent may be paid for: a status or an answer that is on its way tells.
+        """
+        if not isinstance(cause, GatewayError) or isinstance(cause, ShuttingDown):
+            for call in tuple(self._under_way):
+                call.end("cancelled")
+            return
+        self._limit_s = min(self._limit_s, time.monotonic() + SIBLINGS_S)
         for call in tuple(self._under_way):
-            call.end("cancelled")
+            call.deadline_s = min(call.deadline_s, self._limit_s)
+
+    def _answered(
+        self,
+        part: Part,
+        encoded: VendorRequest,
+        meter: Meter,
+        caller_left: Callable[[], bool] | None,
+    ) -> Iterator[Completion]:
+        """Yield a part's chunks, with those of the choices that had to be asked for again.
+
+        Raises: GatewayError, also when some are missing in the end.
+        """
+        missing = yield from self._asked(part, encoded, meter, caller_left, ASKED_AGAIN)
+        if missing:
+            count = part.request.choice_count
+            raise failed(self._plan.vendor, f"sent {count - missing} of {count} choices")
+
+    def _asked(
+        self,
+        part: Part,
+        encoded: VendorRequest,
+        meter: Meter,
+        caller_left: Callable[[], bool] | None,
+        rounds: int,
+    ) -> Generator[Completion, None, int]:
+        """Yield a part's chunks; return how many of its choices are missing after `rounds` more."""
+        missing = yield from self._tried(part, encoded, meter, caller_left)
+        if not missing or not rounds or time.monotonic() >= min(self._deadline_s, self._limit_s):
+            return len(missing)
+        left = 0
+        for again in part.again(missing):
+            encoded = self._plan.gateway.encode(self._plan.vendor, again.request)
+            left += yield from self._asked(again, encoded, meter, caller_left, rounds - 1)
+        return left
 
     def _tried(
         self,
@@ -163,12 +229,21 @@ class Calls:
         encoded: VendorRequest,
         meter: Meter,
         caller_left: Callable[[], bool] | None,
-    ) -> Iterator[Completion]:
-        """Yield a part's chunks; calls again after a passing failure that came before any."""
+    ) -> Generator[Completion, None, list[int]]:
+        """Yield a part's chunks; calls again after a passing failure that came before any.
+
+        Returns the choices that did not come.
+        """
         begun, attempt = False, 0
         while True:
             try:
-                for chunk in self._called(part, encoded, meter, caller_left):
+                chunks = self._called(part, encoded, meter, caller_left)
+                while True:
+                    try:
+                        chunk = next(chunks)
+                    except StopIteration as stop:
+                        missing: list[int] = stop.value
+                        return missing
                     begun = True
                     yield chunk
             except GatewayError as error:
@@ -176,14 +251,12 @@ class Calls:
                 if pause is None or self._ended.wait(pause):
                     raise
                 attempt += 1
-            else:
-                return
 
     def _pause_s(self, error: GatewayError, attempt: int) -> float | None:
         if attempt >= self._plan.vendor.retries or not is_passing(error):
             return None
         pause = pause_s(error, attempt)
-        if pause is None or time.monotonic() + pause >= self._deadline_s:
+        if pause is None or time.monotonic() + pause >= min(self._deadline_s, self._limit_s):
             return None
         return pause
 
@@ -193,8 +266,11 @@ class Calls:
         encoded: VendorRequest,
         meter: Meter,
         caller_left: Callable[[], bool] | None,
-    ) -> Iterator[Completion]:
-        """Make one call; yield its chunks, numbered as the whole request's."""
+    ) -> Generator[Completion, None, list[int]]:
+        """Make one call; yield its chunks, numbered as the whole request's.
+
+        Returns the part's choices that did not come.
+        """
         vendor = self._plan.vendor
         counted = meter.call(vendor.name, part.request)
         trace = meter.trace.call(vendor.name, part.request.model_name)
@@ -202,12 +278,15 @@ class Calls:
             headers = {**encoded.headers, **trace.headers}
             encoded = dataclasses.replace(encoded, headers=headers)
         echo = self._echo(part)
+        reader = self._plan.gateway.reader(vendor, part.request)
         with self._transport.call(vendor, encoded, caller_left) as call:
             self._under_way.add(call)
             try:
-                for chunk in self._chunks(call, part.request, counted):
+                for chunk in self._chunks(call, part.request, reader, counted):
                     counted.observe(chunk)
-                    yield renumbered(echo.apply(chunk) if echo else chunk, part.offset)
+                    self._note_words(chunk, meter)
+                    if chunk.choices or chunk.usage is None:
+                        yield part.renumbered(echo.apply(chunk) if echo else chunk)
             except GatewayError as error:
                 counted.failed(error)
                 raise
@@ -215,9 +294,18 @@ class Calls:
                 if call.sent and counted.http_status is None:
                     counted.billable = True
                 raise
+            else:
+                counted.is_whole = True
             finally:
                 self._under_way.discard(call)
+                meter.surplus(vendor.name, reader.surplus)
                 trace.end(counted.http_status)
+        return reader.missing
+
+    def _note_words(self, chunk: Completion, meter: Meter) -> None:
+        for choice in chunk.choices:
+            if choice.native_finish_reason is not None:
+                meter.unknown_reason(self._plan.vendor.name, choice.native_finish_reason)
 
     def _echo(self, part: Part) -> Echo | None:
         prompt = part.request.prompt
@@ -225,31 +313,60 @@ class Calls:
         return Echo(str(prompt)) if wanted else None
 
     def _chunks(
-        self, call: VendorCall, request: CompletionRequest, counted: CallMeter
+        self,
+        call: VendorCall,
+        request: CompletionRequest,
+        reader: AnswerReader,
+        counted: CallMeter,
     ) -> Iterator[Completion]:
-        vendor, gateway = self._plan.vendor, self._plan.gateway
-        started_s = time.monotonic()
-        if request.stream:
-            call.deadline_s = deadline_after(vendor.timeouts, started_s, started_s, first=True)
+        vendor = self._plan.vendor
+        deadline = Deadline(vendor.timeouts, time.monotonic(), streamed=request.stream)
+        call.deadline_s = min(deadline.at_s, self._limit_s)
         if self._ended.is_set():
             raise ShuttingDown if self._reason == "shutdown" else Cancelled
+        counted.was_made = True
         call.send()
         counted.http_status = call.status
         counted.vendor_request_id = _request_id(call)
-        if call.status != 200:
+        if call.status not in SUCCESSES:
+            gateway = self._plan.gateway
             raise gateway.decode_error(vendor, call.status, call.headers, call.body())
         counted.billable = True
-        if not request.stream or _is_json(call):
-            # In a stream: an error in disguise, or a vendor that does not stream.
-            yield gateway.decode(vendor, request, call.body())
-            return
-        decoder = gateway.stream_decoder(vendor, request)
+        broken: GatewayError | None = None
+        try:
+            yield from self._received(call, reader, deadline)
+        except (VendorFailed, VendorTimeout) as exc:  # the answer may be whole all the same
+            broken = exc
+        yield from reader.close(broken)
+
+    def _received(
+        self, call: VendorCall, reader: AnswerReader, deadline: Deadline
+    ) -> Iterator[Completion]:
+        """Yield an answer's chunks as its packets arrive, until it ends or keeps us waiting."""
+        has_ended = False
         for packet in call.packets():
-            for chunk in decoder.feed(packet):
-                now_s = time.monotonic()
-                call.deadline_s = deadline_after(vendor.timeouts, started_s, now_s, first=False)
+            call.deadline_s = math.inf  # until we wait for the vendor again
+            arrived_s, any_chunk = time.monotonic(), False
+            for chunk in reader.feed(packet):
+                any_chunk = True
                 yield chunk
-        yield from decoder.close()
+            now_s = time.monotonic()
+            deadline.received(arrived_s, now_s, any_chunk=any_chunk)
+            if reader.is_whole:
+                deadline.settle(now_s, again=any_chunk and not reader.is_over)
+            else:
+                deadline.unsettle()
+            if reader.has_ended and not has_ended:
+                has_ended = True
+                self._choices_ended += reader.count
+            call.deadline_s = min(deadline.at_s, self._limit_s)
+
+    _choices_ended = 0
+
+    @property
+    def has_generated(self) -> bool:
+        """Whether the vendors have said of every choice that it has ended."""
+        return self._choices_ended >= self._request.choice_count
 
 
 def _rested_last(deployments: Sequence[Deployment], rests: Rests) -> list[Deployment]:
@@ -267,10 +384,6 @@ def _side_by_side(work: Callable[[], None], count: int) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-
-
-def _is_json(call: VendorCall) -> bool:
-    return call.headers.get("content-type", "").startswith("application/json")
 
 
 #: Where vendors put the id of a request, for asking them about it.

@@ -111,14 +111,17 @@ class Completer:
     def _begin(self, request: CompletionRequest, context: RequestContext) -> tuple[Calls, Meter]:
         if self._leaving:
             raise ShuttingDown
+        deployments = self._router.deployments(request)
         calls = Calls(
             request,
-            self._router.deployments(request),
+            deployments,
             router=self._router,
             transport=self._transport,
             rests=self._rests,
         )
         self._under_way.add(calls)
-        meter = Meter(self._accounting, context, request)
+        # Without limits nothing is reserved, and nobody asks who may serve.
+        candidates = [self._router.candidate(it) for it in deployments] if context.limits else ()
+        meter = Meter(self._accounting, context, request, candidates)
         meter.open()
         return calls, meter

@@ -5,10 +5,14 @@ Imports no library, so that every layer can speak it. Values are immutable.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 Prompt = str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]]
 FinishReason = Literal["stop", "length", "content_filter"]
+#: How a vendor says that a choice ended: "error" is a failure, which never reaches a caller so.
+Ending = FinishReason | Literal["error"]
+#: The side of a count that a vendor left out; "both" where it gave a total alone.
+Lack = Literal["", "prompt", "completion", "both"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +35,9 @@ class Usage:
     accepted_prediction_tokens: int = 0
     rejected_prediction_tokens: int = 0
 
+    #: The side that is not known; see HalfUsage.
+    lacks: ClassVar[Lack] = ""
+
     def __add__(self, other: "Usage") -> "Usage":
         """Sum two requests' usage, count by count."""
         return Usage(**{n: getattr(self, n) + getattr(other, n) for n in USAGE_COUNTS})
@@ -43,21 +50,38 @@ class Usage:
 USAGE_COUNTS: tuple[str, ...] = tuple(f.name for f in fields(Usage))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HalfUsage(Usage):
+    """What a vendor has counted so far, where that is not all.
+
+    `lacks` names the side that it leaves open, which is 0 here. No event and no caller gets one.
+    """
+
+    lacks: Lack  # type: ignore[misc]  # a class' variable there, a field here
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One alternative, or one streamed piece of it (`finish_reason` None until its last piece)."""
+    """One alternative, or one streamed piece of it (`finish_reason` None until its last piece).
+
+    `native_finish_reason` is the vendor's own word where it is one that we do not know; `extra`
+    holds what the vendor's choice carries beyond the contract.
+    """
 
     index: int
     text: str
-    finish_reason: FinishReason | None = None
+    finish_reason: Ending | None = None
     logprobs: Mapping[str, Any] | None = None
+    native_finish_reason: str | None = None
+    extra: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
     """An answer, or one chunk of a streamed one: OpenAI's wire has the same shape for both.
 
-    `created` is in Unix seconds. `model` is the name that the vendor served.
+    `created` is in Unix seconds. `model` is the name that the vendor served, `service_tier` its
+    word for how it was served.
     """
 
     id: str
@@ -66,6 +90,7 @@ class Completion:
     choices: tuple[Choice, ...]
     usage: Usage | None = None
     system_fingerprint: str | None = None
+    service_tier: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -144,9 +144,10 @@ class CompletionStream:
 
     def _settle(self) -> tuple[Status, bool]:
         """Deal with a caller that left in the middle; return the status, and whether we read on."""
-        if self._generated:  # only the usage is still to come, and it costs nothing
+        if self._calls.has_generated:  # only the usage is still to come, and it costs nothing
+            has_all = self._generated
             whole, unsent = self._read_on(SETTLE_S)
-            return ("disconnected" if unsent or not whole else "completed"), False
+            return ("completed" if has_all and whole and not unsent else "disconnected"), False
         if self._drains_calls and self._drains.acquire(blocking=False):
             try:
                 whole, _ = self._read_on(DRAIN_S)
@@ -164,7 +165,7 @@ class CompletionStream:
 
     @property
     def _generated(self) -> bool:
-        """Whether every choice has ended."""
+        """Whether the caller has the end of every choice."""
         return len(self._ended) >= self._request.choice_count
 
     def _read_on(self, limit_s: float) -> tuple[bool, bool]:
@@ -195,7 +196,7 @@ class CompletionStream:
         return (
             self._caller_left is not None
             and not self._drains_calls
-            and not self._generated
+            and not self._calls.has_generated
             and self._caller_left()
         )
 

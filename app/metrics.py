@@ -50,6 +50,9 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # they double each l
 MODELS_LIMIT = 200
 OTHER = "other"
 
+#: Finish reasons that get a label of their own: vendors could make up words, too.
+WORDS_LIMIT = 50
+
 #: Bounds in seconds: a small model on a fast vendor up to the longest stream.
 FIRST_TOKEN_S = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 20, 60, 300)
 DURATION_S = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 900)
@@ -89,6 +92,7 @@ class Metrics:
             for vendor in vendors
         }
         self._room = MODELS_LIMIT
+        self._words: set[str] = set()
         self._registry = registry = CollectorRegistry()
         self.http_requests = Counter(
             "tollgate_http_requests",
@@ -123,6 +127,18 @@ class Metrics:
         self.estimated = Counter(
             "tollgate_estimated_completions",
             "Requests whose tokens were counted here, since the vendor did not say.",
+            ("vendor",),
+            registry=registry,
+        )
+        self.unknown_reasons = Counter(
+            "tollgate_unknown_finish_reasons",
+            "Choices that ended with a finish reason that is not known here, by the vendor's word.",
+            ("vendor", "reason"),
+            registry=registry,
+        )
+        self.surplus_choices = Counter(
+            "tollgate_surplus_choices",
+            "Choices of vendors that were dropped: not asked for, or of no known prompt.",
             ("vendor",),
             registry=registry,
         )
@@ -178,6 +194,19 @@ class Metrics:
             self.estimated.labels(key[0]).inc()
         if event.status in ("failed", "truncated"):
             self.vendor_errors.labels(key[0], _status(event.http_status)).inc()
+
+    @_unobtrusive
+    def unknown_reason(self, vendor: str, word: str) -> None:
+        """Count a choice that ended with a word that nobody knows."""
+        if word not in self._words:
+            word = word if len(self._words) < WORDS_LIMIT else OTHER
+            self._words.add(word)
+        self.unknown_reasons.labels(vendor, word).inc()
+
+    @_unobtrusive
+    def surplus(self, vendor: str, choices: int) -> None:
+        """Count choices that were dropped."""
+        self.surplus_choices.labels(vendor).inc(choices)
 
     def collector(self) -> Collector:
         """Return the counts to show: those of all processes, where they share a directory."""

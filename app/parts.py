@@ -5,8 +5,9 @@ calls; a choice's index is always `prompt * n + sample`.
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from app.completion import Choice, Completion, CompletionRequest
 from app.errors import InvalidRequest
@@ -17,10 +18,54 @@ CALLS_LIMIT = 256
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One call of a request: what to ask for, and the index of its first choice."""
+    """One call of a request: what to ask for, and where its choices are among the request's.
+
+    They follow each other from `offset`, or are where `slots` says.
+    """
 
     request: CompletionRequest
     offset: int = 0
+    slots: tuple[int, ...] = ()
+
+    def slot(self, index: int) -> int:
+        """Return the request's index of the part's choice `index`."""
+        return self.slots[index] if self.slots else self.offset + index
+
+    def renumbered(self, chunk: Completion) -> Completion:
+        """Return a chunk with its choices numbered as the whole request's."""
+        if not self.offset and not self.slots:
+            return chunk
+        choices = tuple(dataclasses.replace(c, index=self.slot(c.index)) for c in chunk.choices)
+        return dataclasses.replace(chunk, choices=choices)
+
+    def again(self, missing: Sequence[int]) -> list["Part"]:
+        """Return the calls that ask for the part's choices of these indices once more."""
+        prompts, n = self.request.prompts, self.request.n or 1
+        by_prompt: dict[int, list[int]] = {}
+        for index in missing:
+            by_prompt.setdefault(index // n, []).append(index)
+        return [
+            Part(
+                dataclasses.replace(
+                    self.request,
+                    prompt=prompts[at],
+                    n=len(indices) if len(indices) > 1 else None,
+                    seed=seed_of(self.request, indices[0] % n),
+                ),
+                slots=tuple(map(self.slot, indices)),
+            )
+            for at, indices in by_prompt.items()
+        ]
+
+
+def seed_of(request: CompletionRequest, sample: int) -> int | None:
+    """Return the seed of a sample that has a call of its own: the same one gives the same text.
+
+    It stays within 64 bits.
+    """
+    if request.seed is None:
+        return None
+    return (request.seed + sample + 2**63) % 2**64 - 2**63
 
 
 def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list[Part]:
@@ -45,7 +90,11 @@ def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list
     return [
         Part(
             dataclasses.replace(
-                request, prompt=prompt, n=samples if samples > 1 else None, best_of=best_of
+                request,
+                prompt=prompt,
+                n=samples if samples > 1 else None,
+                best_of=best_of,
+                seed=seed_of(request, at),
             ),
             index * n + at,
         )
@@ -54,21 +103,45 @@ def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list
     ]
 
 
-def renumbered(chunk: Completion, offset: int) -> Completion:
-    """Return a part's chunk with its choices numbered as the whole request's."""
-    if not offset:
-        return chunk
-    choices = tuple(dataclasses.replace(c, index=c.index + offset) for c in chunk.choices)
-    return dataclasses.replace(chunk, choices=choices)
-
-
 def merged(answers: Iterable[Completion]) -> Completion:
-    """Return one completion of all parts' choices, in index order; usage is the meter's affair."""
-    first, *rest = answers
-    if not rest:
-        return first
-    choices = [choice for answer in (first, *rest) for choice in answer.choices]
-    return dataclasses.replace(first, choices=tuple(sorted(choices, key=lambda c: c.index)))
+    """Return one completion of all chunks, its choices in index order; a choice may be in pieces.
+
+    Usage is the meter's affair.
+    """
+    chunks = list(answers)
+    pieces: dict[int, list[Choice]] = {}
+    for chunk in chunks:
+        for choice in chunk.choices:
+            pieces.setdefault(choice.index, []).append(choice)
+    named = next((chunk for chunk in chunks if chunk.choices), chunks[0])
+    choices = tuple(_joined(pieces[index]) for index in sorted(pieces))
+    tier = next((chunk.service_tier for chunk in chunks if chunk.service_tier), None)
+    return dataclasses.replace(named, choices=choices, service_tier=tier)
+
+
+def _joined(pieces: Sequence[Choice]) -> Choice:
+    """Return the choice that these are pieces of."""
+    if len(pieces) == 1:
+        return pieces[0]
+    ended = next((piece for piece in pieces if piece.finish_reason is not None), pieces[-1])
+    return dataclasses.replace(
+        ended,
+        text="".join(piece.text for piece in pieces),
+        logprobs=_chained([piece.logprobs for piece in pieces if piece.logprobs is not None]),
+        extra=_chained([piece.extra for piece in pieces if piece.extra is not None]),
+    )
+
+
+def _chained(pieces: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Return objects as one: lists follow each other, and of anything else the last stands."""
+    whole: dict[str, Any] = {}
+    for piece in pieces:
+        for name, value in piece.items():
+            before = whole.get(name)
+            if isinstance(before, list) and isinstance(value, list):
+                value = [*before, *value]  # noqa: PLW2901 - longer by what came before
+            whole[name] = value
+    return whole or None
 
 
 class Echo:

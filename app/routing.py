@@ -1,15 +1,17 @@
 """Which vendor entry, and which of its two endpoints, answers a request."""
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from app.completion import CompletionRequest
-from app.errors import ModelNotFound, UnsupportedParameter, WrongEndpoint
+from app.errors import ModelNotFound, UnsupportedParameter, VendorRefused, WrongEndpoint
 from app.gateways.base import Family, Gateway, Vendor, VendorRequest
 from app.gateways.vendors import VendorTable
 from app.parts import Part, split
+from app.usage.at_most import Candidate
 
 #: Models whose endpoint was learnt; more than any vendor has.
 LEARNT_LIMIT = 10_000
@@ -30,31 +32,34 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a deployment would answer a request: its gateway, and each call with its encoding."""
+    """How a deployment would answer a request: its gateway, and each call with its encoding.
+
+    `dropped` are the parameters that the vendor does not get, though the caller set them.
+    """
 
     deployment: Deployment
     gateway: Gateway
     is_chat: bool
     parts: tuple[tuple[Part, VendorRequest], ...]
+    dropped: tuple[str, ...]
 
     @property
     def vendor(self) -> Vendor:
         """The vendor entry to call."""
         return self.deployment.vendor
 
-    @property
-    def dropped(self) -> tuple[str, ...]:
-        """Parameters that the vendor does not get, though the caller set them."""
-        return self.parts[0][1].dropped
-
 
 class Router:
-    """Finds deployments, and remembers which endpoint a model turned out to be on."""
+    """Finds deployments, and remembers what their refusals have taught.
+
+    That is which endpoint a model turned out to be on, and that it gives one sample at a time.
+    """
 
     def __init__(self, vendors: VendorTable, families: Mapping[str, Family]) -> None:
         self._vendors = vendors
         self._families = families
         self._learnt: dict[tuple[str, str], bool] = {}
+        self._single: dict[tuple[str, str], bool] = {}
 
     def deployments(self, request: CompletionRequest) -> list[Deployment]:
         """Return the deployment asked for, then its fallbacks that are configured.
@@ -79,29 +84,50 @@ class Router:
         vendor = deployment.vendor
         gateway, is_chat = self._gateway(deployment)
         asked, model = request, f"{vendor.name}/{deployment.model_name}"
+        dropped: tuple[str, ...] = ()
         if asked.model != model:
             asked = dataclasses.replace(asked, model=model)
         if is_chat:
             _check_text(vendor, asked)
+            asked, dropped = _without_scores(vendor, asked)
             if asked.echo is not None:  # ours to do: see app.parts.Echo
                 asked = dataclasses.replace(asked, echo=None)
-        parts = split(
-            asked,
-            list_prompts=vendor.list_prompts and gateway.list_prompts,
-            max_n=min(vendor.max_n, gateway.max_n),
-        )
+        list_prompts, max_n = self._takes(deployment, gateway)
+        parts = split(asked, list_prompts=list_prompts, max_n=max_n)
         encoded = tuple((part, gateway.encode(vendor, part.request)) for part in parts)
-        return Plan(deployment, gateway, is_chat, encoded)
+        return Plan(deployment, gateway, is_chat, encoded, (*dropped, *encoded[0][1].dropped))
 
-    def learn(self, deployment: Deployment, error: WrongEndpoint) -> bool:
-        """Remember the endpoint that a vendor named; False where it has no such other one."""
-        family, wants_chat = self._families[deployment.vendor.gateway], error.wants == "chat"
-        if (family.chat if wants_chat else family.native) is None:
+    def candidate(self, deployment: Deployment) -> Candidate:
+        """Return what a budget must know of a deployment that may answer."""
+        gateway, _ = self._gateway(deployment)
+        name = deployment.vendor.name
+        return Candidate(name, deployment.model_name, *self._takes(deployment, gateway))
+
+    def learn(self, plan: Plan, error: VendorRefused) -> bool:
+        """Remember what a refusal says of how a deployment is to be asked.
+
+        False where it says nothing, or nothing that we could do.
+        """
+        if isinstance(error, WrongEndpoint):
+            return self._learn_endpoint(plan.deployment, error.wants == "chat")
+        asked_several = any((part.request.n or 1) > 1 for part, _ in plan.parts)
+        if not asked_several or not _refuses_samples(error):
             return False
-        if len(self._learnt) >= LEARNT_LIMIT:
-            self._learnt.clear()
-        self._learnt[deployment.key] = wants_chat
+        _remember(self._single, plan.deployment.key, True)
         return True
+
+    def _learn_endpoint(self, deployment: Deployment, is_chat: bool) -> bool:
+        family = self._families[deployment.vendor.gateway]
+        if (family.chat if is_chat else family.native) is None:
+            return False
+        _remember(self._learnt, deployment.key, is_chat)
+        return True
+
+    def _takes(self, deployment: Deployment, gateway: Gateway) -> tuple[bool, int]:
+        """Return whether one call takes several prompts, and how many samples it gives of each."""
+        vendor, single = deployment.vendor, deployment.key in self._single
+        list_prompts = vendor.list_prompts and gateway.list_prompts
+        return list_prompts, 1 if single else min(vendor.max_n, gateway.max_n)
 
     def _gateway(self, deployment: Deployment) -> tuple[Gateway, bool]:
         family = self._families[deployment.vendor.gateway]
@@ -113,6 +139,45 @@ class Router:
         if gateway is None:
             raise RuntimeError("a family without a gateway")
         return gateway, gateway is family.chat
+
+
+def _remember(known: dict[tuple[str, str], bool], key: tuple[str, str], value: bool) -> None:
+    if len(known) >= LEARNT_LIMIT:
+        known.clear()
+    known[key] = value
+
+
+#: How vendors refuse several samples at once: Google's candidates, and `n` by its name.
+_SAMPLES = re.compile(
+    r"candidate_?count|(?:one|single|multiple) candidates?"
+    r"|[`'\"]n[`'\"]|\bn\b ?(?:must|should|>|=|is|has)",
+    re.IGNORECASE,
+)
+
+
+def _refuses_samples(error: VendorRefused) -> bool:
+    """Whether a refusal is of several samples in one call."""
+    return error.vendor_status in (400, 422) and (
+        error.param == "n" or _SAMPLES.search(error.message) is not None
+    )
+
+
+def _without_scores(
+    vendor: Vendor, request: CompletionRequest
+) -> tuple[CompletionRequest, tuple[str, ...]]:
+    """Return a chat request without log probabilities of an echo, which chat cannot give.
+
+    Raises: UnsupportedParameter, unless the vendor's entry drops what it cannot honour.
+    """
+    if not request.echo or request.logprobs is None:
+        return request, ()
+    if not vendor.drop_unsupported:
+        raise UnsupportedParameter(
+            f"`{vendor.name}/{request.model_name}` has no `logprobs` for the prompt that `echo` "
+            "puts before its answer.",
+            param="logprobs",
+        )
+    return dataclasses.replace(request, logprobs=None), ("logprobs",)
 
 
 def _check_text(vendor: Vendor, request: CompletionRequest) -> None:

@@ -158,16 +158,21 @@ def dump_chunk(chunk: Completion) -> dict[str, Any]:
     }
     if chunk.system_fingerprint is not None:
         body["system_fingerprint"] = chunk.system_fingerprint
+    if chunk.service_tier is not None:
+        body["service_tier"] = chunk.service_tier
     return body
 
 
 def _dump_choice(choice: Choice) -> dict[str, Any]:
-    return {
+    body = {
         "index": choice.index,
         "text": choice.text,
         "logprobs": choice.logprobs,
         "finish_reason": choice.finish_reason,
     }
+    if choice.native_finish_reason is not None:
+        body["native_finish_reason"] = choice.native_finish_reason
+    return {**choice.extra, **body} if choice.extra else body
 
 
 def dump_usage(usage: Usage) -> dict[str, Any]:

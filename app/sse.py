@@ -10,6 +10,9 @@ from typing import NamedTuple
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
+#: Fields that are not ours to act on; the first is a comment.
+_IGNORED = (b"", b"id", b"retry")
+
 #: Longest event we hold in memory, in bytes; no vendor sends one near it.
 EVENT_LIMIT = 16 * 1024 * 1024
 
@@ -34,6 +37,8 @@ class EventParser:
     Lines end in LF, CR or CRLF. A CR ends its line at once, so that no event waits for the byte
     after it; an LF that follows, even in the next packet, is then part of the same line end.
     Lines are split as bytes: `str.splitlines` would also cut at U+2028, which JSON may contain.
+    Beyond the standard, an `error:` field is an event of that name, and so is a bare JSON object
+    an unnamed one: servers that fail in the middle write such lines.
     """
 
     def __init__(self) -> None:
@@ -44,6 +49,7 @@ class EventParser:
         self._skip_lf = False
         self._at_start = True
         self._name: str | None = None
+        self._bare: list[bytes] = []  # of an object without a field's name
 
     def feed(self, packet: bytes) -> Iterator[ServerSentEvent]:
         """Yield the events that `packet` completes.
@@ -106,12 +112,34 @@ class EventParser:
             self._lines_size += len(line)
         elif field == b"event":
             self._name = value.removeprefix(b" ").decode("utf-8", "replace") or None
-        return None  # comments, id and retry are not ours to act on
+        elif field == b"error":
+            return ServerSentEvent("error", value.removeprefix(b" "))
+        elif field not in _IGNORED:
+            return self._take_bare(line)
+        return None
+
+    def _take_bare(self, line: bytes) -> ServerSentEvent | None:
+        """Take a line that is no field, as of an object that somebody wrote beside the events.
+
+        On one line it is an event by itself; over several, it ends with a bracket alone.
+        """
+        if self._bare:
+            self._bare.append(line)
+            self._check_size(sum(map(len, self._bare)))
+            return self._bare_event() if line in (b"}", b"]") else None
+        if not line.startswith((b"{", b"[")):
+            return None
+        self._bare.append(line)
+        return self._bare_event() if line.rstrip().endswith((b"}", b"]")) else None
+
+    def _bare_event(self) -> ServerSentEvent | None:
+        lines, self._bare = self._bare, []
+        return ServerSentEvent(None, b"\n".join(lines)) if lines else None
 
     def _dispatch(self) -> ServerSentEvent | None:
         lines, name = self._lines, self._name
         self._lines, self._lines_size, self._name = [], 0, None
-        return ServerSentEvent(name, b"\n".join(lines)) if lines else None
+        return ServerSentEvent(name, b"\n".join(lines)) if lines else self._bare_event()
 
     def _check_size(self, line_size: int) -> None:
         if self._lines_size + line_size > EVENT_LIMIT:

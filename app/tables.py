@@ -98,9 +98,13 @@ entries = Table(
     Column("model", BYTEWISE, nullable=False),
     Column("vendor_served", BYTEWISE),
     Column("model_served", BYTEWISE),
+    Column("service_tier", BYTEWISE),
     Column("stream", Boolean, nullable=False),
     Column("status", BYTEWISE, nullable=False),
     Column("source", BYTEWISE, nullable=False),
+    # Null in entries that the version before has posted: both sides are as `source` says.
+    Column("prompt_source", BYTEWISE),
+    Column("completion_source", BYTEWISE),
     *(Column(name, BigInteger, nullable=False) for name in USAGE_COUNTS),
     Column("vendor_request_id", BYTEWISE),
     Column("http_status", BigInteger),
@@ -109,6 +113,8 @@ entries = Table(
     Column("started_at_ms", BigInteger, nullable=False),
     Column("first_token_ms", BigInteger),
     Column("duration_ms", BigInteger, nullable=False),
+    #: JSON: what each call used; null where the other columns tell.
+    Column("calls", Text),
     #: In nano-dollars; null where the price was not known.
     Column("cost_nanousd", BigInteger),
     Column("price_id", BYTEWISE),
@@ -138,6 +144,19 @@ repricings = Table(
     Column("added_nanousd", BigInteger, nullable=False),
 )
 
+#: By how much the cost of what was posted has changed since, and in how many changes, by the day on
+#: which it was used: what a budget has counted before is put right by it.
+corrections = Table(
+    "corrections",
+    metadata,
+    Column("account_id", BYTEWISE, primary_key=True),
+    Column("api_key_id", BYTEWISE, primary_key=True),
+    Column("day_s", BigInteger, primary_key=True, autoincrement=False),
+    Column("corrected_requests", BigInteger, nullable=False),
+    Column("added_nanousd", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 #: One row, or none where nothing was ever pruned: before this time there are rollups alone.
 retention = Table(
     "retention",
@@ -154,10 +173,11 @@ ROLLUP_MEASURES: tuple[str, ...] = (
     *USAGE_COUNTS,
     "cost_nanousd",
     "priced_requests",
+    "empty_requests",
 )
 #: Measures that rollups have not always had; what was summed before counts as nothing, and what a
 #: version that does not know them adds, too.
-COST_MEASURES: tuple[str, ...] = ("cost_nanousd", "priced_requests")
+LATER_MEASURES: tuple[str, ...] = ("cost_nanousd", "priced_requests", "empty_requests")
 
 
 def _rollup_table(name: str) -> Table:
@@ -174,7 +194,7 @@ def _rollup_table(name: str) -> Table:
                 measure,
                 BigInteger,
                 nullable=False,
-                server_default="0" if measure in COST_MEASURES else None,
+                server_default="0" if measure in LATER_MEASURES else None,
             )
             for measure in ROLLUP_MEASURES
         ),

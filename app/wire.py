@@ -50,15 +50,20 @@ _NO_BRACKETS = bytes(set(range(256)) - _STEPS.keys())
 
 
 def load_vendor(body: bytes) -> Any:
-    """Parse a vendor's JSON, taking what some send: NaN and infinities, as null; lone surrogates.
+    """Parse a vendor's JSON, taking what some send: NaN and infinities, as null; half characters.
 
+    A lone surrogate stays one, and bytes that are no UTF-8 become surrogate escapes: the other
+    half may be in the next chunk.
     Raises: ValueError.
     """
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
         try:
-            value = json.loads(body, parse_constant=lambda _: None, parse_float=_finite)
+            text = body.decode("utf-8-sig", "surrogateescape")
+            value = json.loads(
+                text, parse_constant=lambda _: None, parse_float=_finite, parse_int=_integer
+            )
         except RecursionError as exc:
             raise ValueError("nested too deep") from exc
     if _too_deep(body):
@@ -69,6 +74,14 @@ def load_vendor(body: bytes) -> Any:
 def _finite(digits: str) -> float | None:
     number = float(digits)
     return number if math.isfinite(number) else None
+
+
+def _integer(digits: str) -> int | None:
+    return int(digits) if len(digits) <= DIGITS_LIMIT else None
+
+
+#: Longest integer that is read as one, in digits: Python refuses to read far longer ones at all.
+DIGITS_LIMIT = 400
 
 
 def dump(value: Any) -> bytes:

@@ -87,6 +87,7 @@ def _add(one: UsageRow, other: UsageRow) -> UsageRow:
         usage=one.usage + other.usage,
         cost_nanousd=one.cost_nanousd + other.cost_nanousd,
         priced_requests=one.priced_requests + other.priced_requests,
+        empty_requests=one.empty_requests + other.empty_requests,
     )
 
 
@@ -103,7 +104,8 @@ def row_counts(row: UsageRow) -> dict[str, int]:
 
 def row_cost(row: UsageRow) -> str | None:
     """Return what the requests of known price cost, in dollars to the last digit, or None."""
-    return dollars(row.cost_nanousd) if row.priced_requests or not row.requests else None
+    nanousd = row.known_cost_nanousd
+    return None if nanousd is None else dollars(nanousd)
 
 
 def print_json(report: Report) -> None:

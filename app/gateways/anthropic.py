@@ -3,8 +3,8 @@
 Source: docs.anthropic.com (messages, errors, versioning), and the types of its Python client.
 """
 
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from app import wire
 from app.completion import Choice, Completion, CompletionRequest, Usage
 from app.errors import GatewayError
 from app.gateways import failures
-from app.gateways.answers import failed, load, whole
+from app.gateways.answers import whole
 from app.gateways.base import (
     Vendor,
     VendorRequest,
@@ -22,10 +22,12 @@ from app.gateways.base import (
     plain_mapping,
     single_prompt,
 )
-from app.gateways.finish import narrow
+from app.gateways.counts import put_together
+from app.gateways.finish import GOES_ON, narrow
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
+from app.gateways.reader import AnswerReader
 from app.gateways.stops import StopCutter, as_list
-from app.gateways.typed_events import TypedEventDecoder, joined_text, text_of, word
+from app.gateways.typed_events import TypedEvents, joined_text, text_of, word
 
 SAMPLING = ("temperature", "top_p")
 
@@ -85,30 +87,9 @@ class AnthropicGateway:
         }
         return VendorRequest(f"{vendor.base_url}/messages", headers, wire.dump(body), dropped)
 
-    def decode(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
-        """Return the whole answer."""
-        message = plain_mapping(load(vendor, body))
-        if failures.error_in(message):
-            raise failures.failure(vendor, None, failures.detail(message))
-        text = joined_text(vendor, message.get("content"))
-        reason = narrow(vendor, message.get("stop_reason"))
-        if reason is None:
-            raise failed(vendor, "sent an answer that is not complete")
-        cutter = _cutter(request)
-        text = cutter.feed(text) + cutter.flush()
-        return Completion(
-            id=word(message.get("id")),
-            created=int(time.time()),
-            model=word(message.get("model"), request.model_name),
-            choices=(Choice(0, text, "stop" if cutter.is_cut else reason),),
-            usage=decode_usage(message.get("usage")),
-        )
-
-    def stream_decoder(
-        self, vendor: Vendor, request: CompletionRequest
-    ) -> "AnthropicStreamDecoder":
-        """Return the decoder for one streamed answer."""
-        return AnthropicStreamDecoder(vendor, request)
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+        """Return the reader of one answer."""
+        return AnswerReader(AnthropicWire(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
@@ -117,8 +98,8 @@ class AnthropicGateway:
         return failures.from_response(vendor, status, headers, body)
 
 
-class AnthropicStreamDecoder(TypedEventDecoder):
-    """One streamed answer, whole when `message_stop` follows a reason for stopping."""
+class AnthropicWire(TypedEvents):
+    """What Claude's messages and events mean; `message_stop` is the end."""
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
         super().__init__(vendor, request)
@@ -126,75 +107,97 @@ class AnthropicStreamDecoder(TypedEventDecoder):
         self._counts: dict[str, Any] = {}
         self._finished = False
 
-    def _read(self, kind: str, event: Mapping[str, Any]) -> Iterator[Completion]:
+    def read_whole(self, payload: Any) -> Completion:
+        """Return a whole message."""
+        message = plain_mapping(payload)
+        if failures.error_in(message):
+            raise failures.failure(self.vendor, None, failures.detail(message))
+        self._begin(message)
+        text = joined_text(self.vendor, message.get("content"))
+        text = self._cutter.feed(text) + self._cutter.flush()
+        finish = narrow(self.vendor, message.get("stop_reason"))
+        chunk = self._chunk(text, ("stop", None) if self._cutter.is_cut else finish)
+        chunk = replace(chunk, usage=self.usage(message), service_tier=_tier(message))
+        # A message is its choice, also where it holds no word.
+        return chunk if chunk.choices else replace(chunk, choices=(Choice(0, ""),))
+
+    def usage(self, payload: Any) -> Usage | None:
+        """Return what is counted by now; at the start, the output's count is of a word at most.
+
+        Events repeat running totals: one that is left out or 0 says nothing.
+        """
+        told = plain_mapping(payload)
+        is_start = told.get("type") == "message_start"
+        around = plain_mapping(told.get("message")) if is_start else told
+        usage = plain_mapping(around.get("usage"))
+        new = {name: count for name, count in usage.items() if count}
+        if is_start:
+            new.pop("output_tokens", None)
+        self._counts |= new
+        return decode_usage(self._counts) if new else None
+
+    def _event(self, kind: str, event: Mapping[str, Any]) -> Completion | None:
         match kind:
             case "message_start":
-                self._begin(plain_mapping(event.get("message")))
+                message = plain_mapping(event.get("message"))
+                self._begin(message)
+                begun = self._chunk(usage=self.usage(event), tier=_tier(message))
+                return replace(begun, choices=(Choice(0, ""),))
             case "content_block_start":
-                yield from self._block(plain_mapping(event.get("content_block")), "text")
+                return self._block(plain_mapping(event.get("content_block")), "text")
             case "content_block_delta":
-                yield from self._block(plain_mapping(event.get("delta")), "text_delta")
+                return self._block(plain_mapping(event.get("delta")), "text_delta")
             case "message_delta":
-                yield from self._end(event)
+                return self._end(event)
             case "message_stop":
-                if not self._finished:
-                    raise failed(self._vendor, "ended the answer without a reason")
-                self._whole = True
+                self.is_over = True
+        return None
 
     def _begin(self, message: Mapping[str, Any]) -> None:
-        # Its counts are not passed on: those of the output have hardly begun, and a caller that
-        # leaves would be charged for a word.
-        self._count(message)
         self._id = word(message.get("id"))
         self._model = word(message.get("model"), self._model)
 
-    def _block(self, block: Mapping[str, Any], text_type: str) -> Iterator[Completion]:
+    def _block(self, block: Mapping[str, Any], text_type: str) -> Completion:
         is_text = block.get("type") == text_type and not self._finished
-        text = self._cutter.feed(text_of(self._vendor, block)) if is_text else ""
+        text = self._cutter.feed(text_of(self.vendor, block)) if is_text else ""
         if is_text and self._cutter.is_cut:
             self._finished = True
-            yield self._chunk(text, "stop")
-        else:
-            yield self._chunk(text)  # thinking, too: the vendor is at work
+            return self._chunk(text, ("stop", None))
+        return self._chunk(text)  # thinking, too: the vendor is at work
 
-    def _end(self, event: Mapping[str, Any]) -> Iterator[Completion]:
-        self._count(event)
-        text, reason = "", None
+    def _end(self, event: Mapping[str, Any]) -> Completion:
+        finish, text = GOES_ON, ""
         if not self._finished:
-            delta = plain_mapping(event.get("delta"))
-            reason = narrow(self._vendor, delta.get("stop_reason"))
-            self._finished = reason is not None
+            finish = narrow(self.vendor, plain_mapping(event.get("delta")).get("stop_reason"))
+            self._finished = finish.reason is not None
             text = self._cutter.flush() if self._finished else ""
-        yield self._chunk(text, reason, decode_usage(self._counts))
+        return self._chunk(text, finish, self.usage(event))
 
-    def _count(self, told: Mapping[str, Any]) -> None:
-        """Take note of counts, which are running totals; one that is left out or 0 says nothing."""
-        usage = plain_mapping(told.get("usage"))
-        self._counts |= {name: count for name, count in usage.items() if count}
+
+def _tier(message: Mapping[str, Any]) -> str | None:
+    return word(plain_mapping(message.get("usage")).get("service_tier")) or None
 
 
 def decode_usage(usage: Any) -> Usage | None:
-    """Return the vendor's count, or None when there is none.
+    """Return the vendor's count, halves too, or None when there is none.
 
-    Tokens read from the vendor's cache or written to it are no part of its `input_tokens`.
+    Tokens read from the vendor's cache or written to it are no part of its `input_tokens`. A
+    count that is left out or 0 says nothing: events repeat the running totals that they know.
     """
-    if not isinstance(usage, dict):
-        return None
-    counts = [whole(usage.get(name) or 0) for name in COUNTS]
-    if any(count is None for count in counts):
-        return None  # an estimate, marked as one, is better than half a count
-    fresh, written, cached, generated = (count or 0 for count in counts)
-    thought = whole(plain_mapping(usage.get("output_tokens_details")).get("thinking_tokens"))
-    prompt = fresh + written + cached
-    found = Usage(
-        prompt_tokens=prompt,
-        completion_tokens=generated,
-        total_tokens=prompt + generated,
-        cached_tokens=cached,
-        cache_write_tokens=written,
-        reasoning_tokens=min(thought or 0, generated),
+    told = plain_mapping(usage)
+    fresh, written, cached, generated = (whole(told.get(name)) or 0 for name in COUNTS)
+    thought = whole(plain_mapping(told.get("output_tokens_details")).get("thinking_tokens"))
+    return put_together(
+        "anthropic",
+        (fresh + written + cached) or None,
+        generated or None,
+        None,
+        {
+            "cached_tokens": cached,
+            "cache_write_tokens": written,
+            "reasoning_tokens": thought or 0,
+        },
     )
-    return found or None
 
 
 COUNTS = (

@@ -1,17 +1,20 @@
 """What a gateway is: pure functions between our vocabulary and one vendor wire. No I/O.
 
-`app.gateways.transport` sends what `encode` returns and feeds a decoder what comes back.
+`app.gateways.transport` sends what `encode` returns; a reader is fed what comes back.
 """
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from marshmallow.fields import Field
 
-from app.completion import Completion, CompletionRequest
+from app.completion import CompletionRequest, Ending
 from app.errors import GatewayError
+
+if TYPE_CHECKING:
+    from app.gateways.reader import AnswerReader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +57,7 @@ class Vendor:
     token_prompts: bool = False
     asks_usage: bool = True
     on_disconnect: str = "cancel"
+    finish_reasons: Mapping[str, Ending] = field(default_factory=dict)
     timeouts: Timeouts = field(default_factory=Timeouts)
     quirks: Mapping[str, Any] = field(default_factory=dict)
 
@@ -66,24 +70,6 @@ class VendorRequest:
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
     dropped: tuple[str, ...] = ()
-
-
-class StreamDecoder(Protocol):
-    """Bytes of one streamed answer to chunks; made anew for each call."""
-
-    def feed(self, packet: bytes) -> Iterable[Completion]:
-        """Yield the chunks that `packet` completes.
-
-        Raises: GatewayError when the vendor reports a failure or sends nonsense.
-        """
-        ...
-
-    def close(self) -> Iterable[Completion]:
-        """Yield what the end of the connection completes.
-
-        Raises: VendorFailed when the answer is not whole.
-        """
-        ...
 
 
 class Gateway(Protocol):
@@ -107,21 +93,14 @@ class Gateway(Protocol):
         """
         ...
 
-    def decode(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
-        """Return the answer in a response with status 200.
-
-        Raises: GatewayError when it holds an error or nonsense: 200 is no proof of success.
-        """
-        ...
-
-    def stream_decoder(self, vendor: Vendor, request: CompletionRequest) -> StreamDecoder:
-        """Return the decoder for one streamed answer."""
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> "AnswerReader":
+        """Return the reader of one answer, whole or streamed, made anew for each call."""
         ...
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
     ) -> GatewayError:
-        """Return the error that a response with a status other than 200 means to the caller."""
+        """Return the error that a response whose status is no success means to the caller."""
         ...
 
 

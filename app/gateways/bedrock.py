@@ -11,20 +11,21 @@ from marshmallow.fields import Field
 from app.completion import Completion, CompletionRequest, Usage
 from app.errors import GatewayError
 from app.gateways import bedrock_errors
-from app.gateways.answers import failed, load
+from app.gateways.answers import failed
 from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
 from app.gateways.bedrock_wire import (
     QUIRKS,
-    BedrockStreamDecoder,
+    BedrockFraming,
+    BedrockWire,
     Piece,
     as_list,
-    completion,
     decode_usage,
     request_metadata,
     vendor_request,
 )
-from app.gateways.finish import narrow
+from app.gateways.finish import Finish, narrow
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
+from app.gateways.reader import AnswerReader
 
 #: Our parameter -> its name in `inferenceConfig`.
 CONFIG: Mapping[str, str] = {
@@ -74,19 +75,9 @@ class ConverseGateway:
         operation = "converse-stream" if request.stream else "converse"
         return vendor_request(vendor, request, operation, body, dropped=dropped)
 
-    def decode(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
-        """Return the whole answer; what the model thought is no part of its text."""
-        answer = plain_mapping(load(vendor, body))
-        message = plain_mapping(plain_mapping(answer.get("output")).get("message"))
-        content, reason = message.get("content"), narrow(vendor, answer.get("stopReason"))
-        if not isinstance(content, list) or reason is None:
-            raise failed(vendor, "sent no complete message")
-        text = "".join(_text(vendor, block) for block in content)
-        return completion(request, Piece(text, reason, _usage(answer)))
-
-    def stream_decoder(self, vendor: Vendor, request: CompletionRequest) -> BedrockStreamDecoder:
-        """Return the decoder for one streamed answer."""
-        return BedrockStreamDecoder(vendor, request, lambda kind, body: _read(vendor, kind, body))
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+        """Return the reader of one answer."""
+        return AnswerReader(ConverseWire(vendor, request), BedrockFraming(vendor))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
@@ -95,17 +86,43 @@ class ConverseGateway:
         return bedrock_errors.decode_error(vendor, status, headers, body)
 
 
-def _read(vendor: Vendor, kind: str, payload: Any) -> Piece:
-    """Read one event; kinds that say nothing of text, its end or its price are passed over."""
-    body = plain_mapping(payload)
-    if kind == "contentBlockDelta":
-        return Piece(text=_text(vendor, body.get("delta")))
-    if kind == "messageStop":
-        reason = narrow(vendor, body.get("stopReason"))
-        if reason is None:
-            raise failed(vendor, "ended the answer without a reason")
-        return Piece(finish_reason=reason)
-    return Piece(usage=_usage(body)) if kind == "metadata" else Piece()
+class ConverseWire(BedrockWire):
+    """What Converse's answers and events mean; what the model thought is no part of its text."""
+
+    def read(self, payload: Any) -> Completion | None:
+        """Return what an event says; kinds that say nothing of text, end or price say nothing."""
+        kind, told = payload if isinstance(payload, tuple) else ("", payload)
+        body = plain_mapping(told)
+        match kind:
+            case "contentBlockDelta":
+                return self.completion(Piece(_text(self.vendor, body.get("delta"))))
+            case "messageStop":
+                finish = narrow(self.vendor, body.get("stopReason"))
+                return self.completion(Piece(finish=finish if finish.reason else Finish("stop")))
+            case "metadata":
+                return self.completion(Piece(usage=self.usage(payload), tier=_tier(body)))
+        return None
+
+    def read_whole(self, payload: Any) -> Completion:
+        """Return a whole answer."""
+        answer = plain_mapping(payload)
+        content = plain_mapping(plain_mapping(answer.get("output")).get("message")).get("content")
+        if not isinstance(content, list):
+            raise failed(self.vendor, "sent no message")
+        text = "".join(_text(self.vendor, block) for block in content)
+        finish = narrow(self.vendor, answer.get("stopReason"))
+        piece = Piece(text, finish, self.usage(payload), _tier(answer))
+        return self.completion(piece, is_whole=True)
+
+    def usage(self, payload: Any) -> Usage | None:
+        """Return the count of an answer or of an event."""
+        told = payload[1] if isinstance(payload, tuple) else payload
+        return decode_usage(plain_mapping(told).get("usage"), COUNTS)
+
+
+def _tier(body: Mapping[str, Any]) -> str | None:
+    tier = plain_mapping(body.get("serviceTier")).get("type")
+    return tier if isinstance(tier, str) and tier else None
 
 
 def _text(vendor: Vendor, block: Any) -> str:
@@ -114,7 +131,3 @@ def _text(vendor: Vendor, block: Any) -> str:
     if not isinstance(text, str):
         raise failed(vendor, "sent a content block without text")
     return text
-
-
-def _usage(answer: Mapping[str, Any]) -> Usage | None:
-    return decode_usage(answer.get("usage"), COUNTS)

@@ -4,7 +4,7 @@ A row's `quirks.families` says which model takes which form. Source: docs/vendor
 """
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar
 
@@ -19,16 +19,18 @@ from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_promp
 from app.gateways.bedrock_families import FAMILIES, Path, PromptFamily, Shape
 from app.gateways.bedrock_wire import (
     QUIRKS,
-    BedrockStreamDecoder,
+    BedrockFraming,
+    BedrockWire,
     Piece,
     as_list,
-    completion,
     decode_usage,
     request_metadata,
     vendor_request,
 )
 from app.gateways.finish import narrow
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
+from app.gateways.reader import AnswerReader
+from app.sse import ServerSentEvent
 
 #: The service's own additions to the last chunk, whatever the family, and to filtered answers.
 METRICS = "amazon-bedrock-invocationMetrics"
@@ -83,28 +85,9 @@ class InvokeGateway:
             headers=named if metadata else {},
         )
 
-    def decode(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
-        """Return the whole answer, also where it came as a stream."""
-        family = _family(vendor, request)
-        if _is_streamed(family, request):
-            return self._joined(vendor, request, body)
-        if family.answer is None:
-            raise failed(vendor, "sent an answer that was not asked for")
-        piece = _read(vendor, family.answer, load(vendor, body))
-        if piece.finish_reason is None:
-            raise failed(vendor, "sent an answer that is not complete")
-        return completion(request, piece)
-
-    def stream_decoder(self, vendor: Vendor, request: CompletionRequest) -> BedrockStreamDecoder:
-        """Return the decoder for one streamed answer."""
-        shape = _family(vendor, request).chunk
-
-        def read(kind: str, payload: Any) -> Piece:
-            if kind != "chunk" or shape is None:
-                return Piece()
-            return _read(vendor, shape, load(vendor, _unwrapped(vendor, payload)))
-
-        return BedrockStreamDecoder(vendor, request, read)
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+        """Return the reader of one answer."""
+        return AnswerReader(InvokeWire(vendor, request), BedrockFraming(vendor))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
@@ -112,14 +95,41 @@ class InvokeGateway:
         """Return what the vendor's refusal means to the caller."""
         return bedrock_errors.decode_error(vendor, status, headers, body)
 
-    def _joined(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
-        decoder = self.stream_decoder(vendor, request)
-        chunks = [*decoder.feed(body), *decoder.close()]
-        choices = [choice for chunk in chunks for choice in chunk.choices]
-        text = "".join(choice.text for choice in choices)
-        reason = next(choice.finish_reason for choice in choices if choice.finish_reason)
-        usage = next((chunk.usage for chunk in reversed(chunks) if chunk.usage), None)
-        return completion(request, Piece(text, reason, usage))
+
+class InvokeWire(BedrockWire):
+    """What the answers and chunks of the model's family mean."""
+
+    def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
+        super().__init__(vendor, request)
+        self._family = _family(vendor, request)
+
+    def payloads(self, frame: ServerSentEvent) -> Iterable[Any]:
+        """Return the JSON of an answer, or the one inside a chunk; nothing of other events."""
+        if frame.name is None:
+            return super().payloads(frame)
+        if frame.name != "chunk":
+            return ()
+        return [load(self.vendor, _unwrapped(self.vendor, load(self.vendor, frame.data)))]
+
+    def read(self, payload: Any) -> Completion | None:
+        """Return what a chunk says."""
+        shape = self._family.chunk
+        return None if shape is None else self.completion(_read(self.vendor, shape, payload))
+
+    def read_whole(self, payload: Any) -> Completion:
+        """Return a whole answer, also of a family whose answers are streams."""
+        shape = self._family.answer or self._family.chunk
+        piece = _read(self.vendor, shape, payload) if shape else Piece()
+        if not piece.text and piece.finish.reason is None:
+            raise failed(self.vendor, "sent an answer that holds no text")
+        return self.completion(piece, is_whole=True)
+
+    def usage(self, payload: Any) -> Usage | None:
+        """Return the count in an answer or a chunk."""
+        body = plain_mapping(payload)
+        shapes = (self._family.answer, self._family.chunk)
+        found = (_usage(shape, body) for shape in shapes if shape is not None)
+        return next((usage for usage in found if usage is not None), None)
 
 
 def _family(vendor: Vendor, request: CompletionRequest) -> PromptFamily:
@@ -155,8 +165,8 @@ def _read(vendor: Vendor, shape: Shape, payload: Any) -> Piece:
     if not isinstance(text, str | None):
         raise failed(vendor, "sent a choice without text")
     filtered = body.get(GUARDRAIL) == "INTERVENED"  # the text is the guardrail's, not the model's
-    reason = narrow(vendor, "guardrail_intervened" if filtered else _at(body, shape.finish))
-    return Piece(text or "", reason, _usage(shape, body))
+    finish = narrow(vendor, "guardrail_intervened" if filtered else _at(body, shape.finish))
+    return Piece(text or "", finish, _usage(shape, body))
 
 
 def _usage(shape: Shape, body: Mapping[str, Any]) -> Usage | None:

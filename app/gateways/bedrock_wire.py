@@ -5,20 +5,25 @@ Source: botocore's model of bedrock-runtime, 2023-09-30; docs/vendors.md.
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from marshmallow import fields
 
 from app import wire
-from app.completion import Choice, Completion, CompletionRequest, FinishReason, Usage
+from app.completion import Choice, Completion, CompletionRequest, Usage
 from app.errors import ModelNotFound, UnsupportedParameter
-from app.gateways.answers import failed, load, whole
+from app.gateways.answers import load, whole
 from app.gateways.base import Vendor, VendorRequest, authorization, plain_mapping
 from app.gateways.bedrock_errors import decode_exception
-from app.gateways.event_stream import Message, MessageParser
+from app.gateways.counts import put_together
+from app.gateways.event_stream import MessageParser
+from app.gateways.finish import GOES_ON, Finish
+from app.gateways.framing import TextFraming
+from app.gateways.reader import Wire
+from app.sse import ServerSentEvent
 
 #: Keys of a row's `quirks` that both endpoints need; the region is part of each signature.
 QUIRKS: Mapping[str, fields.Field[Any]] = {"region": fields.String(required=True)}
@@ -82,25 +87,16 @@ def as_list(stop: Any) -> list[str]:
 
 
 def decode_usage(counts: Any, names: tuple[str, str, str, str]) -> Usage | None:
-    """Return the vendor's count, or None when it is none, or half of one.
+    """Return the vendor's count, halves too, or None when it is none.
 
     `names` are those of the tokens read, generated, read from the cache and written to it; the
     wire counts what is cached beside what is read. The total is our sum, so that it always is one.
     """
-    found = [plain_mapping(counts).get(name) for name in names]
-    fresh, generated = whole(found[0]), whole(found[1])
-    cached, written = whole(found[2] or 0), whole(found[3] or 0)
-    if fresh is None or generated is None or cached is None or written is None:
-        return None
-    prompt = fresh + cached + written
-    usage = Usage(
-        prompt_tokens=prompt,
-        completion_tokens=generated,
-        total_tokens=prompt + generated,
-        cached_tokens=cached,
-        cache_write_tokens=written,
-    )
-    return usage or None
+    told = plain_mapping(counts)
+    fresh, generated, cached, written = (whole(told.get(name)) for name in names)
+    known = None if fresh is None else fresh + (cached or 0) + (written or 0)
+    parts = {"cached_tokens": cached or 0, "cache_write_tokens": written or 0}
+    return put_together("bedrock", known, generated, None, parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,58 +104,73 @@ class Piece:
     """What one event of a stream, or a whole answer, adds: each may be nothing."""
 
     text: str = ""
-    finish_reason: FinishReason | None = None
+    finish: Finish = GOES_ON
     usage: Usage | None = None
+    tier: str | None = None
 
 
-#: Reads one event: its type and its JSON.
-Reader = Callable[[str, Any], Piece]
+class BedrockWire(Wire):
+    """One answer, which is of one choice; the wire names neither an id nor the model that answers.
 
+    A payload is an event's type and its JSON.
+    """
 
-class BedrockStreamDecoder:
-    """One streamed answer, whole when it has its finish reason; the usage comes after that."""
-
-    def __init__(self, vendor: Vendor, request: CompletionRequest, read: Reader) -> None:
-        self._vendor = vendor
-        self._request = request
-        self._read = read
-        self._parser = MessageParser(vendor)
+    def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
+        super().__init__(vendor, request)
         self._created = int(time.time())
-        self._ended = False
 
-    def feed(self, packet: bytes) -> Iterable[Completion]:
-        """Yield the chunks that `packet` completes."""
-        for message in self._parser.feed(packet):
-            chunk = self._chunk(message)
-            if chunk.choices or chunk.usage is not None:
-                yield chunk
+    def payloads(self, frame: ServerSentEvent) -> Iterable[Any]:
+        """Return the one JSON value of a frame, with the event's type where it has one."""
+        value = load(self.vendor, frame.data)
+        return [value if frame.name is None else (frame.name, value)]
 
-    def close(self) -> Iterable[Completion]:
-        """Yield nothing: each event was complete.
-
-        Raises: VendorFailed when the answer is not whole.
-        """
-        if not self._ended:
-            raise failed(self._vendor, "broke off before the answer was complete")
-        return ()
-
-    def _chunk(self, message: Message) -> Completion:
-        if message.header(":message-type") in ("exception", "error"):
-            raise decode_exception(self._vendor, message)
-        piece = self._read(message.header(":event-type"), load(self._vendor, message.payload))
-        if self._ended:
-            piece = replace(piece, finish_reason=None)  # the first one counts
-        self._ended = self._ended or piece.finish_reason is not None
-        return completion(self._request, piece, self._created)
+    def completion(self, piece: Piece, *, is_whole: bool = False) -> Completion:
+        """Return a piece as a completion; a whole answer has its choice also without a word."""
+        reason, native = piece.finish
+        choice = Choice(0, piece.text, reason, None, native)
+        return Completion(
+            id="",
+            created=self._created,
+            model=self.request.model_name,
+            choices=(choice,) if is_whole or piece.text or reason else (),
+            usage=piece.usage,
+            service_tier=piece.tier,
+        )
 
 
-def completion(request: CompletionRequest, piece: Piece, created: int | None = None) -> Completion:
-    """Return a piece as a completion; the wire names neither an id nor the model that answers."""
-    choice = Choice(0, piece.text, piece.finish_reason)
-    return Completion(
-        id="",
-        created=created or int(time.time()),
-        model=request.model_name,
-        choices=(choice,) if piece.text or piece.finish_reason else (),
-        usage=piece.usage,
-    )
+class BedrockFraming:
+    """Amazon's binary event stream, or JSON: the first byte says which."""
+
+    def __init__(self, vendor: Vendor) -> None:
+        self._vendor = vendor
+        self._text = TextFraming(vendor)
+        self._messages: MessageParser | None = None
+        self._is_known = False
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the answer is JSON."""
+        return self._text.is_json
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the JSON that has come could be complete."""
+        return self._text.is_closed
+
+    def feed(self, packet: bytes) -> Iterator[ServerSentEvent]:
+        """Yield an event for each message, named by its type."""
+        if not self._is_known and packet:
+            self._is_known = True
+            # A message begins with its length, whose first byte is 0 below 16 MiB.
+            self._messages = MessageParser(self._vendor) if packet[:1] < b"\t" else None
+        if self._messages is None:
+            yield from self._text.feed(packet)
+            return
+        for message in self._messages.feed(packet):
+            if message.header(":message-type") in ("exception", "error"):
+                raise decode_exception(self._vendor, message)
+            yield ServerSentEvent(message.header(":event-type"), message.payload)
+
+    def flush(self) -> Iterable[ServerSentEvent]:
+        """Return the JSON; of messages, each was complete."""
+        return self._text.flush() if self._messages is None else ()

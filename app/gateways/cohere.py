@@ -3,8 +3,8 @@
 Source: docs.cohere.com (chat, errors), and the types of its Python client.
 """
 
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from marshmallow.fields import Field
@@ -13,7 +13,7 @@ from app import wire
 from app.completion import Choice, Completion, CompletionRequest, Usage
 from app.errors import GatewayError
 from app.gateways import failures
-from app.gateways.answers import failed, load, whole
+from app.gateways.answers import whole
 from app.gateways.base import (
     Vendor,
     VendorRequest,
@@ -21,10 +21,12 @@ from app.gateways.base import (
     plain_mapping,
     single_prompt,
 )
+from app.gateways.counts import put_together
 from app.gateways.finish import narrow
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
+from app.gateways.reader import AnswerReader
 from app.gateways.stops import as_list
-from app.gateways.typed_events import TypedEventDecoder, joined_text, text_of, word
+from app.gateways.typed_events import TypedEvents, joined_text, text_of, word
 
 #: Our parameter -> the vendor's.
 NAMES: Mapping[str, str] = {
@@ -81,27 +83,9 @@ class CohereGateway:
         }
         return VendorRequest(f"{vendor.base_url}/chat", headers, wire.dump(body), dropped)
 
-    def decode(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
-        """Return the whole answer, which does not say which model gave it."""
-        answer = plain_mapping(load(vendor, body))
-        message = answer.get("message")
-        if not isinstance(message, dict):  # where an error has its sentence
-            raise failures.failure(vendor, None, failures.detail(answer))
-        reason = narrow(vendor, answer.get("finish_reason"))
-        if reason is None:
-            raise failed(vendor, "sent an answer that is not complete")
-        text = joined_text(vendor, message.get("content") or [])
-        return Completion(
-            id=word(answer.get("id")),
-            created=int(time.time()),
-            model=request.model_name,
-            choices=(Choice(0, text, reason),),
-            usage=decode_usage(answer.get("usage")),
-        )
-
-    def stream_decoder(self, vendor: Vendor, request: CompletionRequest) -> "CohereStreamDecoder":
-        """Return the decoder for one streamed answer."""
-        return CohereStreamDecoder(vendor, request)
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+        """Return the reader of one answer."""
+        return AnswerReader(CohereWire(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
@@ -110,10 +94,27 @@ class CohereGateway:
         return failures.from_response(vendor, STATUSES.get(status, status), headers, body)
 
 
-class CohereStreamDecoder(TypedEventDecoder):
-    """One streamed answer, whole when `message-end` gives a reason; `[DONE]` may follow."""
+class CohereWire(TypedEvents):
+    """What Cohere's answers and events mean; `message-end` is the end, and `[DONE]` may follow."""
 
-    def _read(self, kind: str, event: Mapping[str, Any]) -> Iterator[Completion]:
+    def read_whole(self, payload: Any) -> Completion:
+        """Return a whole answer, which does not say which model gave it."""
+        answer = plain_mapping(payload)
+        message = answer.get("message")
+        if not isinstance(message, dict):  # where an error has its sentence
+            raise failures.failure(self.vendor, None, failures.detail(answer))
+        self._id = word(answer.get("id"))
+        text = joined_text(self.vendor, message.get("content") or [])
+        reason, native = narrow(self.vendor, answer.get("finish_reason"))
+        chunk = self._chunk(usage=self.usage(answer))
+        return replace(chunk, choices=(Choice(0, text, reason, None, native),))
+
+    def usage(self, payload: Any) -> Usage | None:
+        """Return the count of an answer or of an event."""
+        told = plain_mapping(payload)
+        return decode_usage(told.get("usage") or plain_mapping(told.get("delta")).get("usage"))
+
+    def _event(self, kind: str, event: Mapping[str, Any]) -> Completion | None:
         delta = plain_mapping(event.get("delta"))
         match kind:
             case "message-start":
@@ -122,18 +123,18 @@ class CohereStreamDecoder(TypedEventDecoder):
                 content = plain_mapping(plain_mapping(delta.get("message")).get("content"))
                 # A piece of thinking has no text, or none but null; the vendor is at work.
                 has_text = content.get("text") is not None
-                yield self._chunk(text_of(self._vendor, content) if has_text else "")
+                return self._chunk(text_of(self.vendor, content) if has_text else "")
             case "message-end":
-                yield self._end(delta)
+                return self._end(event, delta)
+        return None
 
-    def _end(self, delta: Mapping[str, Any]) -> Completion:
+    def _end(self, event: Mapping[str, Any], delta: Mapping[str, Any]) -> Completion:
         if delta.get("error"):
-            raise failures.failure(self._vendor, None, failures.detail(delta))
-        reason = narrow(self._vendor, delta.get("finish_reason"))
-        if reason is None:
-            raise failed(self._vendor, "ended the answer without a reason")
-        self._whole = True
-        return self._chunk("", reason, decode_usage(delta.get("usage")))
+            raise failures.failure(self.vendor, None, failures.detail(delta))
+        self.is_over = True
+        reason, native = narrow(self.vendor, delta.get("finish_reason"))
+        end = self._chunk(usage=self.usage(event))
+        return replace(end, choices=(Choice(0, "", reason or "stop", None, native),))
 
 
 def decode_usage(usage: Any) -> Usage | None:
@@ -143,25 +144,16 @@ def decode_usage(usage: Any) -> Usage | None:
     cached: cached tokens count as far as they are billed.
     """
     told = plain_mapping(usage)
-    prompt, generated = _pair(told.get("billed_units")) or _pair(told.get("tokens")) or (0, 0)
-    return (
-        Usage(
-            prompt_tokens=prompt,
-            completion_tokens=generated,
-            total_tokens=prompt + generated,
-            cached_tokens=min(whole(told.get("cached_tokens")) or 0, prompt),
-        )
-        or None
-    )
+    parts = {"cached_tokens": whole(told.get("cached_tokens")) or 0}
+    counts = _pair(told.get("billed_units")) or _pair(told.get("tokens"))
+    return counts and put_together("cohere", *counts, None, parts)
 
 
-def _pair(counts: Any) -> tuple[int, int] | None:
-    """Return input and output tokens; None where one is no count, or both are 0."""
+def _pair(counts: Any) -> tuple[int | None, int | None] | None:
+    """Return input and output tokens, each None where it is no count; None for neither, or 0s."""
     told = plain_mapping(counts)
-    prompt, generated = (whole(told.get(n) or 0) for n in ("input_tokens", "output_tokens"))
-    if prompt is None or generated is None or not (prompt or generated):
-        return None
-    return prompt, generated
+    prompt, generated = (whole(told.get(n)) for n in ("input_tokens", "output_tokens"))
+    return (prompt, generated) if prompt or generated else None
 
 
 def _check_ranges(vendor: Vendor, request: CompletionRequest) -> None:

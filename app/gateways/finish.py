@@ -1,17 +1,16 @@
-"""Finish reasons: every vendor's word, narrowed to the contract's three.
+"""Finish reasons: every vendor's word, narrowed to the contract's three, or to a failure.
 
-A word that means failure, or that we do not know, is no success: it never becomes "stop".
-Source: docs/vendors.md.
+A word that nobody has taught us says at least that the text ended: it becomes "length", which a
+caller may go on from, and travels with the choice. Source: docs/vendors.md.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from app.completion import FinishReason
-from app.errors import VendorFailed
+from app.completion import Ending
 from app.gateways.base import Vendor
 
-REASONS: Mapping[str, FinishReason] = {
+REASONS: Mapping[str, Ending] = {
     "stop": "stop",
     "eos": "stop",
     "eos_token": "stop",
@@ -25,16 +24,31 @@ REASONS: Mapping[str, FinishReason] = {
     "model_length": "length",
     "content_filter": "content_filter",
     "refusal": "content_filter",
+    "error": "error",
+    "abort": "error",
+    "cancelled": "error",
+    "failed": "error",
+    "internal_error": "error",
+    "server_error": "error",
+    "insufficient_system_resource": "error",  # DeepSeek's
+    "load": "error",  # Ollama's: the model was loaded, or taken out of memory, and said nothing
+    "unload": "error",
+    "network_error": "error",  # Zhipu's, as is the next one
+    "sensitive": "content_filter",
     # Anthropic's, and its models' on Bedrock.
     "end_turn": "stop",
     "tool_use": "stop",
     "pause_turn": "stop",
     "model_context_window_exceeded": "length",
-    # Cohere's ChatFinishReason (MAX_TOKENS is Google's word, too). ERROR and TIMEOUT are failures.
+    # Cohere's ChatFinishReason (MAX_TOKENS is Google's word, too).
     "COMPLETE": "stop",
     "STOP_SEQUENCE": "stop",
     "TOOL_CALL": "stop",
-    # Google's FinishReason. OTHER, MALFORMED_*, UNEXPECTED_TOOL_CALL and their like are failures.
+    "ERROR": "error",
+    "ERROR_LIMIT": "error",
+    "TIMEOUT": "error",
+    "USER_CANCEL": "error",
+    # Google's FinishReason. OTHER is what it says where it has no word for it.
     "STOP": "stop",
     "MAX_TOKENS": "length",
     "CONTINUATION": "length",
@@ -49,9 +63,16 @@ REASONS: Mapping[str, FinishReason] = {
     "IMAGE_SAFETY": "content_filter",
     "IMAGE_PROHIBITED_CONTENT": "content_filter",
     "IMAGE_RECITATION": "content_filter",
-    # Amazon's: Converse, then its older families' own. malformed_* are failures.
+    "MALFORMED_FUNCTION_CALL": "error",
+    "MALFORMED_RESPONSE": "error",
+    "UNEXPECTED_TOOL_CALL": "error",
+    "TOO_MANY_TOOL_CALLS": "error",
+    "MISSING_THOUGHT_SIGNATURE": "error",
+    # Amazon's: Converse, then its older families' own.
     "content_filtered": "content_filter",
     "guardrail_intervened": "content_filter",
+    "malformed_model_output": "error",
+    "malformed_tool_use": "error",
     "CONTENT_FILTERED": "content_filter",
     "FINISH": "stop",
     "FINISHED": "stop",
@@ -61,18 +82,42 @@ REASONS: Mapping[str, FinishReason] = {
     "ERROR_TOXIC": "content_filter",
 }
 
+#: The same without regard to case: vendors' words differ in it, and their meanings do not.
+_LOWER = {word.lower(): meaning for word, meaning in REASONS.items()}
 
-def narrow(vendor: Vendor, reason: Any) -> FinishReason | None:
-    """Return the contract's finish reason; None and "" mean that the choice goes on.
+#: What says that a choice goes on; the last is Google's.
+NONE = frozenset({"", "null", "FINISH_REASON_UNSPECIFIED"})
 
-    Raises: VendorFailed for a reason that is no success.
+#: Longest word that is passed on, in characters.
+WORD_LIMIT = 64
+
+
+class Finish(NamedTuple):
+    """How a choice ended, if it did; `native` is a word for failure, or one that we do not know."""
+
+    reason: Ending | None = None
+    native: str | None = None
+
+
+GOES_ON = Finish()
+
+
+def narrow(vendor: Vendor, word: Any) -> Finish:
+    """Return what a vendor's finish reason means; null, "" and 0 say that the choice goes on.
+
+    The vendor's entry (`finish_reasons`) goes before the table. An object has its word in `type`.
     """
-    if reason is None or reason == "":
-        return None
-    narrowed = REASONS.get(reason) if isinstance(reason, str) else None
-    if narrowed is None:
-        named = repr(reason[:64]) if isinstance(reason, str) else "no word at all"
-        raise VendorFailed(
-            f"The vendor `{vendor.name}` ended the answer with the reason {named}.", billable=True
-        )
-    return narrowed
+    if isinstance(word, dict):
+        word = word.get("type")
+    if not word or (isinstance(word, str) and word in NONE):
+        return GOES_ON
+    text = word if isinstance(word, str) else repr(word)
+    known = vendor.finish_reasons.get(text) or REASONS.get(text) or _LOWER.get(text.lower())
+    if known is not None and known != "error":
+        return Finish(known)
+    return Finish(known or "length", _printable(text[:WORD_LIMIT]))
+
+
+def _printable(word: str) -> str:
+    """Return a word that can stand in a header, a log and a metric."""
+    return "".join(letter if letter.isprintable() else "?" for letter in word)

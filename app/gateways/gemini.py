@@ -6,21 +6,19 @@ two apart. Source: the GenerateContentResponse reference; google-genai's types; 
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 from urllib.parse import quote
 
 from marshmallow.fields import Field
 
 from app import wire
-from app.completion import Completion, CompletionRequest
+from app.completion import CompletionRequest
 from app.errors import GatewayError
 from app.gateways import google_errors
-from app.gateways.answers import failed, load
 from app.gateways.base import Vendor, VendorRequest, authorization, single_prompt
-from app.gateways.gemini_answer import Reader
-from app.gateways.gemini_stream import GeminiStreamDecoder
+from app.gateways.gemini_answer import GeminiWire
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
+from app.gateways.reader import AnswerReader
 
 #: Public parameter -> its name in `generationConfig`.
 WORDS: Mapping[str, str] = {
@@ -61,17 +59,9 @@ class GeminiGateway:
         }
         return VendorRequest(_url(vendor, request), headers, wire.dump(body), dropped)
 
-    def decode(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
-        """Return the whole answer, its choices in index order and each with a finish reason."""
-        completion = Reader(vendor, request).read(load(vendor, body))
-        if not completion.choices or any(c.finish_reason is None for c in completion.choices):
-            raise failed(vendor, "sent an answer that is not complete")
-        choices = sorted(completion.choices, key=lambda choice: choice.index)
-        return replace(completion, choices=tuple(choices))
-
-    def stream_decoder(self, vendor: Vendor, request: CompletionRequest) -> GeminiStreamDecoder:
-        """Return the decoder for one streamed answer."""
-        return GeminiStreamDecoder(vendor, request)
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+        """Return the reader of one answer."""
+        return AnswerReader(GeminiWire(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes

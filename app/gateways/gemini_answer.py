@@ -5,115 +5,125 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+from app import wire as json_wire
 from app.completion import Choice, Completion, CompletionRequest, Usage
+from app.errors import GatewayError
 from app.gateways import google_errors
 from app.gateways.answers import failed, whole
 from app.gateways.base import Vendor, plain_mapping
+from app.gateways.counts import put_together
 from app.gateways.finish import narrow
 from app.gateways.logprobs import TokenLogprob, text_logprobs
+from app.gateways.openai_answer import index_of
+from app.gateways.reader import Wire
 
-#: A finish reason that is none.
-UNSPECIFIED = "FINISH_REASON_UNSPECIFIED"
 
-
-class Reader:
-    """Turns the responses of one answer, the only one or all of a stream, into our vocabulary."""
+class GeminiWire(Wire):
+    """What Google's responses mean: a stream's events are responses, too, with running totals."""
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
-        self._vendor = vendor
-        self._request = request
+        super().__init__(vendor, request)
         self._created = int(time.time())
         self._lengths: defaultdict[int, int] = defaultdict(int)  # of each choice's text so far
 
     def read(self, payload: Any) -> Completion:
-        """Return what one response holds.
+        """Return what an event says."""
+        return self.read_whole(payload)
 
-        Raises: GatewayError when it is an error in disguise, or no such object.
-        """
+    def read_whole(self, payload: Any) -> Completion:
+        """Return what a response says."""
         if google_errors.is_error(payload):
-            raise google_errors.failure(self._vendor, None, payload, {})
+            raise google_errors.failure(self.vendor, None, payload, {})
         body = plain_mapping(payload)
         candidates = body.get("candidates") or []
         shaped = isinstance(payload, dict) and isinstance(candidates, list)
         if not shaped or not all(isinstance(candidate, dict) for candidate in candidates):
-            raise failed(self._vendor, "sent no response object")
+            raise failed(self.vendor, "sent no response object")
         named, model = body.get("responseId"), body.get("modelVersion")
         return Completion(
             id=named if isinstance(named, str) else "",
             created=self._created,
-            model=model if isinstance(model, str) and model else self._request.model_name,
-            choices=tuple(self._choice(at, candidate) for at, candidate in enumerate(candidates))
-            or self._blocked(body),
-            usage=decode_usage(body.get("usageMetadata")),
+            model=model if isinstance(model, str) and model else self.request.model_name,
+            choices=tuple(map(self._choice, candidates)) or self._blocked(body),
+            usage=self.usage(body),
         )
 
-    def _choice(self, position: int, candidate: Mapping[str, Any]) -> Choice:
-        index = candidate.get("index", position)  # 0 is left out
-        if type(index) is not int or not 0 <= index < (self._request.n or 1):
-            raise failed(self._vendor, "sent a candidate that was not asked for")
-        text = self._text(candidate)
+    def usage(self, payload: Any) -> Usage | None:
+        """Return the count of a response."""
+        return decode_usage(plain_mapping(payload).get("usageMetadata"))
+
+    def reported(self, data: bytes) -> GatewayError:
+        """Return the error of an event that is named so."""
+        try:
+            error = json_wire.load_vendor(data)
+        except ValueError:
+            return super().reported(data)
+        return google_errors.failure(self.vendor, None, error, {})
+
+    def _choice(self, candidate: Mapping[str, Any]) -> Choice:
+        """Return a candidate; one that makes no sense is a failed one, and its siblings stand."""
+        index = index_of(candidate) if "index" in candidate else 0  # which is left out
+        text = _text(candidate)
+        if text is None:
+            return Choice(index, "", "error")
         start = self._lengths[index]
         self._lengths[index] += len(text)
-        reason = candidate.get("finishReason")
-        return Choice(
-            index=index,
-            text=text,
-            finish_reason=None if reason == UNSPECIFIED else narrow(self._vendor, reason),
-            logprobs=decode_logprobs(candidate.get("logprobsResult"), start),
-        )
-
-    def _text(self, candidate: Mapping[str, Any]) -> str:
-        """Return the text of a candidate's parts; one that only thought has none, or no parts."""
-        content = candidate.get("content") or {}
-        parts = content.get("parts") or [] if isinstance(content, dict) else None
-        if not isinstance(parts, list):
-            raise failed(self._vendor, "sent a candidate that holds no parts")
-        texts = [p.get("text") or "" for p in map(plain_mapping, parts) if not p.get("thought")]
-        if not all(isinstance(text, str) for text in texts):
-            raise failed(self._vendor, "sent a part whose text is none")
-        return "".join(texts)
+        reason, native = narrow(self.vendor, candidate.get("finishReason"))
+        logprobs = decode_logprobs(candidate.get("logprobsResult"), start)
+        return Choice(index, text, reason, logprobs, native)
 
     def _blocked(self, body: Mapping[str, Any]) -> tuple[Choice, ...]:
         """Return the samples of a prompt that was blocked, which is no error to Google."""
         if not plain_mapping(body.get("promptFeedback")).get("blockReason"):
             return ()
-        return tuple(Choice(index, "", "content_filter") for index in range(self._request.n or 1))
+        return tuple(Choice(index, "", "content_filter") for index in range(self.request.n or 1))
 
 
-COUNTS = (
-    "promptTokenCount",
-    "toolUsePromptTokenCount",
-    "candidatesTokenCount",
-    "thoughtsTokenCount",
-    "totalTokenCount",
-)
+def _text(candidate: Mapping[str, Any]) -> str | None:
+    """Return the text of a candidate's parts; one that only thought has none, or no parts.
+
+    None where it holds something else in their place.
+    """
+    content = candidate.get("content") or {}
+    parts = content.get("parts") or [] if isinstance(content, dict) else None
+    if not isinstance(parts, list):
+        return None
+    texts = [p.get("text") or "" for p in map(plain_mapping, parts) if not p.get("thought")]
+    return "".join(texts) if all(isinstance(text, str) for text in texts) else None
 
 
 def decode_usage(usage: Any) -> Usage | None:
-    """Return the vendor's count, or None when there is none: absent, nonsense, or all zeros.
+    """Return the vendor's count, halves too, or None when there is none.
 
     Thoughts are not among the candidates' tokens, though some answers count them there; the total
     tells. What the prompt had from a cache is among its tokens.
     """
-    if not isinstance(usage, dict):
-        return None
-    counts = [whole(usage.get(name) or 0) for name in COUNTS]
-    known = [count for count in counts if count is not None]
-    if len(known) < len(counts):
-        return None  # an estimate, marked as one, is better than half a count
-    asked, tool_use, candidates, thoughts, total = known
-    prompt = asked + tool_use
-    completion = total - prompt
-    if completion < max(candidates, thoughts):  # no total, or one of something else
-        completion = candidates + thoughts
-    counted = Usage(
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        total_tokens=prompt + completion,
-        cached_tokens=min(prompt, whole(usage.get("cachedContentTokenCount")) or 0),
-        reasoning_tokens=thoughts,
+    told = plain_mapping(usage)
+    asked, candidates, thoughts, total = (whole(told.get(name)) for name in COUNTS)
+    prompt = None if asked is None else asked + (whole(told.get("toolUsePromptTokenCount")) or 0)
+    return put_together(
+        "gemini",
+        prompt,
+        _generated(prompt, candidates, thoughts, total),
+        None if prompt is not None else total,
+        {
+            "cached_tokens": whole(told.get("cachedContentTokenCount")) or 0,
+            "reasoning_tokens": thoughts or 0,
+        },
     )
-    return counted or None
+
+
+def _generated(
+    prompt: int | None, candidates: int | None, thoughts: int | None, total: int | None
+) -> int | None:
+    """Return the tokens generated: the total's rest, or the sum of what is counted of them."""
+    counted = None if candidates is None and thoughts is None else (candidates or 0, thoughts or 0)
+    if total is not None and prompt is not None and total - prompt >= max(counted or (0,)):
+        return total - prompt
+    return None if counted is None else sum(counted)
+
+
+COUNTS = ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")
 
 
 def decode_logprobs(result: Any, start: int) -> dict[str, Any] | None:

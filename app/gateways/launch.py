@@ -11,11 +11,12 @@ from urllib.parse import urlencode
 from marshmallow.fields import Field
 
 from app import wire
-from app.completion import Completion, CompletionRequest
+from app.completion import CompletionRequest
 from app.errors import GatewayError
 from app.gateways import failures
-from app.gateways.answers import failed, load
-from app.gateways.base import StreamDecoder, Vendor, VendorRequest, plain_mapping
+from app.gateways.answers import failed
+from app.gateways.base import Vendor, VendorRequest, plain_mapping
+from app.gateways.framing import values_in
 from app.gateways.openai import (
     OpenAIGateway,
     is_streamed,
@@ -23,13 +24,8 @@ from app.gateways.openai import (
     native_body,
     stream_fields,
 )
-from app.gateways.openai_answer import (
-    DONE,
-    OpenAIStreamDecoder,
-    TextReader,
-    complete,
-    decode_object,
-)
+from app.gateways.openai_answer import OpenAIWire
+from app.gateways.reader import DONE, AnswerReader
 from app.sse import ServerSentEvent
 
 
@@ -50,26 +46,29 @@ class LaunchGateway(OpenAIGateway):
             dropped,
         )
 
-    def decode(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
-        """Return the whole answer, its choices in index order and each with a finish reason."""
-        payload = load(vendor, result_of(vendor, load(vendor, body)))
-        read = TextReader(request).read
-        return complete(vendor, decode_object(vendor, request, payload, read))
-
-    def stream_decoder(self, vendor: Vendor, request: CompletionRequest) -> StreamDecoder:
-        """Return the decoder for one streamed answer."""
-        return LaunchStreamDecoder(vendor, request, TextReader(request).read)
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+        """Return the reader of one answer."""
+        return AnswerReader(LaunchWire(vendor, request))
 
 
-class LaunchStreamDecoder(OpenAIStreamDecoder):
-    """One streamed answer: each event is a task, its result one of the container's events."""
+class LaunchWire(OpenAIWire):
+    """What a task's answer means, and a stream's events, which are tasks as well.
 
-    def _decode(self, event: ServerSentEvent) -> Iterable[Completion]:
-        text = event.data.strip()
-        if not text or text == DONE:
-            return ()
-        result = result_of(self._vendor, load(self._vendor, text))
-        return super()._decode(ServerSentEvent(event.name, result))
+    What the container said is inside: an answer, an event, or the end mark of its stream.
+    """
+
+    text_key: ClassVar[bytes] = b""
+
+    def payloads(self, frame: ServerSentEvent) -> Iterable[Any]:
+        """Return what the container said in a frame."""
+        found = []
+        for task in values_in(self.vendor, frame.data):
+            result = result_of(self.vendor, task).strip()
+            if result.startswith(DONE):
+                self.is_over = True
+            elif result:
+                found += values_in(self.vendor, result)
+        return found
 
 
 def result_of(vendor: Vendor, task: Any) -> bytes:

@@ -14,12 +14,13 @@ from app import wire
 from app.completion import Choice, Completion, CompletionRequest, FinishReason, Usage
 from app.errors import GatewayError
 from app.gateways import failures
-from app.gateways.answers import failed, load, number, whole
+from app.gateways.answers import failed, number, whole
 from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
+from app.gateways.counts import put_together
 from app.gateways.logprobs import LogprobsReader, TokenLogprob
 from app.gateways.openai import OpenAIGateway, is_streamed, json_headers
-from app.gateways.openai_answer import OpenAIStreamDecoder, TextReader
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
+from app.gateways.reader import AnswerReader, Wire
 from app.gateways.stops import as_list
 
 #: The wire requires both; these are what the public contract says where the caller says nothing.
@@ -66,20 +67,9 @@ class LLMEngineV1Gateway:
         url = f"{vendor.base_url}/llm/completions-{kind}?{query}"
         return VendorRequest(url, json_headers(vendor, request), wire.dump(body), dropped)
 
-    def decode(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
-        """Return the whole answer; why it ended follows from its length."""
-        answer = _no_error(vendor, load(vendor, body))
-        output = answer.get("output")
-        if not isinstance(output, dict):
-            raise failed(vendor, "sent an answer without output")
-        tokens = _tokens(output.get("tokens"))
-        logprobs = LogprobsReader().read(0, tokens) if tokens else None
-        choice = Choice(0, _text(vendor, output), _finish(request, output), logprobs)
-        return _completion(request, answer, choice)
-
-    def stream_decoder(self, vendor: Vendor, request: CompletionRequest) -> "V1StreamDecoder":
-        """Return the decoder for one streamed answer."""
-        return V1StreamDecoder(vendor, request)
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+        """Return the reader of one answer."""
+        return AnswerReader(LLMEngineV1Wire(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
@@ -88,58 +78,62 @@ class LLMEngineV1Gateway:
         return failures.from_response(vendor, status, headers, body)
 
 
-class V1StreamDecoder(OpenAIStreamDecoder):
-    """One streamed answer, whole when the vendor says that it is finished."""
+class LLMEngineV1Wire(Wire):
+    """What the answers and events of the first wire mean."""
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
-        super().__init__(vendor, request, TextReader(request).read)
+        super().__init__(vendor, request)
+        self._created = int(time.time())
         self._logprobs = LogprobsReader()
 
-    def _chunk(self, payload: Any) -> Completion:
-        answer = _no_error(self._vendor, payload)
+    def read(self, payload: Any) -> Completion | None:
+        """Return what an event says; one without output says that the model is at work."""
+        answer = self._answer(payload)
         output = answer.get("output")
-        if not isinstance(output, dict):  # at work, with nothing to show
-            return _completion(self._request, answer)
-        token = _tokens([output.get("token")])
-        logprobs = self._logprobs.read(0, token) if token else None
-        finish = _finish(self._request, output) if output.get("finished") is True else None
-        text = _text(self._vendor, output)
-        return _completion(self._request, answer, Choice(0, text, finish, logprobs))
+        if not isinstance(output, dict):
+            return self._completion(answer)
+        finish = _finish(self.request, output) if output.get("finished") is True else None
+        return self._completion(answer, self._choice(output, finish, [output.get("token")]))
 
+    def read_whole(self, payload: Any) -> Completion:
+        """Return the whole answer; why it ended follows from its length."""
+        answer = self._answer(payload)
+        output = answer.get("output")
+        if not isinstance(output, dict):
+            raise failed(self.vendor, "sent an answer without output")
+        choice = self._choice(output, _finish(self.request, output), output.get("tokens"))
+        return self._completion(answer, choice)
 
-def _no_error(vendor: Vendor, payload: Any) -> Mapping[str, Any]:
-    """Return the answer's object.
+    def usage(self, payload: Any) -> Usage | None:
+        """Return the count in an answer or an event; halves, too, as before a stream's end."""
+        output = plain_mapping(plain_mapping(payload).get("output"))
+        prompt, generated = (whole(output.get(f"num_{n}_tokens")) for n in ("prompt", "completion"))
+        return put_together(self.vendor.name, prompt, generated, None)
 
-    Raises: GatewayError when it reports an error, or is no object.
-    """
-    error = failures.error_in(payload)
-    if error is not None:
-        raise failures.failure(vendor, None, failures.detail(error))
-    if not isinstance(payload, dict):
-        raise failed(vendor, "sent no answer")
-    return payload
+    def _answer(self, payload: Any) -> Mapping[str, Any]:
+        error = failures.error_in(payload)
+        if error is not None:
+            raise failures.failure(self.vendor, None, failures.detail(error))
+        if not isinstance(payload, dict):
+            raise failed(self.vendor, "sent no answer")
+        return payload
 
+    def _choice(
+        self, output: Mapping[str, Any], finish: FinishReason | None, tokens: Any
+    ) -> Choice:
+        found = _tokens(tokens)
+        logprobs = self._logprobs.read(0, found) if found else None
+        return Choice(0, _text(self.vendor, output), finish, logprobs)
 
-def _completion(
-    request: CompletionRequest, answer: Mapping[str, Any], *choices: Choice
-) -> Completion:
-    request_id = answer.get("request_id")
-    return Completion(
-        id=request_id if isinstance(request_id, str) else "",
-        created=int(time.time()),
-        model=request.model_name,
-        choices=choices,
-        usage=_usage(plain_mapping(answer.get("output"))),
-    )
-
-
-def _usage(output: Mapping[str, Any]) -> Usage | None:
-    """Return the count, or None where it is half of one, as before a stream's end."""
-    prompt, generated = (whole(output.get(f"num_{n}_tokens")) for n in ("prompt", "completion"))
-    if prompt is None or generated is None:
-        return None
-    counts = {"prompt_tokens": prompt, "completion_tokens": generated}
-    return Usage(**counts, total_tokens=prompt + generated) or None
+    def _completion(self, answer: Mapping[str, Any], *choices: Choice) -> Completion:
+        request_id = answer.get("request_id")
+        return Completion(
+            id=request_id if isinstance(request_id, str) else "",
+            created=self._created,
+            model=self.request.model_name,
+            choices=choices,
+            usage=self.usage(answer),
+        )
 
 
 def _finish(request: CompletionRequest, output: Mapping[str, Any]) -> FinishReason:

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 from marshmallow import fields
 
 from app import wire
-from app.completion import Completion, CompletionRequest
+from app.completion import CompletionRequest
 from app.errors import GatewayError
 from app.gateways import failures
-from app.gateways.answers import load
-from app.gateways.base import StreamDecoder, Vendor, VendorRequest, authorization
-from app.gateways.openai_answer import OpenAIStreamDecoder, TextReader, complete, decode_object
+from app.gateways.base import Vendor, VendorRequest, authorization
+from app.gateways.openai_answer import OpenAIWire
 from app.gateways.parameters import check_prompt, supported
+from app.gateways.reader import AnswerReader
 from app.gateways.stops import as_list
 
 #: A refusal that comes with a server error's status: some servers have no other.
@@ -36,8 +36,6 @@ class OpenAIGateway:
         "stop_list": fields.Boolean(),
         # false: it cannot stream, so that the caller of a stream gets the answer in one piece
         "streams": fields.Boolean(),
-        # usage in a stream is of the chunk's choice alone, with its whole prompt
-        "usage_by_choice": fields.Boolean(),
         # words of a message that mean a refusal of the request, whatever the status
         "refusals": fields.List(fields.String()),
     }
@@ -47,14 +45,9 @@ class OpenAIGateway:
         body, dropped = native_body(vendor, request)
         return posted(vendor, request, "/completions", body, dropped)
 
-    def decode(self, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
-        """Return the whole answer, its choices in index order and each with a finish reason."""
-        read = TextReader(request).read
-        return complete(vendor, decode_object(vendor, request, load(vendor, body), read))
-
-    def stream_decoder(self, vendor: Vendor, request: CompletionRequest) -> StreamDecoder:
-        """Return the decoder for one streamed answer."""
-        return OpenAIStreamDecoder(vendor, request, TextReader(request).read)
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+        """Return the reader of one answer."""
+        return AnswerReader(OpenAIWire(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes

@@ -1,201 +1,158 @@
-"""Answers on OpenAI's text-completions wire, whole and streamed, in our vocabulary.
+"""Answers on OpenAI's wires, text and chat, whole and streamed, in our vocabulary.
 
-The chat wire's answers differ in how a choice is read, and in nothing else.
-Source: OpenAI's CreateCompletionResponse; docs/vendors.md.
+The two differ in where a choice keeps its text, and vendors mix them up: one reader takes both.
+Source: OpenAI's CreateCompletionResponse and CreateChatCompletionResponse; docs/vendors.md.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from app import wire
-from app.completion import Choice, Completion, CompletionRequest
-from app.errors import GatewayError
+from app.completion import Choice, Completion, CompletionRequest, Ending, Usage
 from app.gateways import failures
-from app.gateways.answers import failed, load, number, whole
-from app.gateways.base import Vendor, plain_mapping
+from app.gateways.answers import failed, whole
+from app.gateways.base import Vendor
 from app.gateways.finish import narrow
-from app.gateways.logprobs import LogprobsReader, TokenLogprob, chat_tokens
-from app.gateways.openai_usage import UsageByChoice, decode_usage
-from app.gateways.usual_chunk import UsualChunk
-from app.sse import EventParser, EventTooLarge, ServerSentEvent
+from app.gateways.openai_logprobs import LogprobsOf
+from app.gateways.openai_usage import decode_usage, usage_in
+from app.gateways.reader import Wire
+from app.gateways.slots import UNNUMBERED
 
-DONE = b"[DONE]"
-
-
-def complete(vendor: Vendor, completion: Completion) -> Completion:
-    """Return a whole answer with its choices in index order.
-
-    Raises: VendorFailed when there are none, or one has no finish reason.
-    """
-    if not completion.choices or any(c.finish_reason is None for c in completion.choices):
-        raise failed(vendor, "sent an answer that is not complete")
-    return replace(completion, choices=_in_order(completion.choices))
-
-
-class TextReader:
-    """Reads the choices of one answer, keeping each one's length for its tokens' offsets."""
-
-    def __init__(self, request: CompletionRequest) -> None:
-        self._wants_logprobs = request.logprobs is not None
-        self._logprobs = LogprobsReader()
-
-    def read(self, vendor: Vendor, position: int, choice: Mapping[str, Any]) -> Choice:
-        """Return a choice in our vocabulary; `position` stands in for a missing index.
-
-        Raises: VendorFailed.
-        """
-        text, index = choice.get("text"), index_of(choice, position)
-        chat = text is None and ("message" in choice or "delta" in choice)
-        if chat or not isinstance(text, str | None):  # "" would pass for the vendor's answer
-            raise failed(vendor, "sent a choice without text")
-        finish = narrow(vendor, choice.get("finish_reason"))
-        return Choice(index, text or "", finish, self._told(index, choice))
-
-    def _told(self, index: int, choice: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return a choice's log probabilities, which not all vendors have in the contract's form.
-
-        Forms: the contract's; without offsets; chat's list of objects; a token beside the choice.
-        """
-        said = choice.get("logprobs")
-        if said is None and not self._wants_logprobs:
-            return None
-        told = plain_mapping(said)
-        names, logprobs = told.get("tokens"), told.get("token_logprobs")
-        if isinstance(names, list) and isinstance(logprobs, list):
-            if isinstance(told.get("text_offset"), list):
-                return told
-            return self._logprobs.read(index, _zipped(names, logprobs, told.get("top_logprobs")))
-        if isinstance(told.get("content"), list):
-            return self._logprobs.read(index, chat_tokens(told["content"]))
-        token = plain_mapping(choice.get("token"))
-        if self._wants_logprobs and isinstance(token.get("text"), str):
-            return self._logprobs.read(index, _zipped([token["text"]], [token.get("logprob")]))
-        return None
-
-
-def _zipped(names: list[Any], logprobs: list[Any], top: Any = None) -> Iterable[TokenLogprob]:
-    """Yield the tokens of parallel lists; one object for all of them tells no token's own."""
-    tops = top if isinstance(top, list) else [top] if len(names) == 1 else []
-    for at, name in enumerate(names):
-        others = plain_mapping(tops[at]) if at < len(tops) else {}
-        logprob = number(logprobs[at]) if at < len(logprobs) else None
-        if isinstance(name, str):
-            yield TokenLogprob(name, logprob, {key: number(value) for key, value in others.items()})
-
-
-def index_of(choice: Mapping[str, Any], position: int) -> int:
-    """Return a choice's index, which some vendors leave out."""
-    index = choice.get("index")
-    return index if type(index) is int and index >= 0 else position
-
-
-#: How a wire's choices are read.
-ReadChoice = Callable[[Vendor, int, Mapping[str, Any]], Choice]
-
-
-class OpenAIStreamDecoder:
-    """One streamed answer: whole when every choice has ended, not when `[DONE]` says so.
-
-    Reading goes on after a finish reason, since usage often follows it.
-    """
-
-    #: The name of the field that holds a chunk's text.
-    text_key: ClassVar[bytes] = b'"text":'
-
-    def __init__(self, vendor: Vendor, request: CompletionRequest, read: ReadChoice) -> None:
-        self._vendor = vendor
-        self._request = request
-        self._read_choice = read
-        by_choice = vendor.quirks.get("usage_by_choice", False)
-        self._usage = UsageByChoice(request.n or 1) if by_choice else None
-        self._parser = EventParser()
-        self._usual = UsualChunk(self.text_key)
-        self._open: set[int] = set()
-        self._ended: set[int] = set()
-        self._done = False
-
-    def feed(self, packet: bytes) -> Iterable[Completion]:
-        """Yield the chunks that `packet` completes."""
-        try:
-            for event in self._parser.feed(packet):
-                usual = None if event.name or self._done else self._usual.read(event.data)
-                if usual is not None:
-                    yield usual
-                else:
-                    yield from self._decode(event)
-        except EventTooLarge as exc:
-            raise failed(self._vendor, "sent an event that is too large") from exc
-
-    def close(self) -> Iterable[Completion]:
-        """Yield what the end of the connection completes, if the answer is whole."""
-        for event in self._parser.flush():
-            yield from self._decode(event)
-        short = not self._done and len(self._ended) < self._request.choice_count
-        if short or not self._ended or self._open - self._ended:
-            raise failed(self._vendor, "broke off before the answer was complete")
-
-    def _decode(self, event: ServerSentEvent) -> Iterable[Completion]:
-        text = event.data.strip()
-        if not text or self._done:
-            return
-        if text == DONE:
-            self._done = True
-            return
-        if event.name == "error":
-            raise self._reported(text)
-        chunk = self._chunk(load(self._vendor, text))
-        for choice in chunk.choices:
-            self._open.add(choice.index)
-            if choice.finish_reason is not None:
-                self._ended.add(choice.index)
-        if chunk.choices or chunk.usage is not None:
-            self._usual.learn(text, chunk)
-            yield self._usage.summed(chunk) if self._usage else chunk
-
-    def _chunk(self, payload: Any) -> Completion:
-        return decode_object(self._vendor, self._request, payload, self._read_choice)
-
-    def _reported(self, text: bytes) -> GatewayError:
-        """Return the error of an event named so, whose words need not be JSON."""
-        try:
-            said = failures.detail(wire.load_vendor(text))
-        except ValueError:
-            said = failures.Detail(message=text.decode("utf-8", "replace"))
-        return failures.failure(self._vendor, None, said)
-
-
-def decode_object(
-    vendor: Vendor, request: CompletionRequest, payload: Any, read: ReadChoice
-) -> Completion:
-    """Return a completion object, whole or a chunk, in our vocabulary.
-
-    An object without choices is an empty chunk, as vendors send some to keep a stream alive.
-    Raises: GatewayError when it is an error in disguise, or no such object.
-    """
-    error = failures.error_in(payload)
-    if error is not None:
-        raise failures.failure(vendor, None, failures.detail(error))
-    choices = (payload.get("choices") or []) if isinstance(payload, dict) else None
-    if not isinstance(choices, list) or not {dict}.issuperset(map(type, choices)):
-        raise failed(vendor, "sent no completion object")
-    get = payload.get
-    name, model, fingerprint = get("id"), get("model"), get("system_fingerprint")
-    usage = get("usage") or plain_mapping(get("x_groq")).get("usage")
-    told = enumerate(_with_beside(payload, choices))
-    return Completion(
-        id=name if isinstance(name, str) else "",
-        created=whole(get("created")) or int(time.time()),
-        model=model if isinstance(model, str) and model else request.model_name,
-        choices=tuple([read(vendor, at, choice) for at, choice in told]),
-        usage=decode_usage(usage) if usage else None,
-        system_fingerprint=fingerprint if isinstance(fingerprint, str) else None,
-    )
-
+#: What a choice has by the contract, on either wire, and what is read from it for another field.
+CONTRACT = frozenset(
+    {"delta", "finish_reason", "index", "logprobs", "message", "text", "token", "usage"}
+)
 
 #: What Together keeps beside the choice of a chunk.
 BESIDE = frozenset({"finish_reason", "token"})
+
+
+class OpenAIWire(Wire):
+    """What OpenAI's objects mean; `text_key` is the native wire's."""
+
+    text_key: ClassVar[bytes] = b'"text":'
+
+    def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
+        super().__init__(vendor, request)
+        self._logprobs = LogprobsOf(request)
+        self._refused: set[int] = set()
+
+    def read(self, payload: Any) -> Completion | None:
+        """Return a chunk; an object without choices keeps a stream alive, and says nothing."""
+        self.is_alive = False
+        completion = self._object(payload, self._choice)
+        return completion if completion.choices or completion.usage is not None else None
+
+    def read_whole(self, payload: Any) -> Completion:
+        """Return a whole completion object."""
+        return self._object(payload, self._whole_choice)
+
+    def _object(self, payload: Any, read: Callable[[Mapping[str, Any]], Choice]) -> Completion:
+        error = failures.error_in(payload)
+        if error is not None:
+            raise failures.failure(self.vendor, None, failures.detail(error))
+        choices = (payload.get("choices") or []) if isinstance(payload, dict) else None
+        if not isinstance(choices, list) or not {dict}.issuperset(map(type, choices)):
+            raise failed(self.vendor, "sent no completion object")
+        get = payload.get
+        name, model, fingerprint = get("id"), get("model"), get("system_fingerprint")
+        tier = get("service_tier")
+        return Completion(
+            name if isinstance(name, str) else "",
+            whole(get("created")) or int(time.time()),
+            model if isinstance(model, str) and model else self.request.model_name,
+            tuple([read(choice) for choice in _with_beside(payload, choices)]),
+            self._usage(payload),
+            fingerprint if isinstance(fingerprint, str) else None,
+            tier if isinstance(tier, str) else None,
+        )
+
+    def usage(self, payload: Any) -> Usage | None:
+        """Return the usage in an object."""
+        return usage_in(self.vendor.name, payload)
+
+    def _usage(self, payload: Mapping[str, Any]) -> Usage | None:
+        told = payload.get("usage")
+        if told:
+            return decode_usage(self.vendor.name, told)
+        return usage_in(self.vendor.name, payload)
+
+    def _whole_choice(self, choice: Mapping[str, Any]) -> Choice:
+        """Return a choice that must say something: "" would pass for the vendor's answer."""
+        if "text" in choice or choice.get("message") or choice.get("delta"):
+            return self._choice(choice)
+        return Choice(index_of(choice), "", "error")
+
+    def _choice(self, choice: Mapping[str, Any]) -> Choice:
+        """Return a choice; one that makes no sense is a failed one, and its siblings stand."""
+        index = index_of(choice)
+        text = self._text(index, choice)
+        if text is None:
+            return Choice(index, "", "error")
+        reason, native = narrow(self.vendor, choice.get("finish_reason"))
+        told = choice.get("logprobs")
+        logprobs = None if told is None else self._logprobs.read(index, choice)
+        if told is None and "token" in choice:
+            logprobs = self._logprobs.read(index, choice)
+        extra = None if CONTRACT.issuperset(choice) else _extra(choice)
+        return Choice(index, text, self._ending(index, reason), logprobs, native, extra)
+
+    def _ending(self, index: int, reason: Ending | None) -> Ending | None:
+        return "content_filter" if reason == "stop" and index in self._refused else reason
+
+    def _text(self, index: int, choice: Mapping[str, Any]) -> str | None:
+        """Return a choice's text; None where it has something else in its place.
+
+        What a model thinks, and its calls of tools, are no text, but show that it is at work.
+        """
+        text = choice.get("text")
+        if isinstance(text, str):
+            return text
+        if text is not None:
+            return None
+        said = choice.get("message") or choice.get("delta")
+        if said is None:
+            return ""  # a verdict of a filter, or a finish reason alone
+        if not isinstance(said, dict):
+            return said if isinstance(said, str) else None
+        if said.get("refusal"):
+            self._refused.add(index)
+        if not self.is_alive and any(said.get(name) for name in said if name != "role"):
+            self.is_alive = True
+        return text_of(said.get("content"))
+
+
+class OpenAIChatWire(OpenAIWire):
+    """The same, for chunks that usually have their text in `delta.content`."""
+
+    text_key: ClassVar[bytes] = b'"content":'
+
+
+def text_of(content: Any) -> str | None:
+    """Return the text of a message's content: a text, its parts, or none at all; else None."""
+    if isinstance(content, str | None):
+        return content or ""
+    if not isinstance(content, list):
+        return None
+    parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
+    return "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+
+
+def index_of(choice: Mapping[str, Any]) -> int:
+    """Return a choice's index, which some vendors leave out, or write as a float or a text."""
+    index = choice.get("index")
+    if type(index) is int:
+        return index
+    if type(index) is float and index.is_integer():
+        return int(index)
+    is_digits = isinstance(index, str) and index.isascii() and index.isdigit()
+    return int(index) if is_digits and len(index) < 10 else UNNUMBERED
+
+
+def _extra(choice: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what a choice carries beyond the contract."""
+    beyond = {n: v for n, v in choice.items() if n not in CONTRACT and v is not None}
+    return beyond or None
 
 
 def _with_beside(body: Mapping[str, Any], choices: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -204,10 +161,3 @@ def _with_beside(body: Mapping[str, Any], choices: list[dict[str, Any]]) -> list
         return choices
     beside = {name: body[name] for name in BESIDE if body.get(name) is not None}
     return [{**beside, **{k: v for k, v in c.items() if v is not None}} for c in choices]
-
-
-def _in_order(choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
-    """Return choices by index, or by position where a vendor numbers two of them alike."""
-    if len({choice.index for choice in choices}) < len(choices):
-        return tuple(replace(choice, index=at) for at, choice in enumerate(choices))
-    return tuple(sorted(choices, key=lambda choice: choice.index))

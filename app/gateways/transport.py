@@ -20,7 +20,7 @@ from app.errors import (
     VendorTimeout,
     VendorUnreachable,
 )
-from app.gateways.base import Timeouts, Vendor, VendorRequest, authorization
+from app.gateways.base import Vendor, VendorRequest, authorization
 from app.gateways.connections import Connections, Route
 from app.gateways.credentials import SIGNERS
 from app.gateways.http1 import Connection, decompressed, request_bytes
@@ -239,12 +239,6 @@ def probe(vendor: Vendor) -> tuple[int | None, str]:
     except (requests.RequestException, GatewayError) as exc:
         return None, type(exc).__name__
     return answer.status_code, ""
-
-
-def deadline_after(timeouts: Timeouts, started_s: float, now_s: float, first: bool) -> float:
-    """Return until when a stream's next chunk must come; monotonic seconds."""
-    step_s = timeouts.first_token_s if first else timeouts.idle_s
-    return min(started_s + timeouts.total_s, now_s + step_s)
 
 
 def _message(route: Route, request: VendorRequest) -> bytes:

@@ -1,72 +1,55 @@
-"""Streams of server-sent events that are JSON objects, each with its `type`; one choice each.
+"""Streams of events that are JSON objects, each with its `type`; one choice each.
 
 Anthropic's and Cohere's are so. What the types mean is each wire's own affair.
 """
 
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
-from app.completion import Choice, Completion, CompletionRequest, FinishReason, Usage
+from app.completion import Choice, Completion, CompletionRequest, Ending, Usage
 from app.gateways import failures
-from app.gateways.answers import failed, load
+from app.gateways.answers import failed
 from app.gateways.base import Vendor
-from app.gateways.openai_answer import DONE
-from app.sse import EventParser, EventTooLarge
+from app.gateways.reader import Wire
 
 
-class TypedEventDecoder(ABC):
-    """One streamed answer; a wire's decoder says when it is whole by setting `_whole`.
-
-    A type that it does not know is passed over: both vendors add new ones.
-    """
+class TypedEvents(Wire):
+    """One answer. A type that a wire does not know is passed over: both vendors add new ones."""
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
-        self._vendor = vendor
-        self._request = request
-        self._parser = EventParser()
+        super().__init__(vendor, request)
         self._id = ""
         self._model = request.model_name
         self._created = int(time.time())
-        self._whole = False
 
-    def feed(self, packet: bytes) -> Iterable[Completion]:
-        """Yield the chunks that `packet` completes."""
-        try:
-            for event in self._parser.feed(packet):
-                yield from self._decode(event.data)
-        except EventTooLarge as exc:
-            raise failed(self._vendor, "sent an event that is too large") from exc
-
-    def close(self) -> Iterable[Completion]:
-        """Yield what the end of the connection completes, if the answer is whole."""
-        for event in self._parser.flush():
-            yield from self._decode(event.data)
-        if not self._whole:
-            raise failed(self._vendor, "broke off before the answer was complete")
-
-    def _decode(self, data: bytes) -> Iterator[Completion]:
-        text = data.strip()
-        if not text or text == DONE or self._whole:
-            return
-        event = load(self._vendor, text)
-        kind = event.get("type") if isinstance(event, dict) else None
-        if not isinstance(kind, str) or failures.error_in(event):
-            raise failures.failure(self._vendor, None, failures.detail(event))
-        yield from self._read(kind, event)
+    def read(self, payload: Any) -> Completion | None:
+        """Return what an event says, by its type; None for one that says nothing."""
+        kind = payload.get("type") if isinstance(payload, dict) else None
+        if not isinstance(kind, str) or failures.error_in(payload):
+            said = failures.detail(payload)
+            if said == failures.Detail():
+                raise failed(self.vendor, "sent no event")
+            raise failures.failure(self.vendor, None, said)
+        return self._event(kind, payload)
 
     @abstractmethod
-    def _read(self, kind: str, event: Mapping[str, Any]) -> Iterator[Completion]:
-        """Yield the chunks that an event of this type means."""
+    def _event(self, kind: str, event: Mapping[str, Any]) -> Completion | None:
+        """Return what an event of this type says."""
 
     def _chunk(
-        self, text: str = "", finish_reason: FinishReason | None = None, usage: Usage | None = None
+        self,
+        text: str = "",
+        finish: tuple[Ending | None, str | None] = (None, None),
+        usage: Usage | None = None,
+        tier: str | None = None,
     ) -> Completion:
         """Return a chunk; without text or reason, it has no choice, and says: still at work."""
-        choice = Choice(0, text, finish_reason)
-        choices = (choice,) if text or finish_reason else ()
-        return Completion(self._id, self._created, self._model, choices, usage)
+        reason, native = finish
+        choice = Choice(0, text, reason, None, native)
+        choices = (choice,) if text or reason else ()
+        return Completion(self._id, self._created, self._model, choices, usage, None, tier)
 
 
 def word(value: Any, otherwise: str = "") -> str:
@@ -90,6 +73,8 @@ def joined_text(vendor: Vendor, content: Any) -> str:
 
     Raises: VendorFailed when it is no list of content blocks.
     """
+    if isinstance(content, str):
+        return content
     if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
         raise failed(vendor, "sent no list of content blocks")
     return "".join(text_of(vendor, block) for block in content if block.get("type") == "text")

@@ -5,6 +5,8 @@ but for that text. Comparing bytes is five times as fast as reading them anew.
 """
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from app.completion import Choice, Completion
 
@@ -21,6 +23,8 @@ class UsualChunk:
         self._key = key
         self._before = self._after = b""
         self._example: Completion | None = None
+        self._index = 0
+        self._extra: Mapping[str, Any] | None = None
         self._lessons = LESSONS
 
     def learn(self, data: bytes, chunk: Completion) -> None:
@@ -38,7 +42,7 @@ class UsualChunk:
             return
         self._lessons -= 1
         self._before, self._after = data[: literal.start(1)], data[literal.end(1) :]
-        self._example = chunk
+        self._example, self._index, self._extra = chunk, choice.index, choice.extra
 
     def read(self, data: bytes) -> Completion | None:
         """Return the chunk in `data`; None where it is to be read in full."""
@@ -54,12 +58,17 @@ class UsualChunk:
             return None
         if not text.isprintable():  # a control character is no JSON, and others are rare
             return None
-        choice = Choice(example.choices[0].index, text)
+        index, extra = self._index, self._extra
         return Completion(
             example.id,
             example.created,
             example.model,
-            (choice,),
+            (Choice(index, text, None, None, None, extra) if extra else Choice(index, text),),
             None,
             example.system_fingerprint,
+            example.service_tier,
         )
+
+    def forget(self) -> None:
+        """Know no usual chunk any more: the same bytes may be of another choice now."""
+        self._example = None

@@ -28,6 +28,9 @@ def _check_base_url(url: str) -> None:
 #: The characters of a URL that has neither user, query nor fragment.
 _PLAIN = re.compile(r"[!$%&'()*+,\-./0-9:;=A-Z\[\]_a-z~]+")
 
+#: What a vendor's finish reason may be taught to mean.
+ENDINGS = ("stop", "length", "content_filter", "error")
+
 _above_zero = validate.Range(min=0, min_inclusive=False)
 _header_name = validate.Regexp(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z", error="Not a header's name.")
 _header_value = validate.Regexp(r"[ -~]*\Z", error="Not plain text on one line.")
@@ -71,6 +74,9 @@ class _VendorSchema(Schema):
     token_prompts = _flag()
     asks_usage = _flag()
     on_disconnect = fields.String(validate=validate.OneOf(["cancel", "drain"]))
+    finish_reasons = fields.Dict(
+        keys=fields.String(), values=fields.String(validate=validate.OneOf(ENDINGS))
+    )
     timeouts = fields.Nested(_TimeoutsSchema)
     quirks = fields.Dict()
 

@@ -16,6 +16,7 @@ from typing import Protocol
 import orjson
 
 from app.errors import LimitReached, StreamUnavailable
+from app.usage.checkpoints import Checkpoints
 from app.usage.event import UndecodableEvent, UsageEvent
 from app.usage.limits import UNLIMITED, Admission, Limited, Limiter
 from app.usage.open_records import OWNER_RENEWAL_S, OpenRecords
@@ -78,6 +79,7 @@ class Accounting:
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
         self._pid: int | None = None
+        self._checkpoints = Checkpoints(records, self._live, "")
 
     @property
     def owner(self) -> str:
@@ -149,10 +151,17 @@ class Accounting:
             return None
         return self._limiter.spent(event)
 
+    def note(self, request: Recorded) -> None:
+        """Write down soon how far a request has come: its vendor has counted what a crash must not
+        lose. One that ends before costs nothing.
+        """
+        self._checkpoints.note(request)
+
     def close(self) -> None:
         """End the thread, once it has told Redis what it can; nothing may be opened after this."""
         self._closing.set()
         self._wake.set()
+        self._checkpoints.close()
         if self._thread is not None:
             self._thread.join()
 
@@ -175,6 +184,7 @@ class Accounting:
             except StreamUnavailable as exc:
                 self._lost(exc)
             self._pid = os.getpid()
+            self._checkpoints = Checkpoints(self._records, self._live, self._owner)
             self._thread = threading.Thread(target=self._keep, name="accounting", daemon=True)
             self._thread.start()
 

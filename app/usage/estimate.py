@@ -10,7 +10,7 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from typing import Any
 
-from app.completion import CompletionRequest, Usage
+from app.completion import CompletionRequest
 
 ENCODING = "o200k_base"
 
@@ -54,22 +54,16 @@ def count_prompts(request: CompletionRequest) -> int:
     return sum(count_tokens(one) if isinstance(one, str) else len(one) for one in request.prompts)
 
 
-def estimate(request: CompletionRequest, texts: Mapping[int, str]) -> Usage:
-    """Return the usage of a request whose choices have said `texts` so far, by index.
+def count_completions(request: CompletionRequest, texts: Mapping[int, str]) -> int:
+    """Return the tokens of a request's choices, which have said `texts` so far, by index.
 
     An echoed prompt was not generated, and so is no part of the completion.
     """
-    prompts, n = request.prompts, request.n or 1
-    prompt_tokens = count_prompts(request)
-    completion_tokens = 0
+    prompts, n, tokens = request.prompts, request.n or 1, 0
     for index, text in texts.items():
         echoed = prompts[index // n] if request.echo and index // n < len(prompts) else ""
-        completion_tokens += _count_generated(text, echoed)
-    return Usage(
-        prompt_tokens=prompt_tokens,
-        completion_tokens=completion_tokens,
-        total_tokens=prompt_tokens + completion_tokens,
-    )
+        tokens += _count_generated(text, echoed)
+    return tokens
 
 
 def _count_generated(text: str, echoed: str | Sequence[int]) -> int:

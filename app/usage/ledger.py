@@ -19,6 +19,7 @@ from app.tables import (
     ROLLUP_KEY,
     ROLLUP_MEASURES,
     SLOT_S,
+    corrections,
     daily_rollups,
     entries,
     prices,
@@ -26,12 +27,14 @@ from app.tables import (
     rollups_by_hour,
 )
 from app.usage.bulk import Row, add_entries, add_up
-from app.usage.event import UsageEvent
+from app.usage.call_usage import decode_calls, encode_calls
+from app.usage.event import CERTAIN_SOURCES, UsageEvent, sides_of
 from app.usage.price import Price
 from app.usage.prices import NO_PRICES, PriceBook
 
-_FIELDS: tuple[str, ...] = tuple(f.name for f in fields(UsageEvent))
-_COLUMNS: tuple[str, ...] = (*_FIELDS, "cost_nanousd", "price_id")
+#: All but the last, `calls`, are kept as they are.
+_FIELDS: tuple[str, ...] = tuple(f.name for f in fields(UsageEvent))[:-1]
+_COLUMNS: tuple[str, ...] = (*_FIELDS, "calls", "cost_nanousd", "price_id")
 #: Events sent to the database in one statement, so that memory stays flat.
 _AT_ONCE = 5000
 
@@ -74,7 +77,7 @@ class Ledger:
         # Every writer takes its locks in the order of the keys, so that no two wait in a circle.
         batch = [first[event_id] for event_id in sorted(first)]
         costs = [self.prices.cost(event) for event in batch]
-        used = {cost.price.price_id: cost.price for cost in costs if cost.price is not None}
+        used = {price.price_id: price for cost in costs for price in cost.prices}
         priced = [
             Entry(event, cost.nanousd, cost.price_id)
             for event, cost in zip(batch, costs, strict=True)
@@ -93,6 +96,7 @@ def _post(connection: Connection, batch: Sequence[Entry], used: Mapping[str, Pri
         repeated = [entry for entry in part if entry.event.event_id not in new]
         superseded += _supersede(connection, repeated)
     add_to_rollups(connection, summed(posted, superseded))
+    correct(connection, superseded)
     return len(posted)
 
 
@@ -128,12 +132,38 @@ def _supersede(connection: Connection, batch: Sequence[Entry]) -> list[tuple[Ent
 
 def entry_of(row: RowMapping) -> Entry:
     """Return the entry that a row of `entries` holds."""
-    event = UsageEvent(**{name: row[name] for name in _FIELDS})
+    values = {name: row[name] for name in _FIELDS}
+    for side in ("prompt_source", "completion_source"):
+        values[side] = values[side] or sides_of(row["source"])
+    event = UsageEvent(**values, calls=decode_calls(row["calls"]))
     return Entry(event, row["cost_nanousd"], row["price_id"])
 
 
 def _row_of(entry: Entry) -> Row:
-    return (*_values(entry.event), entry.cost_nanousd, entry.price_id)
+    calls = encode_calls(entry.event.calls) if entry.event.calls else None
+    return (*_values(entry.event), calls, entry.cost_nanousd, entry.price_id)
+
+
+def correct(connection: Connection, pairs: Iterable[tuple[Entry, Entry]]) -> None:
+    """Write down by how much the second entry of each pair costs more than the first, for budgets
+    that have counted the first.
+    """
+    added: defaultdict[tuple[str, str, int], list[int]] = defaultdict(list)
+    for old, new in pairs:
+        if more := (new.cost_nanousd or 0) - (old.cost_nanousd or 0):
+            event = new.event
+            day_s = event.started_at_ms // (DAY_S * 1000) * DAY_S
+            added[event.account_id, event.api_key_id, day_s].append(more)
+    names = corrections.c.keys()
+    rows = [
+        dict(zip(names, (*key, len(added[key]), sum(added[key])), strict=True))
+        for key in sorted(added)
+    ]
+    if not rows:
+        return
+    statement = insert(connection, corrections)
+    sums = {it: corrections.c[it] + statement.excluded[it] for it in names[3:]}
+    connection.execute(statement.on_conflict_do_update(index_elements=names[:3], set_=sums), rows)
 
 
 def add_to_rollups(connection: Connection, rows: list[dict[str, Any]]) -> None:
@@ -183,6 +213,7 @@ def _rollup_key(event: UsageEvent) -> tuple[Any, ...]:
 
 def _measures(entry: Entry) -> tuple[int, ...]:
     event, cost_nanousd = entry.event, entry.cost_nanousd
-    costs = (0, 0) if cost_nanousd is None else (cost_nanousd, 1)
-    failed, estimated = event.status == "failed", event.source == "estimated"
-    return (1, failed, estimated, *_counts(event), *costs)
+    failed, estimated = event.status == "failed", event.source not in CERTAIN_SOURCES
+    if cost_nanousd is None:
+        return (1, failed, estimated, *_counts(event), 0, 0, event.is_empty)
+    return (1, failed, estimated, *_counts(event), cost_nanousd, 1, 0)

@@ -4,26 +4,19 @@ Knows what a request may use at most, and how to tell its caller; the counting i
 """
 
 import logging
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from app.completion import CompletionRequest, Usage
+from app.completion import CompletionRequest
 from app.limits import NUMBER_LIMIT, Limits, period_end, period_start
+from app.usage.at_most import Candidate, cost_at_most, usage_at_most
 from app.usage.event import UsageEvent
 from app.usage.keys import LIMITS
 from app.usage.limit_words import Outcome, limit_headers, refusal, warning
 from app.usage.prices import PriceBook
 from app.usage.reservations import FIRST_TIME, Check, Reservations, Spent
 from app.usage.spending import Spending
-
-#: What a choice may use that the caller set no bound to. A vendor's own bound may be higher: then
-#: the rest is charged when it has been used.
-UNBOUND_TOKENS = 1024
-
-#: Bytes of text that make one token, roughly: UTF-8 spends more of them on scripts that do, too.
-BYTES_PER_TOKEN = 4
 
 #: More tokens than any limit allows.
 TOKENS_LIMIT = 2 * NUMBER_LIMIT
@@ -57,6 +50,11 @@ class Limited(Protocol):
         """What is asked for."""
         ...
 
+    @property
+    def candidates(self) -> Sequence[Candidate]:
+        """The deployments that may serve it."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Admission:
@@ -82,11 +80,9 @@ class Limiter:
 
         Raises: LimitReached; StreamUnavailable.
         """
-        checked = [pair for limits in limited.limits for pair in self._checks(limits, limited)]
-        admitted, states = self._reservations.admit(
-            limited.event_id, record, limited.started_at_ms, [check for _, check in checked]
-        )
-        outcomes = [Outcome(*pair, state) for pair, state in zip(checked, states, strict=True)]
+        admitted, outcomes = self._ask(limited, record)
+        if not admitted and self._knows_better(outcomes):
+            admitted, outcomes = self._ask(limited, record)
         headers = limit_headers(outcomes)
         if not admitted:
             error = refusal(outcomes)
@@ -103,32 +99,52 @@ class Limiter:
         """Return what a request that has ended is charged with."""
         return spent_by(event, self._prices)
 
+    def _ask(self, limited: Limited, record: bytes) -> tuple[bool, list[Outcome]]:
+        checked = [pair for limits in limited.limits for pair in self._checks(limits, limited)]
+        admitted, states = self._reservations.admit(
+            limited.event_id, record, limited.started_at_ms, [check for _, check in checked]
+        )
+        return admitted, [
+            Outcome(*pair, state) for pair, state in zip(checked, states, strict=True)
+        ]
+
+    def _knows_better(self, outcomes: Sequence[Outcome]) -> bool:
+        """Say whether the ledger has been corrected since it was asked about a budget that is used
+        up: nobody is refused for what has turned out not to have been spent.
+        """
+        over = [it for it in outcomes if it.check.kind == "budget" and not it.state.fits]
+        return any([self._spending.renew(it.limits, it.check.start_s) for it in over])
+
     def _checks(self, limits: Limits, limited: Limited) -> Iterator[tuple[Limits, Check]]:
         prefix = f"{LIMITS}{limits.kind}:{limits.subject_id}:"
-        at_most = _at_most(limited.request)
+        at_most = usage_at_most(limited.request)
         if (limit := limits.requests_per_minute) is not None:
-            yield limits, Check(kind="requests", key=f"{prefix}requests", limit=limit, amount=1)
+            yield limits, Check(kind="requests", key=f"{prefix}rpm", limit=limit, amount=1)
         if (limit := limits.tokens_per_minute) is not None:
             amount = min(at_most.total_tokens, TOKENS_LIMIT)
             if limited.request.max_tokens is None:  # our guess alone is no reason to refuse it
                 amount = min(amount, max(at_most.prompt_tokens, limit))
-            yield limits, Check(kind="tokens", key=f"{prefix}tokens", limit=limit, amount=amount)
+            yield limits, Check(kind="tokens", key=f"{prefix}tpm", limit=limit, amount=amount)
         if (limit := limits.streams) is not None and limited.request.stream:
             yield limits, Check(kind="streams", key=f"{prefix}streams", limit=limit, amount=1)
         if limits.has_budget:
-            yield limits, self._budget(limits, limited, at_most, prefix)
+            yield limits, self._budget(limits, limited, prefix)
 
-    def _budget(self, limits: Limits, limited: Limited, at_most: Usage, prefix: str) -> Check:
-        request, start = limited.request, period_start(limits.period, limited.started_at_ms)
-        cost_nanousd = self._prices.cost_nanousd(request.vendor, request.model_name, at_most)
+    def _budget(self, limits: Limits, limited: Limited, prefix: str) -> Check:
+        start = period_start(limits.period, limited.started_at_ms)
+        cost_nanousd = cost_at_most(limited.request, limited.candidates, self._prices)
         start_s = int(start.timestamp())
+        known = self._spending.since(limits, start_s)
         return Check(
             kind="budget",
             key=f"{prefix}{start:%Y-%m-%d}:{limits.period}",
             limit=-1 if limits.budget_nanousd is None else limits.budget_nanousd,
             soft=-1 if limits.soft_nanousd is None else limits.soft_nanousd,
-            amount=min(cost_nanousd or 0, MONEY_LIMIT_NANOUSD),
-            spent=min(self._spending.since(limits, start_s), MONEY_LIMIT_NANOUSD),
+            amount=min(cost_nanousd, MONEY_LIMIT_NANOUSD),
+            spent=min(known.nanousd, MONEY_LIMIT_NANOUSD),
+            corrections=known.corrections,
+            corrected=max(-MONEY_LIMIT_NANOUSD, min(known.corrected_nanousd, MONEY_LIMIT_NANOUSD)),
+            start_s=start_s,
             ends_s=int(period_end(limits.period, start).timestamp()),
         )
 
@@ -136,22 +152,3 @@ class Limiter:
 def spent_by(event: UsageEvent, prices: PriceBook) -> Spent:
     """Return what a request has used; what has no known price costs nothing."""
     return Spent(event.total_tokens, prices.cost(event).nanousd or 0)
-
-
-def _at_most(request: CompletionRequest) -> Usage:
-    """Return what a request may use, roughly: its prompts once, and all choices to their bound."""
-    prompt_tokens = sum(_prompt_tokens(prompt) for prompt in request.prompts)
-    per_choice = UNBOUND_TOKENS if request.max_tokens is None else request.max_tokens
-    choices = len(request.prompts) * max(request.n or 1, request.best_of or 1)
-    return Usage(
-        prompt_tokens=prompt_tokens,
-        completion_tokens=per_choice * choices,
-        total_tokens=prompt_tokens + per_choice * choices,
-    )
-
-
-def _prompt_tokens(prompt: str | Sequence[int]) -> int:
-    if not isinstance(prompt, str):
-        return len(prompt)
-    size = len(prompt) if prompt.isascii() else len(prompt.encode("utf-8", "replace"))
-    return math.ceil(size / BYTES_PER_TOKEN)

@@ -1,21 +1,21 @@
 """The meter of one request: it opens its record, counts its vendor calls, and records them once."""
 
 import time
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import orjson
 
-from app.completion import USAGE_COUNTS, Completion, CompletionRequest, Usage
-from app.errors import GatewayError, VendorFailed, VendorTimeout
+from app.completion import USAGE_COUNTS, CompletionRequest, Usage
 from app.limits import Limits
 from app.tracing import UNTRACED, Trace
 from app.usage.accounting import Accounting
-from app.usage.estimate import count_prompts, count_tokens, estimate
-from app.usage.event import Source, Status, UsageEvent, clip_user, new_event_id
+from app.usage.at_most import Candidate
+from app.usage.call_meter import CallMeter, Counted
+from app.usage.call_usage import CallUsage
+from app.usage.estimate import count_prompts
+from app.usage.event import SideSource, Status, UsageEvent, clip_user, new_event_id
 from app.usage.limits import UNLIMITED
 
 
@@ -30,6 +30,14 @@ class Observer(Protocol):
         """One that was admitted has ended."""
         ...
 
+    def surplus(self, vendor: str, choices: int) -> None:
+        """A vendor sent choices that were not asked for, or that nobody can place."""
+        ...
+
+    def unknown_reason(self, vendor: str, word: str) -> None:
+        """A vendor ended a choice with a word that nobody knows."""
+        ...
+
 
 class Unobserved:
     """Nobody looks on."""
@@ -38,6 +46,12 @@ class Unobserved:
         """Tell nobody."""
 
     def recorded(self, event: UsageEvent) -> None:
+        """Tell nobody."""
+
+    def surplus(self, vendor: str, choices: int) -> None:
+        """Tell nobody."""
+
+    def unknown_reason(self, vendor: str, word: str) -> None:
         """Tell nobody."""
 
 
@@ -57,75 +71,20 @@ class RequestContext:
     observer: Observer = NOBODY
 
 
-class CallMeter:
-    """Counts one vendor call.
+class Meter:
+    """Counts one request: `open`, a `call` for each call that is made, then `record`, once.
 
-    The vendor's count always wins: the last that is not all zeros, since some vendors repeat it
-    as a running total and some send zeros first. Without one, the text is counted, and marked.
+    `candidates` are the deployments that may serve it; without any, the one that is asked for.
     """
 
-    def __init__(self, vendor: str, request: CompletionRequest) -> None:
-        self.vendor = vendor
-        self.vendor_request_id: str | None = None
-        self.http_status: int | None = None
-        #: Whether the vendor may have done paid work.
-        self.billable = False
-        self.model_served: str | None = None
-        self.first_token_at_s: float | None = None
-        self._request = request
-        self._texts: defaultdict[int, list[str]] = defaultdict(list)
-        self._reported: Usage | None = None
-        self._counted_pieces: dict[int, int] = {}
-        self._counted_tokens = 0
-
-    def observe(self, chunk: Completion) -> None:
-        """Take note of a chunk, or of a whole answer."""
-        if self.model_served is None or chunk.model != self._request.model_name:
-            # Where a chunk names no model, it bears the name that was asked for.
-            self.model_served = chunk.model
-        if chunk.usage:
-            self._reported = chunk.usage
-        for choice in chunk.choices:
-            if choice.text:
-                if self.first_token_at_s is None:
-                    self.first_token_at_s = time.monotonic()
-                self._texts[choice.index].append(choice.text)
-
-    def failed(self, error: GatewayError) -> None:
-        """Take note of how the call failed."""
-        if error.vendor_status is not None:  # else it failed after its status, or before
-            self.http_status = error.vendor_status
-        maybe = isinstance(error, VendorFailed | VendorTimeout)  # the others say: no work was done
-        self.billable = error.billable or (self.billable and maybe)
-
-    def progress(self) -> int:
-        """Return the completion's tokens so far; counts only what is new since the last time."""
-        if self._reported is not None:
-            return self._reported.completion_tokens
-        for index, pieces in tuple(self._texts.items()):
-            known = self._counted_pieces.get(index, 0)
-            new = pieces[known:]
-            self._counted_pieces[index] = known + len(new)
-            self._counted_tokens += count_tokens("".join(new))
-        return self._counted_tokens
-
-    @cached_property
-    def settled(self) -> tuple[Usage, Source]:
-        """The call's tokens and whose count they are; to be asked when the call is over."""
-        if self._reported is not None:
-            return self._reported, "vendor"
-        if not self.billable and not self._texts:
-            return Usage(), "none"
-        texts = {index: "".join(pieces) for index, pieces in self._texts.items()}
-        return estimate(self._request, texts), "estimated"
-
-
-class Meter:
-    """Counts one request: `open`, a `call` for each call that is made, then `record`, once."""
-
     def __init__(
-        self, accounting: Accounting, context: RequestContext, request: CompletionRequest
+        self,
+        accounting: Accounting,
+        context: RequestContext,
+        request: CompletionRequest,
+        candidates: Sequence[Candidate] = (),
     ) -> None:
+        self.candidates = candidates or (Candidate(request.vendor, request.model_name),)
         self._accounting = accounting
         self._context = context
         self._request = request
@@ -146,9 +105,22 @@ class Meter:
 
     def call(self, vendor: str, request: CompletionRequest) -> CallMeter:
         """Begin to count one more call; `request` is the part of the whole that it makes."""
-        call = CallMeter(vendor, request)
+        news = self._note if request.stream else None
+        call = CallMeter(vendor, request, news)
         self._calls.append(call)
         return call
+
+    def _note(self) -> None:
+        self._accounting.note(self)
+
+    def surplus(self, vendor: str, choices: int) -> None:
+        """Have choices that were not asked for be counted, if there are any."""
+        if choices:
+            self._context.observer.surplus(vendor, choices)
+
+    def unknown_reason(self, vendor: str, word: str) -> None:
+        """Have a finish reason that nobody knows be counted."""
+        self._context.observer.unknown_reason(vendor, word)
 
     @property
     def trace(self) -> Trace:
@@ -173,19 +145,22 @@ class Meter:
     @property
     def attempts(self) -> int:
         """How many calls have been made."""
-        return len(self._calls)
+        return sum(call.was_made for call in self._calls)
 
     @property
     def usage(self) -> Usage:
         """The request's tokens, of all its calls; to be asked when they are over."""
-        first, *rest = [call.settled[0] for call in self._calls] or [Usage()]
-        return sum(rest, first)
+        return self._counted.usage
 
     @property
-    def source(self) -> Source:
-        """Whose count it is: an estimate as soon as one call's is."""
-        sources = {call.settled[1] for call in self._calls}
-        return next((s for s in _BY_DOUBT if s in sources), "none")
+    def source(self) -> SideSource:
+        """Whose count it is: an estimate as soon as one side of one call's is."""
+        counted = self._counted
+        return _least_certain((counted.prompt_source, counted.completion_source))
+
+    @property
+    def _counted(self) -> Counted:
+        return _summed([call.settled for call in self._calls])
 
     def record(self, status: Status, *, drained: bool = False) -> None:
         """Publish the event; a second call does nothing. Never raises: the answer comes first."""
@@ -202,21 +177,23 @@ class Meter:
         return orjson.dumps({**self._opening(), "owner": owner, "prompt_chars": chars})
 
     def checkpoint(self, owner: str) -> bytes:
-        """Return the open record with how far the request has come, in tokens by our count."""
+        """Return the open record with how far the request has come, by whoever has counted it."""
+        counted = _summed([call.so_far() for call in tuple(self._calls)])
+        usage = counted.usage if self._calls else Usage(prompt_tokens=count_prompts(self._request))
         return orjson.dumps(
             {
                 **self._opening(),
                 "owner": owner,
-                "prompt_tokens": self._prompt_tokens,
-                "completion_tokens": sum(call.progress() for call in tuple(self._calls)),
+                **{name: count for name in USAGE_COUNTS if (count := getattr(usage, name))},
+                "prompt_tokens": usage.prompt_tokens,
+                "completion_tokens": usage.completion_tokens,
+                "prompt_source": counted.prompt_source,
+                "completion_source": counted.completion_source,
+                "service_tier": next((c.service_tier for c in self._calls[::-1]), None),
                 "attempts": self.attempts,
                 "duration_ms": self._since_start_ms(time.monotonic()),
             }
         )
-
-    @cached_property
-    def _prompt_tokens(self) -> int:
-        return count_prompts(self._request)
 
     def _opening(self) -> dict[str, Any]:
         """Return what is known before the vendor is called: fields of the event to come."""
@@ -235,21 +212,37 @@ class Meter:
         }
 
     def _event(self, status: Status, *, drained: bool) -> UsageEvent:
-        usage, source = self.usage, self.source
+        counted, source = self._counted, self.source
+        usage = counted.usage
         last = self._calls[-1] if self._calls else CallMeter(self._request.vendor, self._request)
         first_tokens = [c.first_token_at_s for c in self._calls if c.first_token_at_s is not None]
         return UsageEvent(
             **self._opening(),
             vendor_served=last.vendor,
             model_served=last.model_served,
+            service_tier=last.service_tier,
             status=status,
             source="drained" if drained and source == "vendor" else source,
+            prompt_source=counted.prompt_source,
+            completion_source=counted.completion_source,
             **{name: getattr(usage, name) for name in USAGE_COUNTS},
             vendor_request_id=last.vendor_request_id,
             http_status=last.http_status,
             attempts=self.attempts,
             first_token_ms=self._since_start_ms(min(first_tokens)) if first_tokens else None,
             duration_ms=self._since_start_ms(time.monotonic()),
+            calls=self._told_calls(last),
+        )
+
+    def _told_calls(self, last: CallMeter) -> tuple[CallUsage, ...]:
+        """Return the calls that used tokens, unless the event says all of the only one."""
+        used = [(call, usage) for call in self._calls if (usage := call.settled.usage)]
+        asked = (self._request.vendor, self._request.model_name)
+        if not used or (used == [(last, used[0][1])] and asked == (last.vendor, last.model_asked)):
+            return ()
+        return tuple(
+            CallUsage(c.vendor, c.model_asked, c.model_served, c.service_tier, usage)
+            for c, usage in used
         )
 
     def _since_start_ms(self, at_s: float) -> int:
@@ -257,4 +250,20 @@ class Meter:
 
 
 #: A request's calls may be counted in several ways: the least certain one is told.
-_BY_DOUBT: tuple[Source, ...] = ("estimated", "vendor", "none")
+_BY_DOUBT: tuple[SideSource, ...] = ("estimated", "vendor", "none")
+
+
+def _least_certain(sources: Iterable[SideSource]) -> SideSource:
+    found = set(sources)
+    return next((source for source in _BY_DOUBT if source in found), "none")
+
+
+def _summed(calls: Sequence[Counted]) -> Counted:
+    """Return what several calls have used together."""
+    if len(calls) == 1:
+        return calls[0]
+    return Counted(
+        sum((call.usage for call in calls), Usage()),
+        _least_certain(call.prompt_source for call in calls),
+        _least_certain(call.completion_source for call in calls),
+    )

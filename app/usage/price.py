@@ -159,6 +159,10 @@ class PriceHistory:
         """Return the price in force at a time in Unix milliseconds."""
         if len(self.terms) == 1:
             return self.terms[0][1]
+        return self.in_force(at_ms)[1]
+
+    def in_force(self, at_ms: int) -> tuple[Term, Price | None]:
+        """Return the price in force at a time in Unix milliseconds, and its term."""
         moment = datetime.fromtimestamp(at_ms / 1000, UTC)
-        covering = (price for term, price in reversed(self.terms) if term.covers(moment))
-        return next(covering, self.terms[0][1])
+        covering = (it for it in reversed(self.terms) if it[0].covers(moment))
+        return next(covering, self.terms[0])

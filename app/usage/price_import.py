@@ -4,7 +4,7 @@ Needs that package (the extra `prices`), which takes 100 MB of memory and half a
 the reason why no server imports it. It is never asked to fetch anything.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -22,6 +22,7 @@ from genai_prices.types import (
 )
 
 from app.usage.price_rates import NANO
+from app.usage.service_tier import tier_of
 
 #: Our name of a rate -> genai-prices' key. What it prices beside tokens is not used here.
 KEYS: Mapping[str, str] = {
@@ -67,7 +68,45 @@ def _model(model: ModelInfo) -> dict[str, Any]:
     prices = model.prices
     terms = [ConditionalPrice(prices=prices)] if isinstance(prices, ModelPrice) else prices
     rows = [_when(it.constraint) | {"rates": dict(_rates(it.prices))} for it in terms]
-    return {"id": model.id, "match": _clause(model.match), "prices": rows}
+    row = {"id": model.id, "match": _clause(model.match), "prices": rows}
+    tiers = {tier: _tier(model, terms, context) for tier, context in _contexts(model).items()}
+    return row | {"tiers": tiers} if tiers else row
+
+
+def _contexts(model: ModelInfo) -> dict[str, dict[str, str]]:
+    """Return the service tiers that a model has prices for, each with what genai-prices asks for.
+
+    Its other conditions (a region, a way of searching) are none that an answer tells of.
+    """
+    whens = [variant.when for variant in model.price_variants or ()]
+    named = {when["service_tier"] for when in whens if when.keys() == {"service_tier"}}
+    contexts = {tier: {"service_tier": tier} for tier in sorted(named) if tier_of(tier) == tier}
+    batch = {"processing": "batch"}
+    return {"batch": batch, **contexts} if batch in whens else contexts
+
+
+def _tier(model: ModelInfo, terms: Sequence[Any], context: dict[str, str]) -> list[dict[str, Any]]:
+    """Return a tier's rows: its own rates and, where it has none, the standard ones of the time."""
+    variants = [it for it in model.price_variants or () if it.when == context]
+    first = min(map(_first_day, variants))
+    days = {_first_day(it) for it in (*variants, *terms)}
+    return [
+        ({} if day == date.min else {"from": day.isoformat()})
+        | {"rates": dict(_rates(model.get_prices(_midnight(day), context)))}
+        for day in sorted(day for day in days if day >= first)
+    ]
+
+
+def _first_day(it: Any) -> date:
+    if it.constraint is None:
+        return date.min
+    if isinstance(it.constraint, StartDateConstraint):
+        return it.constraint.start_date
+    raise TypeError("a service tier's price hangs on more than a first day")
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
 
 
 def _when(constraint: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ order in which they are tried, each with a clause that a model's name must match
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
 from pathlib import Path
@@ -14,13 +14,18 @@ from typing import Any
 import orjson
 
 from app.settings import CONFIG_DIR
-from app.usage.price import PriceHistory, Term
+from app.usage.price import Price, PriceHistory, Term
 from app.usage.price_rates import load_price
 
 SNAPSHOT_FILE = CONFIG_DIR / "prices.json"
 
 Match = Callable[[str], bool]
-Models = list[tuple[Match, PriceHistory]]
+#: A model's prices by service tier; the standard tier is None.
+Tiers = Mapping[str | None, PriceHistory]
+Models = list[tuple[Match, Tiers]]
+
+#: Of a tier whose price is not known.
+NO_SUCH_TIER = PriceHistory(((Term(), None),))
 
 #: A date without dashes, which some vendors write at the end of a model's name.
 _COMPACT_DATE = re.compile(r"-(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
@@ -40,20 +45,24 @@ class Snapshot:
         content = orjson.loads(path.read_bytes())
         return cls(content["version"], content["providers"])
 
-    def find(self, provider: str, model: str) -> PriceHistory | None:
-        """Return the prices of a provider's model, whose name may bear a date."""
+    def find(self, provider: str, model: str, tier: str | None = None) -> PriceHistory | None:
+        """Return the prices of a provider's model, whose name may bear a date, in a service tier.
+
+        None says that the model is not known.
+        """
         name = model.lower()
         dashed = _COMPACT_DATE.sub(r"-\1-\2-\3", name)
-        return self._match(provider, name) or (
+        tiers = self._match(provider, name) or (
             self._match(provider, dashed) if dashed != name else None
         )
+        return None if tiers is None else tiers.get(tier, NO_SUCH_TIER)
 
-    def _match(self, provider: str, name: str) -> PriceHistory | None:
+    def _match(self, provider: str, name: str) -> Tiers | None:
         others = self.providers.get(provider, {}).get("fallbacks", ())
         for it in (provider, *others):
-            for matches, history in self._models(it):
+            for matches, tiers in self._models(it):
                 if matches(name):
-                    return history
+                    return tiers
         return None
 
     def _models(self, provider: str) -> Models:
@@ -63,10 +72,18 @@ class Snapshot:
         return self._ready[provider]
 
 
-def _load_model(provider: str, row: Mapping[str, Any]) -> tuple[Match, PriceHistory]:
+def _load_model(provider: str, row: Mapping[str, Any]) -> tuple[Match, Tiers]:
     name = f"{provider}/{row['id']}"
-    terms = tuple((_term(it), load_price(name, it["rates"])) for it in row["prices"])
-    return _clause(row["match"]), PriceHistory(terms)
+    tiers: dict[str | None, PriceHistory] = {None: PriceHistory(_terms(name, row["prices"]))}
+    for tier, rows in row.get("tiers", {}).items():
+        # Before its first day, the price of a tier is not known.
+        terms = _terms(f"{name}:{tier}", rows)
+        tiers[tier] = PriceHistory((*NO_SUCH_TIER.terms, *terms))
+    return _clause(row["match"]), tiers
+
+
+def _terms(name: str, rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[Term, Price | None], ...]:
+    return tuple((_term(it), load_price(name, it["rates"])) for it in rows)
 
 
 def _term(row: Mapping[str, Any]) -> Term:

@@ -4,68 +4,119 @@ Knows no ledger. An unknown price is None, never 0.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from app.completion import Usage
+from app.usage.call_usage import CallUsage
 from app.usage.event import UsageEvent
-from app.usage.price import Price, PriceHistory, Term
+from app.usage.price import Price, PriceHistory, Term, Tokens
 from app.usage.price_file import DEFAULT_FILE, PriceFile
 from app.usage.price_snapshot import Snapshot
+from app.usage.service_tier import tier_of
 
 #: Models whose prices are remembered; callers make names up, so there must be a bound.
 REMEMBERED = 4096
 
-#: (who served, names of the model there, the surest first) -> prices.
-Finder = Callable[[str, tuple[str, ...]], PriceHistory]
+#: (who served, names of the model there, the surest first; the service tier) -> prices.
+Finder = Callable[[str, tuple[str, ...], str | None], PriceHistory]
 
 #: Of a model that nobody knows.
 UNKNOWN = PriceHistory(((Term(), None),))
 
 
 class Cost(NamedTuple):
-    """What a request cost, and by which price; None where that is not known.
+    """What a request cost, and by which prices; None where that is not known.
 
-    A request that used nothing costs 0, whatever its model's price is.
+    A request that used nothing has no cost: it is no part of any sum.
     """
 
-    nanousd: int | None
-    price: Price | None
+    nanousd: int | None = None
+    prices: tuple[Price, ...] = ()
 
     @property
     def price_id(self) -> str | None:
-        """The price's name in the ledger."""
-        return None if self.price is None else self.price.price_id
+        """The prices' names in the ledger, which are several where calls went to several models."""
+        return "+".join(price.price_id for price in self.prices) or None
+
+
+NO_COST = Cost()
 
 
 @dataclass(frozen=True, slots=True)
 class PriceBook:
-    """Prices by vendor and model; thread-safe, and fast for what was asked before."""
+    """Prices by vendor, model and service tier; thread-safe, and fast for what was asked before.
+
+    `unknown` is what a budget reserves where there is none; None is nothing.
+    """
 
     find: Finder
+    unknown: Price | None = None
 
-    def price(self, vendor: str, *models: str, at_ms: int | None = None) -> Price | None:
-        """Return the price in force of the first of `models` that has one; now, unless told."""
-        return self.find(vendor, models).at(time.time_ns() // 1_000_000 if at_ms is None else at_ms)
+    def price(
+        self, vendor: str, *models: str, at_ms: int | None = None, tier: str | None = None
+    ) -> Price | None:
+        """Return the price in force of the first of `models` that has one; now, unless told.
+
+        `tier` is a vendor's word for how it served.
+        """
+        return self.find(vendor, models, tier_of(tier)).at(_now_ms() if at_ms is None else at_ms)
+
+    def in_force(
+        self, vendor: str, model: str, *, at_ms: int | None = None, tier: str | None = None
+    ) -> tuple[Term, Price | None]:
+        """Return the price in force of a model, and its term; now, unless told."""
+        history = self.find(vendor, (model,), tier_of(tier))
+        return history.in_force(_now_ms() if at_ms is None else at_ms)
 
     def cost_nanousd(
-        self, vendor: str, model: str, usage: Usage, at_ms: int | None = None
+        self,
+        vendor: str,
+        model: str,
+        tokens: Tokens,
+        at_ms: int | None = None,
+        tier: str | None = None,
     ) -> int | None:
-        """Return what so many tokens of a model cost, in nano-dollars, or None."""
-        price = self.price(vendor, model, at_ms=at_ms)
-        return None if price is None else price.cost_nanousd(usage)
+        """Return what one call of so many tokens costs, in nano-dollars, or None."""
+        price = self.price(vendor, model, at_ms=at_ms, tier=tier)
+        return None if price is None else price.cost_nanousd(tokens)
 
     def cost(self, event: UsageEvent) -> Cost:
-        """Return what a request cost, by the prices of the vendor that served it."""
-        if not (event.total_tokens or event.prompt_tokens or event.completion_tokens):
-            return Cost(0, None)
+        """Return what a request cost: its calls each by the prices of the vendor that served it."""
+        if event.is_empty:
+            return NO_COST
+        if event.calls:
+            return _together(
+                self._cost(call, call.model, call.vendor, call.usage, event.started_at_ms)
+                for call in event.calls
+            )
         vendor = event.vendor_served or event.vendor
-        names = (event.model_served, event.model) if event.model_served else (event.model,)
-        price = self.price(vendor, *names, at_ms=event.started_at_ms)
-        return Cost(None if price is None else price.cost_nanousd(event), price)
+        return self._cost(event, event.model, vendor, event, event.started_at_ms)
+
+    def _cost(
+        self, served: UsageEvent | CallUsage, asked: str, vendor: str, tokens: Tokens, at_ms: int
+    ) -> Cost:
+        names = (served.model_served, asked) if served.model_served else (asked,)
+        tier = None if served.service_tier is None else tier_of(served.service_tier)
+        price = self.find(vendor, names, tier).at(at_ms)
+        return NO_COST if price is None else Cost(price.cost_nanousd(tokens), (price,))
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _together(costs: Iterable[Cost]) -> Cost:
+    """Return the cost of several calls; None as soon as one is not known: a part is no sum."""
+    nanousd, prices = 0, dict[Price, None]()
+    for cost in costs:
+        if cost.nanousd is None:
+            return NO_COST
+        nanousd += cost.nanousd
+        prices.update(dict.fromkeys(cost.prices))
+    return Cost(nanousd, tuple(prices))
 
 
 def load_prices(path: Path | None = None) -> PriceBook:
@@ -79,17 +130,17 @@ def load_prices(path: Path | None = None) -> PriceBook:
 
 def _book(file: PriceFile, snapshot: Snapshot) -> PriceBook:
     @lru_cache(REMEMBERED)
-    def find(vendor: str, models: tuple[str, ...]) -> PriceHistory:
+    def find(vendor: str, models: tuple[str, ...], tier: str | None) -> PriceHistory:
         provider = file.providers.get(vendor)
-        known = (snapshot.find(provider, model) for model in models if provider is not None)
+        known = (snapshot.find(provider, model, tier) for model in models if provider is not None)
         below = next((it for it in known if it is not None), UNKNOWN)
-        fitting = (file.fitting(f"{vendor}/{model}") for model in models)
+        fitting = (file.fitting(f"{vendor}/{model}", tier) for model in models)
         rows = next((it for it in fitting if it), [])
         # In a history the last term counts, in a file the first row.
         return PriceHistory((*below.terms, *((row.term, row.price) for row in reversed(rows))))
 
-    return PriceBook(find)
+    return PriceBook(find, file.unknown)
 
 
 #: Knows no price at all.
-NO_PRICES = PriceBook(lambda _vendor, _models: UNKNOWN)
+NO_PRICES = PriceBook(lambda _vendor, _models, _tier: UNKNOWN)

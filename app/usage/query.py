@@ -14,20 +14,27 @@ from sqlalchemy import ColumnElement, Engine, Row, Select, Subquery, case, func,
 from app.completion import USAGE_COUNTS, Usage
 from app.database import reading
 from app.tables import ROLLUP_MEASURES, ROLLUP_TABLES, SLOT_S, entries
+from app.usage.event import CERTAIN_SOURCES
 from app.usage.retention import require_entries
 
 __all__ = ["ENTRY_MEASURES", "SLOT_S", "GroupKey", "UsageQuery", "UsageReader", "UsageRow"]
 
 GroupKey = Literal["account", "api_key", "vendor", "model", "user"]
 
+#: Whether an entry used nothing, and so has no cost to be known.
+IS_EMPTY: ColumnElement[bool] = sa.and_(
+    *(entries.c[name] == 0 for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
+)
+
 #: What an entry adds to each of a rollup's measures.
 ENTRY_MEASURES: tuple[ColumnElement[Any], ...] = (
     sa.literal_column("1", sa.BigInteger).label("requests"),
     case((entries.c.status == "failed", 1), else_=0).label("failed_requests"),
-    case((entries.c.source == "estimated", 1), else_=0).label("estimated_requests"),
+    case((entries.c.source.in_(sorted(CERTAIN_SOURCES)), 0), else_=1).label("estimated_requests"),
     *(entries.c[name] for name in USAGE_COUNTS),
     func.coalesce(entries.c.cost_nanousd, 0).label("cost_nanousd"),
     case((entries.c.cost_nanousd.is_(None), 0), else_=1).label("priced_requests"),
+    case((entries.c.cost_nanousd.is_(None) & IS_EMPTY, 1), else_=0).label("empty_requests"),
 )
 
 #: The columns that tell groups apart: one model's name can stand at several vendors.
@@ -70,8 +77,9 @@ class UsageQuery:
 class UsageRow:
     """One group's sums in one bucket; what the query does not group by is None.
 
-    `user` is None too for requests that named none. `failed_requests`, `estimated_requests` and
-    `priced_requests` are parts of `requests`; `cost_nanousd` is that of the priced ones.
+    `user` is None too for requests that named none. `failed_requests`, `estimated_requests`,
+    `priced_requests` and `empty_requests`, which used nothing and so have no price, are parts of
+    `requests`; `cost_nanousd` is that of the priced ones.
     """
 
     bucket_start_s: int | None = None
@@ -86,11 +94,17 @@ class UsageRow:
     usage: Usage
     cost_nanousd: int = 0
     priced_requests: int = 0
+    empty_requests: int = 0
 
     @property
     def unpriced_requests(self) -> int:
         """How many requests used tokens whose price is not known."""
-        return self.requests - self.priced_requests
+        return self.requests - self.priced_requests - self.empty_requests
+
+    @property
+    def known_cost_nanousd(self) -> int | None:
+        """What the requests of known price cost; None where others are all that may have cost."""
+        return None if self.unpriced_requests and not self.cost_nanousd else self.cost_nanousd
 
 
 @dataclass(frozen=True, slots=True)

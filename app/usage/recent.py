@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Engine, Select, select, tuple_, union_all
 
 from app.database import reading
 from app.tables import entries
-from app.usage.event import Source, Status
+from app.usage.event import SideSource, Source, Status, sides_of
 from app.usage.query import UsageQuery, conditions
 
 #: Entries that latencies are taken from: enough for a 99th percentile, and read in milliseconds.
@@ -40,9 +40,12 @@ class Request:
     vendor: str
     model: str
     vendor_served: str | None
+    service_tier: str | None
     stream: bool
     status: Status
     source: Source
+    prompt_source: SideSource | None
+    completion_source: SideSource | None
     http_status: int | None
     attempts: int
     prompt_tokens: int
@@ -51,6 +54,21 @@ class Request:
     first_token_ms: int | None
     duration_ms: int
     cost_nanousd: int | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it used nothing, and so has no cost to be known."""
+        return not (self.prompt_tokens or self.completion_tokens)
+
+    @property
+    def guessed_prompt(self) -> bool:
+        """Whether the prompt's tokens are our count."""
+        return (self.prompt_source or sides_of(self.source)) == "estimated"
+
+    @property
+    def guessed_completion(self) -> bool:
+        """Whether the completion's tokens are our count."""
+        return (self.completion_source or sides_of(self.source)) == "estimated"
 
     @property
     def position(self) -> Position:

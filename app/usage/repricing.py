@@ -13,7 +13,7 @@ from sqlalchemy import BigInteger, Connection, Engine, bindparam, func, select, 
 from app.database import reading, write
 from app.tables import entries, repricings
 from app.usage.event import new_event_id
-from app.usage.ledger import Entry, add_to_rollups, entry_of, keep_prices, summed
+from app.usage.ledger import Entry, add_to_rollups, correct, entry_of, keep_prices, summed
 from app.usage.prices import Cost, PriceBook
 
 #: Entries of one transaction.
@@ -60,7 +60,8 @@ def reprice(
 ) -> Iterator[Batch]:
     """Price the entries of a range by the prices of today's book for their time, batch by batch.
 
-    An entry whose price the book does not know keeps the cost that it has. What is interrupted is
+    An entry whose price the book does not know keeps the cost that it has. Budgets learn of it:
+    what they have counted before is put right. What is interrupted is
     done and recorded as far as it went; to do it again changes nothing that is done.
     Raises: LedgerUnavailable.
     """
@@ -93,9 +94,10 @@ def _price(
     if not batch:
         return None
     priced = [(old, prices.cost(old.event)) for old in batch]
-    pairs = [(old, _priced(old, cost)) for old, cost in priced if cost.nanousd is not None]
+    pairs = [(old, _priced(old, cost)) for old, cost in priced if _is_known(old, cost)]
     changed = [(old, new) for old, new in pairs if new != old]
-    keep_prices(connection, {c.price.price_id: c.price for _, c in priced if c.price is not None})
+    used = {price.price_id: price for _, cost in priced for price in cost.prices}
+    keep_prices(connection, used)
     added_nanousd = sum((new.cost_nanousd or 0) - (old.cost_nanousd or 0) for old, new in changed)
     if changed:
         _write(connection, changed)
@@ -117,6 +119,10 @@ def _after(connection: Connection, place: Place, end_ms: int, at_once: int) -> l
     return [entry_of(row) for row in found.mappings()]
 
 
+def _is_known(old: Entry, cost: Cost) -> bool:
+    return cost.nanousd is not None or old.event.is_empty
+
+
 def _priced(old: Entry, cost: Cost) -> Entry:
     return Entry(old.event, cost.nanousd, cost.price_id)
 
@@ -133,6 +139,7 @@ def _write(connection: Connection, changed: Sequence[tuple[Entry, Entry]]) -> No
     ]
     connection.execute(statement, rows)
     add_to_rollups(connection, summed([], changed))
+    correct(connection, changed)
 
 
 def _note(connection: Connection, record: Repricing, changed: int, added_nanousd: int) -> None:

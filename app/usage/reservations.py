@@ -4,15 +4,22 @@ A request takes what it may use of all its limits in one step, or of none, toget
 record; it gives back what it did not use in the step that publishes its event.
 
     usage:reserved               hash    event id -> what it took: the checks, as JSON
-    limits:<whose>:requests      string  "<used> <at>": units used of a minute's, and when, Unix ms
-    limits:<whose>:tokens        string  the same
+    limits:<whose>:rpm           string  "<used> <at> <limit>": units used of a minute's, when, in
+                                         Unix ms, and under which limit
+    limits:<whose>:tpm           string  the same
     limits:<whose>:streams       set     event ids of the streams that are open
-    limits:<whose>:<day>:<period>  hash  spent, reserved: nano-dollars; warned: soft bound passed
+    limits:<whose>:<day>:<period>  hash  spent, reserved: nano-dollars; warned: soft bound passed;
+                                         corrections, corrected: how far it knows the ledger's
 
 Rates are token buckets: a minute's worth fits in, and a unit is 1/60000 of a request or token, so
-that `limit` units flow back every millisecond and all numbers are whole. Budgets are counted here
-and compared with the ledger: whichever says more is right, so that a Redis that has forgotten, or
-has missed something, learns it again.
+that `limit` units flow back every millisecond and all numbers are whole. A limit that is changed
+counts from the next request on: what was used is brought up to then under the old one, and is then
+no more than all of the new one.
+
+Budgets are counted here and compared with the ledger: whichever says more is right, so that a Redis
+that has forgotten, or has missed something, learns it again. Only where the ledger has corrected
+what it had posted, the same is added here, or taken away, once; and a figure of the ledger's from
+before a correction that is known here counts for nothing.
 """
 
 from collections.abc import Sequence
@@ -48,17 +55,48 @@ local function now_ms()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
-local function level(key, limit, now)
-  local used, at = string.match(redis.call('GET', key) or '', '^(%d+) (%d+)$')
-  if not used then return 0 end
-  return math.max(0, tonumber(used) - math.max(0, now - tonumber(at)) * limit)
-end
 local function fill(key, limit, used, now)
   used = math.min(used, limit * {UNITS} * {DEBT_LIMIT})
   if used <= 0 then return redis.call('DEL', key) end
-  redis.call('SET', key, string.format('%.0f %.0f', used, now), 'PX', math.ceil(used / limit))
+  local text = string.format('%.0f %.0f %.0f', used, now, limit)
+  redis.call('SET', key, text, 'PX', math.ceil(used / limit))
+end
+local function level(key, limit, now)
+  local used, at, of = string.match(redis.call('GET', key) or '', '^(%d+) (%d+) (%d+)$')
+  if not used then return 0, limit end
+  of = tonumber(of)
+  return math.max(0, tonumber(used) - math.max(0, now - tonumber(at)) * of), of
+end
+local function level_under(key, limit, now)
+  local used, of = level(key, limit, now)
+  if of ~= limit then
+    used = math.min(used, limit * {UNITS})
+    fill(key, limit, used, now)
+  end
+  return used
 end
 local function whole(number) return string.format('%.0f', number) end
+"""
+
+#: What is spent of a budget, by what is known here and in the ledger. A budget that knows of no
+#: corrections has heard of none; -1 of them is no answer of the ledger's.
+BUDGETS = """
+local function spent_of(check)
+  local known = redis.call('HMGET', check.key, 'spent', 'reserved', 'corrections', 'corrected')
+  local spent, corrections = tonumber(known[1] or 0), tonumber(known[3] or 0)
+  if check.corrections > corrections then
+    spent = math.max(0, spent + check.corrected - tonumber(known[4] or 0))
+  end
+  if check.corrections >= corrections then
+    spent = math.max(spent, check.spent)
+  end
+  return spent, tonumber(known[2] or 0)
+end
+local function know(check)
+  if check.corrections > tonumber(redis.call('HGET', check.key, 'corrections') or 0) then
+    redis.call('HSET', check.key, 'corrections', check.corrections, 'corrected', check.corrected)
+  end
+end
 """
 
 RELEASE = f"""
@@ -71,8 +109,8 @@ local function release(reserved, id, tokens, cost)
   for _, check in ipairs(cjson.decode(taken)) do
     local key, amount = check.key, check.amount
     if check.kind == 'tokens' then
-      local used = level(key, check.limit, now) + (tokens - amount) * {UNITS}
-      fill(key, check.limit, used, now)
+      local used, limit = level(key, check.limit, now) -- the limit may have changed since
+      fill(key, limit, used + (tokens - amount) * {UNITS}, now)
     elseif check.kind == 'streams' then
       redis.call('SREM', key, id)
     elseif check.kind == 'budget' and redis.call('EXISTS', key) == 1 then
@@ -89,21 +127,20 @@ end
 #: of that, with what the request took where it was admitted, and whether the soft bound is passed.
 ADMIT = f"""
 {LEVELS}
+{BUDGETS}
 local id, checks, now = ARGV[1], cjson.decode(ARGV[4]), now_ms()
 local states, all_fit = {{}}, true
 for at, check in ipairs(checks) do
   local key, limit, amount = check.key, check.limit, check.amount
   local used, reserved, fits = 0, 0, true
   if check.kind == 'requests' or check.kind == 'tokens' then
-    used = level(key, limit, now)
+    used = level_under(key, limit, now)
     fits = used + amount * {UNITS} <= limit * {UNITS}
   elseif check.kind == 'streams' then
     used = redis.call('SCARD', key)
     fits = used < limit
   else
-    local known = redis.call('HMGET', key, 'spent', 'reserved')
-    used = math.max(tonumber(known[1] or 0), check.spent)
-    reserved = tonumber(known[2] or 0)
+    used, reserved = spent_of(check)
     fits = limit < 0 or (used < limit and used + reserved + amount <= limit)
   end
   all_fit = all_fit and fits
@@ -121,6 +158,7 @@ if all_fit then
     else
       state[3] = state[3] + amount
       redis.call('HSET', key, 'spent', whole(state[2]), 'reserved', whole(state[3]))
+      know(check)
       redis.call('EXPIREAT', key, check.ends_s + {AFTERWARDS_S})
       if check.soft >= 0 and state[2] + state[3] > check.soft then
         state[4] = 1 + redis.call('HSETNX', key, 'warned', 1)
@@ -144,7 +182,8 @@ class Check:
     """One limit that a request must fit in, and how much of it the request takes.
 
     Units: requests, tokens, streams, or nano-dollars. Of a budget: -1 is no `limit` and no `soft`
-    bound, `spent` is what the ledger knows of, `ends_s` when its period ends, in Unix seconds.
+    bound, `spent` is what the ledger knows of, after so many `corrections` that added `corrected`;
+    `start_s` and `ends_s` are those of its period, in Unix seconds.
     """
 
     kind: Literal["requests", "tokens", "streams", "budget"]
@@ -152,7 +191,10 @@ class Check:
     limit: int
     amount: int
     spent: int = 0
+    corrections: int = 0
+    corrected: int = 0
     soft: int = -1
+    start_s: int = 0
     ends_s: int = 0
 
 

@@ -1,6 +1,7 @@
 """Spending: what the ledger knows to have been spent in a budget's period, remembered for a while.
 
-The ledger lags behind by what waits in Redis; it never says too much, and never forgets.
+The ledger lags behind by what waits in Redis; it never forgets, and what it said too much it
+corrects: `tollgate prices update`, or a true event in the place of an estimate.
 """
 
 import logging
@@ -10,16 +11,19 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Engine, func, select
+from sqlalchemy import ColumnElement, Engine, ScalarSelect, Table, func, select
 
 from app.database import reading
 from app.errors import LedgerUnavailable
 from app.limits import Limits
-from app.tables import api_key_accounts, daily_rollups
+from app.tables import api_key_accounts, corrections, daily_rollups
 
 #: How old an answer of the ledger may be, in seconds: so long may a budget that Redis has forgotten
 #: be taken for fuller than it is.
 KEPT_S = 60.0
+
+#: How old it may be where a request is about to be refused by it, in seconds.
+KEPT_BEFORE_REFUSAL_S = 0.1
 
 #: Budgets remembered: more than have requests in a minute.
 REMEMBERED = 10_000
@@ -27,11 +31,27 @@ REMEMBERED = 10_000
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the ledger knows of a budget's period: nano-dollars spent, and of that, how many changes
+    of what had been posted before, which added how many nano-dollars, or took them away.
+
+    More `corrections` are newer; -1 says that the ledger has not answered yet.
+    """
+
+    nanousd: int
+    corrections: int
+    corrected_nanousd: int
+
+
+NOTHING_YET = Known(0, -1, 0)
+
+
 @dataclass(slots=True)
 class _Memory:
     """What the ledger said, and when it was last asked, in seconds."""
 
-    nanousd: int
+    known: Known
     asked_s: float
 
 
@@ -44,24 +64,33 @@ class Spending:
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, str, int], _Memory] = OrderedDict()
 
-    def since(self, limits: Limits, start_s: int) -> int:
-        """Return the nano-dollars that an account or key has spent since a midnight (UTC, Unix s).
+    def since(self, limits: Limits, start_s: int, kept_s: float = KEPT_S) -> Known:
+        """Return what an account or key has spent since a midnight (UTC, Unix s).
 
-        Where the ledger does not answer, what it said last; before it said anything, 0.
+        Where the ledger does not answer, what it said last; before it said anything, NOTHING_YET.
         """
         name = (limits.kind, limits.subject_id, start_s)
         memory, asked_s = self._known.get(name), self._clock_s()
         if memory is not None:
-            if asked_s - memory.asked_s < KEPT_S:
-                return memory.nanousd
+            if asked_s - memory.asked_s < kept_s:
+                return memory.known
             memory.asked_s = asked_s  # others take it for fresh from here on: one request asks
         try:
-            nanousd = self._ask(limits, start_s)
+            known = self._ask(limits, start_s)
         except LedgerUnavailable as exc:
-            nanousd = memory.nanousd if memory else 0
+            known = memory.known if memory else NOTHING_YET
             logger.warning("the budget of %s is held against old figures: %s", limits.subject, exc)
-        self._remember(name, _Memory(nanousd, asked_s))
-        return nanousd
+        self._remember(name, _Memory(known, asked_s))
+        return known
+
+    def renew(self, limits: Limits, start_s: int) -> bool:
+        """Ask the ledger again, before a request is refused; return whether it has been corrected.
+
+        Not more often than KEPT_BEFORE_REFUSAL_S, however many are refused.
+        """
+        before = self.since(limits, start_s)
+        now = self.since(limits, start_s, KEPT_BEFORE_REFUSAL_S)
+        return now.corrections > before.corrections
 
     def _remember(self, name: tuple[str, str, int], memory: _Memory) -> None:
         with self._lock:
@@ -70,21 +99,25 @@ class Spending:
             if len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
 
-    def _ask(self, limits: Limits, start_s: int) -> int:
-        statement = select(func.coalesce(func.sum(daily_rollups.c.cost_nanousd), 0)).where(
-            daily_rollups.c.slot_s >= start_s, *_is_of(limits)
-        )
+    def _ask(self, limits: Limits, start_s: int) -> Known:
+        rows, changes = daily_rollups.c, corrections.c
+        spent = _sum(rows.cost_nanousd, rows.slot_s >= start_s, *_is_of(limits, daily_rollups))
+        of_period = (changes.day_s >= start_s, *_is_of(limits, corrections))
+        count = _sum(changes.corrected_requests, *of_period)
+        added = _sum(changes.added_nanousd, *of_period)
+        # One statement: what is corrected meanwhile is in all of the sums or in none.
         with reading(self._engine) as connection:
-            return int(connection.execute(statement).scalar_one())
+            return Known(*map(int, connection.execute(select(spent, count, added)).one()))
 
 
-def _is_of(limits: Limits) -> tuple[ColumnElement[bool], ...]:
+def _sum(column: ColumnElement[int], *of: ColumnElement[bool]) -> ScalarSelect[int]:
+    return select(func.coalesce(func.sum(column), 0)).where(*of).scalar_subquery()
+
+
+def _is_of(limits: Limits, table: Table) -> tuple[ColumnElement[bool], ...]:
     if limits.kind == "account":
-        return (daily_rollups.c.account_id == limits.subject_id,)
+        return (table.c.account_id == limits.subject_id,)
     # Rollups are found by account: those of the key.
     mine = api_key_accounts.c.key_id == limits.subject_id
     account_ids = select(api_key_accounts.c.account_id).where(mine)
-    return (
-        daily_rollups.c.account_id.in_(account_ids),
-        daily_rollups.c.api_key_id == limits.subject_id,
-    )
+    return (table.c.account_id.in_(account_ids), table.c.api_key_id == limits.subject_id)

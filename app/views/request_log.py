@@ -64,6 +64,22 @@ class RequestLine:
         self._metrics.recorded(event)
         self._event = event
 
+    def surplus(self, vendor: str, choices: int) -> None:
+        """Take note of choices that were dropped."""
+        self._metrics.surplus(vendor, choices)
+        log.warning("%s sent %s choices too many, in %s", vendor, choices, self.request_id)
+
+    def unknown_reason(self, vendor: str, word: str) -> None:
+        """Take note of a finish reason that nobody knows."""
+        self._metrics.unknown_reason(vendor, word)
+        log.warning(
+            "%s ended a choice with the unknown finish reason %r, in %s; the entry's "
+            "`finish_reasons` can say what it means",
+            vendor,
+            word,
+            self.request_id,
+        )
+
     def failed(self, error: TollgateError) -> None:
         """Take note of an error after the status line."""
         self._answered["code"] = error.code

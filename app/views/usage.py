@@ -93,7 +93,8 @@ def _costs_cells(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
 
 
 def _amount(row: UsageRow) -> str | None:
-    return dollars(row.cost_nanousd) if row.priced_requests else None
+    nanousd = row.known_cost_nanousd
+    return None if nanousd is None else dollars(nanousd)
 
 
 def _group_cells(result: dict[str, Any], group_by: frozenset[str]) -> dict[str, Any]:

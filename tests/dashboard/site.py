@@ -26,7 +26,7 @@ RANGE = {"since": "2026-09-01", "until": "2026-09-30"}
 #: Dollars a thousand tokens of gpt-4o-mini: 1 for the prompt's and 2 for the completion's.
 _RATES = complete_rates({"input": 1000 * NANO, "output": 2000 * NANO})
 _KNOWN = PriceHistory(((Term(), Price("mini", ((-1, _RATES),))),))
-PRICES = PriceBook(lambda _, models: _KNOWN if "gpt-4o-mini" in models else UNKNOWN)
+PRICES = PriceBook(lambda _, models, _tier: _KNOWN if "gpt-4o-mini" in models else UNKNOWN)
 
 
 @dataclass

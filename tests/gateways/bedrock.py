@@ -8,6 +8,7 @@ from app.completion import Completion, CompletionRequest, Usage
 from app.gateways import FAMILIES
 from app.gateways.base import Gateway, Vendor
 from app.gateways.vendors import load_vendors
+from tests.gateways.reading import chunks_of, cut
 from tests.vendor import Reply
 from tests.vendors.bedrock import REGION
 
@@ -37,10 +38,7 @@ def streamed(
     gateway: Gateway, asked: CompletionRequest, body: bytes, packet: int = 2**20
 ) -> list[Completion]:
     """Return the chunks of a stream that arrives in packets of this size."""
-    decoder = gateway.stream_decoder(row(), asked)
-    packets = (body[at : at + packet] for at in range(0, len(body), packet))
-    chunks = [chunk for piece in packets for chunk in decoder.feed(piece)]
-    return [*chunks, *decoder.close()]
+    return chunks_of(gateway, row(), asked, cut(body, packet))
 
 
 def summary(chunks: list[Completion]) -> tuple[str, list[str], Usage | None]:

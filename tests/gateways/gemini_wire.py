@@ -7,6 +7,8 @@ from typing import Any
 from app.completion import Completion, CompletionRequest
 from app.gateways.base import Vendor
 from app.gateways.gemini import GeminiGateway
+from tests.gateways.reading import chunks_of as read
+from tests.gateways.reading import cut, decode
 
 GATEWAY = GeminiGateway()
 SECRET = "AIzaSyA-key-of-ours-0123"
@@ -52,7 +54,7 @@ def response(*candidates: Any, **more: Any) -> dict[str, Any]:
 def decoded(body: Any, request: CompletionRequest = ASKED) -> Completion:
     """Return what becomes of a whole answer."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return GATEWAY.decode(ROW, request, raw)
+    return decode(GATEWAY, ROW, request, raw)
 
 
 def event(body: Any) -> bytes:
@@ -64,10 +66,4 @@ def chunks_of(
     stream: Iterable[bytes], request: CompletionRequest = ASKED, size: int | None = None
 ) -> list[Completion]:
     """Return the chunks of a stream that comes cut to `size` bytes, or all at once."""
-    whole = b"".join(stream)
-    step = size or max(1, len(whole))
-    decoder = GATEWAY.stream_decoder(ROW, request)
-    chunks: list[Completion] = []
-    for at in range(0, len(whole), step):
-        chunks += decoder.feed(whole[at : at + step])
-    return [*chunks, *decoder.close()]
+    return read(GATEWAY, ROW, request, cut(b"".join(stream), size))

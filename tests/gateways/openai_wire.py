@@ -12,6 +12,8 @@ from app.errors import (
 )
 from app.gateways.base import Vendor
 from app.gateways.openai import OpenAIGateway
+from tests.gateways.reading import chunks_of as read
+from tests.gateways.reading import cut, decode
 from tests.vendor import body_of, event
 
 GATEWAY = OpenAIGateway()
@@ -41,7 +43,7 @@ def sent(request: CompletionRequest, to: Vendor = VENDOR) -> Any:
 def decoded(body: Any, request: CompletionRequest = ASKED) -> Completion:
     """Return what becomes of a vendor's body."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return GATEWAY.decode(VENDOR, request, raw)
+    return decode(GATEWAY, VENDOR, request, raw)
 
 
 def refusal(body: Any, request: CompletionRequest = ASKED) -> GatewayError:
@@ -55,11 +57,7 @@ def chunks_of(
     stream: Iterable[bytes], request: CompletionRequest = STREAMED, size: int | None = None
 ) -> list[Completion]:
     """Return the chunks of a stream that comes in these packets, or cut to `size` bytes."""
-    whole = b"".join(stream)
-    step = size or max(1, len(whole))
-    decoder = GATEWAY.stream_decoder(VENDOR, request)
-    cut = (whole[at : at + step] for at in range(0, len(whole), step))
-    return [*(chunk for packet in cut for chunk in decoder.feed(packet)), *decoder.close()]
+    return read(GATEWAY, VENDOR, request, cut(b"".join(stream), size))
 
 
 def told(

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from app.completion import Completion, CompletionRequest, FinishReason, Usage
+from app.completion import Completion, CompletionRequest, Ending, Usage
 from app.errors import GatewayError
 from app.gateways import FAMILIES
 from app.gateways.base import Gateway, Vendor
 from app.gateways.vendors import VendorTable, load_vendors
+from tests.gateways.reading import chunks_of, cut, decode
 
 
 @functools.cache
@@ -45,17 +46,14 @@ class Row:
     def decoded(self, body: Any, **fields: Any) -> Completion:
         """Return what becomes of a whole answer, given as JSON or bytes."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return self.gateway.decode(self.vendor, self.asks(**fields), raw)
+        return decode(self.gateway, self.vendor, self.asks(**fields), raw)
 
     def chunks(
         self, stream: Iterable[bytes], size: int | None = None, **fields: Any
     ) -> list[Completion]:
         """Return the chunks of a stream, which comes in packets of `size` bytes or all at once."""
-        whole = b"".join(stream)
-        step = size or max(1, len(whole))
-        decoder = self.gateway.stream_decoder(self.vendor, self.asks(stream=True, **fields))
-        packets = [whole[at : at + step] for at in range(0, len(whole), step)]
-        return [*(c for packet in packets for c in decoder.feed(packet)), *decoder.close()]
+        asked = self.asks(stream=True, **fields)
+        return chunks_of(self.gateway, self.vendor, asked, cut(b"".join(stream), size))
 
     def refusal(self, body: Any, **fields: Any) -> GatewayError:
         """Return the error that a whole answer turns out to be."""
@@ -76,9 +74,9 @@ class Row:
         return self.gateway.decode_error(self.vendor, status, named, raw)
 
 
-def told(chunks: Iterable[Completion]) -> tuple[str, list[FinishReason], Usage | None]:
+def told(chunks: Iterable[Completion]) -> tuple[str, list[Ending], Usage | None]:
     """Return a stream's text, its finish reasons (there is to be one), and its last usage."""
-    text, reasons, usage = "", list[FinishReason](), None
+    text, reasons, usage = "", list[Ending](), None
     for chunk in chunks:
         usage = chunk.usage or usage
         for choice in chunk.choices:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from app.completion import CompletionRequest, Usage
+from app.completion import CompletionRequest, HalfUsage, Usage
 from app.errors import GatewayError, InvalidRequest, UnsupportedParameter, VendorFailed
 from app.gateways.anthropic import AnthropicGateway, decode_usage
 from tests.gateways.anthropic_wire import ROW, STOP, delta, end, message, start, stream
@@ -145,13 +145,9 @@ def test_an_answer_without_a_word_is_an_empty_text() -> None:
         None,
         {},
         message(content=None),
-        message(content="one"),
         message(content=["one"]),
         message(content=[{"type": "text"}]),
         message(content=[{"type": "text", "text": 5}]),
-        message(stop_reason=None),
-        message(stop_reason="no such reason"),
-        message(stop_reason=5),
         {"type": "error"},
     ],
 )
@@ -171,6 +167,9 @@ def test_no_whole_answer_raises_anything_but_a_gateway_error(body: bytes) -> Non
 
 
 # Counts.
+
+#: What is known where only the output is counted.
+HALF = HalfUsage(completion_tokens=2, total_tokens=2, lacks="prompt")
 
 
 @pytest.mark.parametrize(
@@ -202,9 +201,10 @@ def test_no_whole_answer_raises_anything_but_a_gateway_error(body: bytes) -> Non
             Usage(prompt_tokens=3, completion_tokens=2, total_tokens=5),
         ),
         ({"input_tokens": 0, "output_tokens": 0}, None),
-        ({"input_tokens": "3", "output_tokens": 2}, None),
-        ({"input_tokens": -3, "output_tokens": 2}, None),
-        ({"input_tokens": True, "output_tokens": 2}, None),
+        ({"input_tokens": "x", "output_tokens": 2}, HALF),
+        ({"input_tokens": -3, "output_tokens": 2}, HALF),
+        ({"input_tokens": True, "output_tokens": 2}, HALF),
+        ({"output_tokens": 2}, HALF),
         ({}, None),
         (None, None),
         ([1], None),
@@ -233,8 +233,21 @@ def test_counts_at_a_streams_end_replace_those_at_its_start() -> None:
     )
 
 
-def test_a_stream_that_has_hardly_begun_tells_no_count() -> None:
-    decoder = ROW.gateway.stream_decoder(ROW.vendor, ROW.asks(stream=True))
+def test_a_stream_that_has_hardly_begun_has_counted_its_prompt_alone() -> None:
+    decoder = ROW.gateway.reader(ROW.vendor, ROW.asks(stream=True))
     packets = stream(start(input_tokens=3, output_tokens=1), delta("one"), delta(" two"))
     chunks = [chunk for packet in packets for chunk in decoder.feed(packet)]
-    assert [chunk.usage for chunk in chunks] == [None, None]
+    begun = HalfUsage(prompt_tokens=3, total_tokens=3, lacks="completion")
+    assert [chunk.usage for chunk in chunks] == [begun, None, None]
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish", "native"),
+    [(None, "stop", None), ("no such reason", "length", "no such reason"), (5, "length", "5")],
+)
+def test_a_whole_message_is_an_answer_whatever_it_says_of_its_end(
+    reason: Any, finish: str, native: str | None
+) -> None:
+    (choice,) = ROW.decoded(message(stop_reason=reason)).choices
+    assert (choice.text, choice.finish_reason) == ("one", finish)
+    assert choice.native_finish_reason == native

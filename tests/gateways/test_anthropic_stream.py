@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from app.errors import GatewayError, VendorFailed
 from app.sse import EVENT_LIMIT
-from tests.gateways.anthropic_wire import PING, ROW, STOP, delta, end, simulated, stream
+from tests.gateways.anthropic_wire import PING, ROW, STOP, delta, end, simulated, start, stream
 from tests.gateways.rows import json_values, told
 from tests.vendors.anthropic import named_event
 from tests.vendors.base import Said
@@ -37,7 +37,7 @@ def test_thinking_is_a_sign_of_life_and_no_text() -> None:
         "index": 0,
         "delta": {"type": "thinking_delta", "thinking": "hmm"},
     }
-    decoder = ROW.gateway.stream_decoder(ROW.vendor, ROW.asks(stream=True))
+    decoder = ROW.gateway.reader(ROW.vendor, ROW.asks(stream=True))
     assert [chunk.choices for chunk in decoder.feed(named_event(thinking))] == [()]
     assert list(decoder.feed(PING)) == []
 
@@ -48,7 +48,7 @@ def test_events_of_unknown_types_are_passed_over() -> None:
 
 
 def test_a_stream_that_breaks_off_is_never_whole() -> None:
-    for length in range(len(STREAM) - len("\n\n")):
+    for length in range(STREAM.index(b"event: message_delta")):
         error = ROW.broken([STREAM[:length]])
         assert isinstance(error, VendorFailed)
         assert error.billable
@@ -57,10 +57,6 @@ def test_a_stream_that_breaks_off_is_never_whole() -> None:
 @pytest.mark.parametrize(
     "events",
     [
-        stream(delta("a"), STOP),
-        stream(delta("a"), end(None), STOP),
-        stream(delta("a"), end("no such reason"), STOP),
-        stream(delta("a"), {"type": "message_delta"}, STOP),
         stream({"type": "content_block_delta", "delta": {"type": "text_delta"}}),
         [b"data: nonsense\n\n"],
         [b"data: []\n\n"],
@@ -100,8 +96,20 @@ def test_what_only_began_a_stop_sequence_is_given_on_at_the_end() -> None:
     assert (text, reasons) == ("one\n", ["stop"])
 
 
-def test_a_stream_that_breaks_off_after_its_text_was_cut_is_not_whole() -> None:
-    assert isinstance(ROW.broken(stream(delta("one\ntwo")), stop="\n"), VendorFailed)
+def test_a_stream_that_breaks_off_after_its_text_was_cut_is_whole_to_the_caller() -> None:
+    text, reasons, _ = told(ROW.chunks(stream(delta("one\ntwo")), stop="\n"))
+    assert (text, reasons) == ("one", ["stop"])
+
+
+@pytest.mark.parametrize("ends", [[], [end(None)], [{"type": "message_delta"}]])
+def test_the_end_mark_is_an_end_without_a_reason_too(ends: list[dict[str, Any]]) -> None:
+    assert told(ROW.chunks(stream(delta("a"), *ends, STOP)))[:2] == ("a", ["stop"])
+
+
+def test_a_message_without_its_last_event_is_whole() -> None:
+    text, reasons, usage = told(ROW.chunks(stream(start(input_tokens=3), delta("a"), end())))
+    assert (text, reasons) == ("a", ["stop"])
+    assert usage is not None
 
 
 KINDS = st.sampled_from(

@@ -17,6 +17,7 @@ from app.errors import (
 )
 from app.gateways.bedrock import ConverseGateway
 from tests.gateways.bedrock import request, row, sent, streamed, summary
+from tests.gateways.reading import decode
 from tests.vendors.base import Said
 from tests.vendors.bedrock import (
     event_frame,
@@ -111,7 +112,7 @@ def test_what_the_wire_has_no_word_for_is_refused_by_name(name: str, value: Any)
 
 def test_a_whole_answer_is_its_text_alone_and_cached_tokens_are_counted() -> None:
     body = json.dumps(whole_message(SAID)).encode()
-    answer = GATEWAY.decode(row(), ASKED, body)
+    answer = decode(GATEWAY, row(), ASKED, body)
     (choice,) = answer.choices
     assert (choice.text, choice.finish_reason) == (SAID.text, "length")
     assert (answer.usage, answer.model, answer.id) == (COUNTED, CLAUDE, "")
@@ -124,7 +125,6 @@ FRAMES = b"".join(message_frames(SAID))
 def test_a_stream_may_be_cut_anywhere(packet: int) -> None:
     chunks = streamed(GATEWAY, ASKED, FRAMES, packet)
     assert summary(chunks) == (SAID.text, ["length"], COUNTED)
-    assert all(chunk.choices or chunk.usage for chunk in chunks)
 
 
 @pytest.mark.parametrize(
@@ -141,26 +141,39 @@ def test_a_stream_may_be_cut_anywhere(packet: int) -> None:
 )
 def test_stop_reasons_are_narrowed(word: str, reason: str) -> None:
     body = json.dumps({**whole_message(SAID), "stopReason": word}).encode()
-    assert GATEWAY.decode(row(), ASKED, body).choices[0].finish_reason == reason
+    assert decode(GATEWAY, row(), ASKED, body).choices[0].finish_reason == reason
     assert summary(streamed(GATEWAY, ASKED, stopped(word)))[1] == [reason]
 
 
-@pytest.mark.parametrize("word", ["malformed_model_output", "malformed_tool_use", "new", 7, None])
+@pytest.mark.parametrize("word", ["malformed_model_output", "malformed_tool_use"])
 def test_a_failure_is_no_stop(word: Any) -> None:
     body = json.dumps({**whole_message(SAID), "stopReason": word}).encode()
     with pytest.raises(VendorFailed):
-        GATEWAY.decode(row(), ASKED, body)
+        decode(GATEWAY, row(), ASKED, body)
     with pytest.raises(VendorFailed):
         streamed(GATEWAY, ASKED, stopped(word))
+
+
+@pytest.mark.parametrize(
+    ("word", "reason", "native"),
+    [("new", "length", "new"), (7, "length", "7"), (None, "stop", None), ("", "stop", None)],
+)
+def test_a_stop_without_a_word_that_we_know_is_an_end(
+    word: Any, reason: str, native: str | None
+) -> None:
+    body = json.dumps({**whole_message(SAID), "stopReason": word}).encode()
+    (choice,) = decode(GATEWAY, row(), ASKED, body).choices
+    (end,) = (c for chunk in streamed(GATEWAY, ASKED, stopped(word)) for c in chunk.choices)
+    assert {(c.finish_reason, c.native_finish_reason) for c in (choice, end)} == {(reason, native)}
 
 
 def stopped(word: Any) -> bytes:
     return event_frame("messageStop", {"stopReason": word})
 
 
-def test_only_the_first_stop_counts() -> None:
+def test_only_the_last_stop_counts() -> None:
     body = stopped("max_tokens") + stopped("end_turn")
-    assert summary(streamed(GATEWAY, ASKED, body)) == ("", ["length"], None)
+    assert summary(streamed(GATEWAY, ASKED, body)) == ("", ["stop"], None)
 
 
 @pytest.mark.parametrize(
@@ -168,17 +181,17 @@ def test_only_the_first_stop_counts() -> None:
     [
         ({"cacheWriteInputTokens": 7}, (107, 80, 7)),
         ({"cacheReadInputTokens": None}, (20, 0, 0)),
-        ({"inputTokens": None}, None),
-        ({"outputTokens": "5"}, None),
-        ({"inputTokens": -1}, None),
-        ({"inputTokens": True}, None),
-        ({"cacheReadInputTokens": 1.5e300}, None),
+        ({"inputTokens": None}, (0, 0, 0)),
+        ({"outputTokens": "x"}, (100, 80, 0)),
+        ({"inputTokens": -1}, (0, 0, 0)),
+        ({"inputTokens": True}, (0, 0, 0)),
+        ({"cacheReadInputTokens": 1.5e300}, (20, 0, 0)),
     ],
 )
-def test_half_a_count_is_none(change: dict[str, Any], counted: Any) -> None:
+def test_a_count_that_is_none_leaves_the_others(change: dict[str, Any], counted: Any) -> None:
     usage = {**token_usage(SAID), **change}
     body = json.dumps({**whole_message(SAID), "usage": usage}).encode()
-    said = GATEWAY.decode(row(), ASKED, body).usage
+    said = decode(GATEWAY, row(), ASKED, body).usage
     found = said and (said.prompt_tokens, said.cached_tokens, said.cache_write_tokens)
     assert found == counted
 
@@ -197,12 +210,13 @@ def test_a_stream_that_breaks_off_after_its_stop_has_no_count() -> None:
 
 
 def test_an_exception_ends_a_stream_after_what_came_before_it() -> None:
-    decoder = GATEWAY.stream_decoder(row(), ASKED)
+    decoder = GATEWAY.reader(row(), ASKED)
     body = b"".join(message_frames(SAID)[:5])
-    chunks = iter(decoder.feed(body + exception_frame("throttlingException", message="Slow down.")))
-    assert next(chunks).choices[0].text == "one"
-    with pytest.raises(VendorRateLimited, match="Slow down"):
-        list(chunks)
+    chunks = decoder.feed(body + exception_frame("throttlingException", message="Slow down."))
+    assert "one" in [choice.text for chunk in chunks for choice in chunk.choices]
+    with pytest.raises(VendorRateLimited, match="Slow down") as caught:
+        list(decoder.close())
+    assert caught.value.billable
 
 
 def test_an_error_that_is_no_exception_ends_a_stream_too() -> None:
@@ -224,10 +238,10 @@ _KINDS = st.sampled_from(["contentBlockDelta", "messageStop", "metadata", "other
 def test_no_json_breaks_more_than_its_answer(payload: Any, kind: str) -> None:
     body = json.dumps(payload).encode()
     headers = {":event-type": kind, ":message-type": "event"}
-    for decode in (
-        lambda: GATEWAY.decode(row(), ASKED, body),
-        lambda: GATEWAY.decode(row(), ASKED, body[1:]),
+    for read in (
+        lambda: decode(GATEWAY, row(), ASKED, body),
+        lambda: decode(GATEWAY, row(), ASKED, body[1:]),
         lambda: streamed(GATEWAY, ASKED, frame(headers, body)),
     ):
         with contextlib.suppress(GatewayError):  # anything else fails the test
-            decode()
+            read()

@@ -19,6 +19,7 @@ from app.gateways.bedrock_families import FAMILIES
 from app.gateways.bedrock_invoke import InvokeGateway
 from app.settings import ConfigError
 from tests.gateways.bedrock import body_of, request, row, sent, streamed, summary
+from tests.gateways.reading import decode
 from tests.vendor import Asked
 from tests.vendors.base import Finish, Said
 from tests.vendors.bedrock import BedrockWire, chunk_frame, event_frame
@@ -157,7 +158,7 @@ def test_a_whole_answer_is_read(name: str, finish: Finish) -> None:
     asked = request(MODELS[name])
     path = GATEWAY.encode(row(), asked).url.removeprefix(row().base_url)
     reply = BedrockWire(MODELS[name]).answer(Asked(path, {}, {}, 1), said)
-    answer = GATEWAY.decode(row(), asked, body_of(reply))
+    answer = decode(GATEWAY, row(), asked, body_of(reply))
     (choice,) = answer.choices
     assert (choice.index, choice.text, choice.finish_reason) == (0, said.text, finish)
     assert answer.usage == Usage(prompt_tokens=11, completion_tokens=7, total_tokens=18)
@@ -180,7 +181,7 @@ def test_a_stream_without_an_end_is_not_whole(name: str, stream: bool) -> None:
     body = b"".join(chunk_frame(chunk) for chunk in raw(name).chunks(Said())[:-1])
     asked = request(MODELS[name], stream=stream)
     with pytest.raises(VendorFailed):
-        streamed(GATEWAY, asked, body) if stream else GATEWAY.decode(row(), asked, body)
+        streamed(GATEWAY, asked, body) if stream else decode(GATEWAY, row(), asked, body)
 
 
 def test_what_a_guardrail_says_is_filtered() -> None:
@@ -193,15 +194,15 @@ def test_what_a_guardrail_says_is_filtered() -> None:
     asked = request(MODELS["llama"], stream=True)
     assert summary(streamed(GATEWAY, asked, body)) == ("No.", ["content_filter"], None)
     whole = json.dumps({**chunk, "prompt_token_count": 3, "generation_token_count": 1}).encode()
-    answer = GATEWAY.decode(row(), request(MODELS["llama"]), whole)
+    answer = decode(GATEWAY, row(), request(MODELS["llama"]), whole)
     assert answer.choices[0].finish_reason == "content_filter"
 
 
 def test_an_answer_that_is_no_stream_is_not_taken_for_one() -> None:
     with pytest.raises(VendorFailed):
-        GATEWAY.decode(row(), request(MODELS["mistral"]), b'{"outputs": []}')
+        decode(GATEWAY, row(), request(MODELS["mistral"]), b'{"outputs": []}')
     with pytest.raises(VendorFailed):
-        GATEWAY.decode(row(), request(MODELS["llama"]), b'{"generation": "x", "stop_reason": null}')
+        decode(GATEWAY, row(), request(MODELS["llama"]), b'{"stop_reason": null}')
 
 
 @pytest.mark.parametrize("payload", [{}, {"bytes": "%"}, {"bytes": 7}, {"bytes": "eA=="}, []])
@@ -231,7 +232,7 @@ def test_no_json_breaks_more_than_its_answer(payload: Any, name: str) -> None:
     inside = event_frame("chunk", {"bytes": base64.b64encode(body).decode()})
     for packet in (body, body[1:], inside):
         with contextlib.suppress(GatewayError):  # anything else fails the test
-            GATEWAY.decode(row(), request(MODELS[name]), packet)
+            decode(GATEWAY, row(), request(MODELS[name]), packet)
 
 
 def test_a_family_that_there_is_not_is_refused_in_the_table(tmp_path: Any) -> None:

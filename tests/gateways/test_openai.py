@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.completion import Choice, Completion, CompletionRequest, Usage
+from app.completion import Choice, Completion, CompletionRequest, HalfUsage, Usage
 from app.errors import (
     UnsupportedParameter,
     VendorFailed,
@@ -196,7 +196,7 @@ def test_an_answer_is_decoded_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    "indices", [[0, 1, 2, 3], [3, 1, 0, 2], [None] * 4, [0] * 4, ["0", True, -1, 2.0]], ids=str
+    "indices", [[0, 1, 2, 3], [3, 1, 0, 2], [None] * 4, [0] * 4, ["0", "1", 2.0, 3.0]], ids=str
 )
 def test_choices_come_in_order_and_have_distinct_indices(indices: Sequence[Any]) -> None:
     texts = {index: f"text {index}" for index in range(4)}
@@ -210,7 +210,10 @@ def test_choices_come_in_order_and_have_distinct_indices(indices: Sequence[Any])
 
 def test_choices_without_an_index_stand_where_they_are() -> None:
     choices = [{"text": text, "finish_reason": "stop"} for text in "ab"]
-    assert [(c.index, c.text) for c in decoded(body_of(*choices)).choices] == [(0, "a"), (1, "b")]
+    asked = CompletionRequest(model="sim/m", prompt="p", n=2)
+    answer = decoded(body_of(*choices), asked)
+    assert [(c.index, c.text) for c in answer.choices] == [(0, "a"), (1, "b")]
+    assert [(c.index, c.text) for c in decoded(body_of(*choices)).choices] == [(0, "a")]
 
 
 @pytest.mark.parametrize("missing", ["id", "created", "model", "usage", "object", "logprobs"])
@@ -252,7 +255,7 @@ NO_ANSWERS: dict[str, Any] = {
     "null": None,
     "a number": 5,
     "a string": "sorry",
-    "an array": [body_of(choice("a", "stop"))],
+    "an array": [[]],
     "an empty object": {},
     "a message": {"message": "hello"},
     "no choices": body_of(),
@@ -262,18 +265,11 @@ NO_ANSWERS: dict[str, Any] = {
     "a choice null": {"choices": [None]},
     "a choice a string": {"choices": ["a"]},
     "one choice of two null": {"choices": [choice("a", "stop"), None]},
-    "no finish reason": body_of(choice("a")),
-    "an empty finish reason": body_of(choice("a", "")),
-    "one of two without a finish reason": body_of(choice("a", "stop"), choice("b", None, 1)),
     "a finish reason that is no success": body_of(choice("a", "error")),
     "an aborted choice": body_of(choice("a", "abort")),
-    "an unknown finish reason": body_of(choice("a", "whatever")),
-    "a finish reason that is no word": body_of(choice("a", {"stop": 1})),  # type: ignore[arg-type]
     "text a number": body_of(choice(5, "stop")),  # type: ignore[arg-type]
     "text a list": body_of(choice(["a"], "stop")),  # type: ignore[arg-type]
-    "a chat answer": body_of(
-        {"index": 0, "message": {"role": "assistant", "content": "a"}, "finish_reason": "stop"}
-    ),
+    "a choice of nothing": body_of({"index": 0}),
     "nested too deep": b'{"choices":' + b"[" * 100 + b"]" * 100 + b"}",
     "nested without end": b'{"choices":' + b"[" * 100_000,
 }
@@ -287,6 +283,8 @@ def test_what_is_no_answer_is_a_failure_that_may_have_been_billed(body: Any) -> 
     assert error.billable
     assert "`sim`" in str(error)
 
+
+HALF = HalfUsage(completion_tokens=2, total_tokens=2, lacks="prompt")
 
 USAGES: dict[str, tuple[Any, Usage | None]] = {
     "absent": (None, None),
@@ -310,7 +308,7 @@ USAGES: dict[str, tuple[Any, Usage | None]] = {
     ),
     "a total of its own": (
         {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 45},
-        Usage(prompt_tokens=3, completion_tokens=2, total_tokens=45),
+        Usage(prompt_tokens=3, completion_tokens=42, total_tokens=45),
     ),
     "parts are no addends": (
         usage_of(
@@ -350,18 +348,71 @@ USAGES: dict[str, tuple[Any, Usage | None]] = {
         ),
         Usage(prompt_tokens=3, completion_tokens=2, total_tokens=5),
     ),
-    # Half a count would be booked as a fact: no count is an estimate, and marked.
-    "negative": (usage_of(-3, 2), None),
-    "words": ({"prompt_tokens": "3", "completion_tokens": 2}, None),
-    "a boolean": ({"prompt_tokens": True, "completion_tokens": 2}, None),
-    "beyond reason": (usage_of(2**40, 2), None),
-    "beyond 64 bits": (usage_of(10**30, 2), None),
-    "infinite": ({"prompt_tokens": float("inf"), "completion_tokens": 2}, None),
-    "not a number": ({"prompt_tokens": float("nan"), "completion_tokens": 2}, None),
-    "a nested count": ({"prompt_tokens": {"text": 3}, "completion_tokens": 2}, None),
+    # Half a count is a fact, and its other half is to be estimated, and marked.
+    "negative": ({"prompt_tokens": -3, "completion_tokens": 2}, HALF),
+    "words": ({"prompt_tokens": "x", "completion_tokens": 2}, HALF),
+    "a boolean": ({"prompt_tokens": True, "completion_tokens": 2}, HALF),
+    "beyond reason": (usage_of(2**40, 2), HALF),
+    "beyond 64 bits": (usage_of(10**30, 2), HALF),
+    "infinite": ({"prompt_tokens": float("inf"), "completion_tokens": 2}, HALF),
+    "not a number": ({"prompt_tokens": float("nan"), "completion_tokens": 2}, HALF),
+    "a nested count": ({"prompt_tokens": {"text": 3}, "completion_tokens": 2}, HALF),
+    "a completion alone": ({"completion_tokens": 2}, HALF),
+    "a prompt alone": (
+        {"prompt_tokens": 5},
+        HalfUsage(prompt_tokens=5, total_tokens=5, lacks="completion"),
+    ),
+    "a total alone": ({"total_tokens": 9}, HalfUsage(total_tokens=9, lacks="both")),
+    "a prompt and a total": (
+        {"prompt_tokens": 20, "total_tokens": 60},
+        Usage(prompt_tokens=20, completion_tokens=40, total_tokens=60),
+    ),
+    "a completion and a total": (
+        {"completion_tokens": 40, "total_tokens": 60},
+        Usage(prompt_tokens=20, completion_tokens=40, total_tokens=60),
+    ),
+    "a total above the sum": (
+        {"prompt_tokens": 20, "completion_tokens": 424, "total_tokens": 1016},
+        Usage(prompt_tokens=20, completion_tokens=996, total_tokens=1016),
+    ),
+    "a total below the sum": (
+        {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 12},
+        Usage(prompt_tokens=10, completion_tokens=5, total_tokens=15),
+    ),
+    "a prompt of nothing": (
+        {"prompt_tokens": 0, "completion_tokens": 5, "total_tokens": 25},
+        Usage(prompt_tokens=20, completion_tokens=5, total_tokens=25),
+    ),
+    "cached tokens, flat": (
+        {**usage_of(9, 2), "cached_tokens": 4},
+        Usage(prompt_tokens=9, completion_tokens=2, total_tokens=11, cached_tokens=4),
+    ),
+    "cached tokens by another name": (
+        {**usage_of(9, 2), "prompt_cache_hit_tokens": 4, "prompt_cache_miss_tokens": 5},
+        Usage(prompt_tokens=9, completion_tokens=2, total_tokens=11, cached_tokens=4),
+    ),
 }
 
 
 @pytest.mark.parametrize(("usage", "counted"), USAGES.values(), ids=USAGES)
-def test_usage_is_the_vendors_count_or_none_at_all(usage: Any, counted: Usage | None) -> None:
-    assert decode_usage(usage) == counted
+def test_usage_is_put_together_of_what_the_vendor_counted(
+    usage: Any, counted: Usage | None
+) -> None:
+    assert decode_usage("sim", usage) == counted
+
+
+@pytest.mark.parametrize(
+    ("choice_", "finish", "native"),
+    [
+        (choice("a"), "stop", None),
+        (choice("a", ""), "stop", None),
+        (choice("a", "whatever"), "length", "whatever"),
+        ({"index": 0, "message": {"role": "assistant", "content": "a"}}, "stop", None),
+    ],
+)
+def test_a_whole_answer_is_one_whatever_it_says_of_its_end(
+    choice_: dict[str, Any], finish: str, native: str | None
+) -> None:
+    (only,) = decoded(body_of(choice_)).choices
+    assert (only.text, only.finish_reason) == ("a", finish)
+    assert only.native_finish_reason == native

@@ -169,7 +169,8 @@ def test_a_vendor_may_drop_what_it_refuses() -> None:
 
 def test_a_message_is_the_text() -> None:
     completion = OPENAI.decoded(
-        answer(message("b", index=1), message("a", "length"), usage=USAGE, system_fingerprint="f")
+        answer(message("b", index=1), message("a", "length"), usage=USAGE, system_fingerprint="f"),
+        n=2,
     )
     assert completion.choices == (Choice(0, "a", "length"), Choice(1, "b", "stop"))
     assert (completion.id, completion.model) == ("chatcmpl-1", "m-2026-01-01")
@@ -215,20 +216,15 @@ def test_only_what_is_said_is_text(choice: dict[str, Any], text: str, finish: Fi
         b"",
         b"\xff",
         b"<html>",
-        b"[]",
+        b"[[]]",
         b"null",
         b"7",
         answer(),
-        answer(message("a", None)),
-        answer(message("a", "")),
         answer(message("a", "error")),
         answer(message("a", "insufficient_system_resource")),
-        answer(message("a", 5)),
         answer(message(5)),
         answer(message({"text": "a"})),
-        answer({"index": 0, "text": "a", "finish_reason": "stop"}),
         answer({"index": 0, "message": None, "finish_reason": "stop"}),
-        answer({"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}),
         answer("a"),  # type: ignore[arg-type]
         answer(choices=5),
     ],
@@ -294,7 +290,7 @@ def test_no_body_makes_anything_but_an_answer_or_a_vendors_error(body: bytes) ->
             },
             (11, 7, 18, 5),
         ),
-        (OPENAI, {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 20}, (11, 7, 20, 0)),
+        (OPENAI, {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 20}, (11, 9, 20, 0)),
     ],
 )
 def test_reasoning_is_a_part_of_the_completion_however_it_is_counted(

@@ -172,7 +172,8 @@ ANSWER = ("one two three", "stop", Usage(prompt_tokens=11, completion_tokens=7, 
 def test_a_whole_answer_is_brought_into_form(row: Row, wire: OpenAIWire, finish: Any) -> None:
     [body] = answered(row, wire, dataclasses.replace(SAID, finish=finish))
     answer = row.decoded(body)
-    assert answer.choices == (Choice(0, SAID.text, finish),)
+    (only,) = answer.choices
+    assert dataclasses.replace(only, extra=None) == Choice(0, SAID.text, finish)
     assert answer.usage == ANSWER[2]
 
 
@@ -193,7 +194,7 @@ def test_a_stream_without_its_end_is_a_failure(row: Row, wire: OpenAIWire) -> No
 
 
 @pytest.mark.parametrize("row", [row for row, _ in WIRES])
-@pytest.mark.parametrize("reason", ["abort", "error", "load", "unload", "who knows"])
+@pytest.mark.parametrize("reason", ["abort", "error", "load", "unload"])
 def test_a_reason_that_is_no_success_is_none(row: Row, reason: str) -> None:
     assert isinstance(row.refusal(body_of(choice("a", reason))), VendorFailed)
     assert isinstance(row.broken([event(body_of(choice("a", reason))), DONE]), VendorFailed)

@@ -174,9 +174,52 @@ STREAMS: dict[str, tuple[list[bytes], CompletionRequest, Told]] = {
         TWO,
         ({0: "a", 1: "x"}, {0: "stop", 1: "stop"}, None),
     ),
-    "fewer choices than asked for, and an end mark": (
-        [said(choice("a", "stop", 0)), DONE],
+    "no finish reason, but an end mark": (
+        [said(choice("a")), DONE],
+        STREAMED,
+        ({0: "a"}, {0: "stop"}, None),
+    ),
+    "one of two never ends, but there is an end mark": (
+        [said(choice("a", "length", 0)), said(choice("x", None, 1)), DONE],
         TWO,
+        ({0: "a", 1: "x"}, {0: "length", 1: "stop"}, None),
+    ),
+    "a third choice of two": (
+        [said(choice("a", "stop", 0), choice("x", "stop", 1), choice("?", None, 2)), DONE],
+        TWO,
+        ({0: "a", 1: "x"}, {0: "stop", 1: "stop"}, None),
+    ),
+    "a chat stream": (
+        [event({"choices": [{"index": 0, "delta": {"content": "a"}}]}), DONE],
+        STREAMED,
+        ({0: "a"}, {0: "stop"}, None),
+    ),
+    "JSON cut after the finish": (
+        [said(choice("a", "stop")), b'data: {"choices":[],"usa'],
+        STREAMED,
+        ({0: "a"}, {0: "stop"}, None),
+    ),
+    "a finish reason in every event": (
+        [said(choice("a", "stop")), said(choice("b", "stop")), said(choice("c", "length")), DONE],
+        STREAMED,
+        ({0: "abc"}, {0: "length"}, None),
+    ),
+    "usage after the end mark": (
+        [said(choice("a", "stop")), DONE, said(usage=usage_of(5, 3))],
+        STREAMED,
+        ({0: "a"}, {0: "stop"}, COUNT),
+    ),
+    "two objects on adjacent lines": (
+        [
+            b"data: " + json.dumps(body_of(choice("a"))).encode() + b"\n",
+            b"data: " + json.dumps(body_of(choice("b", "stop"))).encode() + b"\n\n",
+        ],
+        STREAMED,
+        ({0: "ab"}, {0: "stop"}, None),
+    ),
+    "one object on several lines": (
+        [b'data: {"choices":\ndata: [{"text": "a",\ndata: "finish_reason": "stop"}]}\n\n'],
+        STREAMED,
         ({0: "a"}, {0: "stop"}, None),
     ),
     "characters that only look like line ends": (
@@ -187,7 +230,7 @@ STREAMS: dict[str, tuple[list[bytes], CompletionRequest, Told]] = {
     "half a surrogate pair in each chunk": (
         [said(choice("\ud83d")), said(choice("\ude00", "stop")), DONE],
         STREAMED,
-        ({0: "\ud83d\ude00"}, {0: "stop"}, None),
+        ({0: "\U0001f600"}, {0: "stop"}, None),
     ),
 }
 
@@ -206,7 +249,7 @@ def test_a_chunk_with_neither_choices_nor_usage_is_none() -> None:
     chunks = chunks_of(
         [event({}), said(), said(choice("a", "stop")), said(usage=usage_of(0, 0)), DONE]
     )
-    assert [[c.text for c in chunk.choices] for chunk in chunks] == [["a"]]
+    assert [[c.text for c in chunk.choices] for chunk in chunks] == [["a"], [""]]
 
 
 BROKEN: dict[str, tuple[list[bytes], CompletionRequest]] = {
@@ -215,30 +258,14 @@ BROKEN: dict[str, tuple[list[bytes], CompletionRequest]] = {
     "an end mark alone": ([DONE], STREAMED),
     "usage alone": ([said(usage=usage_of(5, 3)), DONE], STREAMED),
     "no finish reason": ([said(choice("a"))], STREAMED),
-    "no finish reason, but an end mark": ([said(choice("a")), DONE], STREAMED),
     "JSON cut in the middle": ([said(choice("a")), said(choice("b", "stop"))[:-9]], STREAMED),
-    "JSON cut after the finish": (
-        [said(choice("a", "stop")), b'data: {"choices":[],"usa'],
-        STREAMED,
-    ),
-    "one of two never ends": (
-        [said(choice("a", "stop", 0)), said(choice("x", None, 1)), DONE],
-        TWO,
-    ),
+    "one of two never ends": ([said(choice("a", "stop", 0)), said(choice("x", None, 1))], TWO),
     "one of two never comes": ([said(choice("a", "stop", 0))], TWO),
-    "a third choice never ends": (
-        [said(choice("a", "stop", 0), choice("x", "stop", 1), choice("?", None, 2)), DONE],
-        TWO,
-    ),
     "an aborted choice": ([said(choice("a")), said(choice("", "abort")), DONE], STREAMED),
     "a failed choice": ([said(choice("a")), said(choice("", "error")), DONE], STREAMED),
     "an unloaded model": ([said(choice("", "load")), DONE], STREAMED),
     "no JSON": ([said(choice("a")), b"data: oops\n\n", said(choice("", "stop")), DONE], STREAMED),
     "JSON that is no object": ([b"data: 5\n\n", said(choice("a", "stop")), DONE], STREAMED),
-    "a chat stream": (
-        [event({"choices": [{"index": 0, "delta": {"content": "a"}}]}), DONE],
-        STREAMED,
-    ),
     "an event without end": ([b"data: " + b"x" * (EVENT_LIMIT + 1)], STREAMED),
 }
 
@@ -280,11 +307,12 @@ def test_an_event_named_error_is_one_whatever_it_says(
 
 
 def test_chunks_before_an_error_are_given() -> None:
-    decoder = GATEWAY.stream_decoder(VENDOR, STREAMED)
+    decoder = GATEWAY.reader(VENDOR, STREAMED)
     given_: list[Completion] = []
-    with pytest.raises(VendorFailed):
-        given_.extend(decoder.feed(said(choice("a")) + event({"error": "boom"})))
+    given_.extend(decoder.feed(said(choice("a")) + event({"error": "boom"})))
     assert told(given_)[0] == {0: "a"}
+    with pytest.raises(VendorFailed, match="boom"):
+        list(decoder.close())
 
 
 DISGUISED: dict[str, tuple[Any, type[GatewayError], str]] = {

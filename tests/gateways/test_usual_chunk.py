@@ -33,7 +33,7 @@ def read(kind: str, events: list[bytes]) -> tuple[list[Completion], str | None]:
     """Return what a decoder makes of the events, and how it failed, if it did."""
     gateway = GATEWAYS[kind]
     assert gateway is not None
-    decoder, chunks = gateway.stream_decoder(VENDOR, REQUEST), list[Completion]()
+    decoder, chunks = gateway.reader(VENDOR, REQUEST), list[Completion]()
     try:
         for data in events:
             chunks += decoder.feed(b"data: " + data + b"\n\n")

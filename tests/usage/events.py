@@ -19,9 +19,12 @@ DEFAULTS: dict[str, Any] = {
     "model": "m",
     "vendor_served": "openai",
     "model_served": "m-2026-01-01",
+    "service_tier": None,
     "stream": True,
     "status": "completed",
     "source": "vendor",
+    "prompt_source": "vendor",
+    "completion_source": "vendor",
     "prompt_tokens": 3,
     "completion_tokens": 2,
     "total_tokens": 5,
@@ -39,4 +42,5 @@ DEFAULTS: dict[str, Any] = {
     "started_at_ms": 1_780_000_000_000,
     "first_token_ms": 40,
     "duration_ms": 90,
+    "calls": (),
 }

@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.completion import USAGE_COUNTS, Usage
+from app.usage.call_usage import CallUsage, decode_calls, encode_calls
 from app.usage.event import (
     NUMBER_LIMIT,
+    SIDE_SOURCES,
     SOURCES,
     STATUSES,
     TEXT_LIMIT,
@@ -25,12 +28,29 @@ NULLABLE = {
     "user",
     "vendor_served",
     "model_served",
+    "service_tier",
     "vendor_request_id",
     "http_status",
     "first_token_ms",
 }
 NUMBERS = {name for name, value in DEFAULTS.items() if type(value) is int}
-TEXTS = set(DEFAULTS) - NUMBERS - {"stream", "status", "source"} | {"event_id"}
+WORDS = {
+    "status": STATUSES,
+    "source": SOURCES,
+    "prompt_source": SIDE_SOURCES,
+    "completion_source": SIDE_SOURCES,
+}
+TEXTS = set(DEFAULTS) - NUMBERS - set(WORDS) - {"stream", "calls"} | {"event_id"}
+#: What the version before does not write, and what is taken for it.
+LATER = {"prompt_source", "completion_source", "service_tier", "calls"}
+FLAT = {name for name in DEFAULTS if name != "calls"}
+
+
+def calls(texts: st.SearchStrategy[str]) -> st.SearchStrategy[CallUsage]:
+    """Calls whose texts are drawn from `texts`."""
+    counts = dict.fromkeys(USAGE_COUNTS, st.integers(0, NUMBER_LIMIT))
+    told = st.none() | texts
+    return st.builds(CallUsage, texts, texts, told, told, st.builds(Usage, **counts))
 
 
 def field_values(name: str, texts: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
@@ -40,8 +60,10 @@ def field_values(name: str, texts: st.SearchStrategy[str]) -> st.SearchStrategy[
         values = st.integers(0, NUMBER_LIMIT)
     elif name == "stream":
         values = st.booleans()
-    elif name in ("status", "source"):
-        values = st.sampled_from(sorted(STATUSES if name == "status" else SOURCES))
+    elif name == "calls":
+        values = st.lists(calls(texts), max_size=3).map(tuple)
+    elif name in WORDS:
+        values = st.sampled_from(sorted(WORDS[name]))
     return st.none() | values if name in NULLABLE else values
 
 
@@ -69,13 +91,71 @@ def test_whatever_callers_and_vendors_write_is_encoded_so_that_it_decodes(
     for name in TEXTS:
         text = getattr(event, name)
         assert getattr(decoded, name) == (None if text is None else clip(text))
+    for told, call in zip(decoded.calls, event.calls, strict=True):
+        assert told[:4] == tuple(map(clip_user, call[:4]))
+        assert told.usage == call.usage
 
 
 def test_the_wire_form_is_one_json_object_in_field_order() -> None:
     event = usage_event(event_id="e", user="Zoë")
     written = json.loads(event.encode())
     assert list(written) == list(UsageEvent.__dataclass_fields__)
-    assert written == DEFAULTS | {"event_id": "e", "user": "Zoë"}
+    assert written == DEFAULTS | {"event_id": "e", "user": "Zoë", "calls": []}
+
+
+def test_a_call_is_written_without_its_nulls_and_zeros() -> None:
+    usage = Usage(prompt_tokens=3, total_tokens=3)
+    event = usage_event(calls=(CallUsage("openai", "m", None, "flex", usage),))
+    written = json.loads(event.encode())["calls"]
+    told = {"vendor": "openai", "model": "m", "service_tier": "flex"}
+    assert written == [told | {"prompt_tokens": 3, "total_tokens": 3}]
+    assert decode_calls(encode_calls(event.calls)) == event.calls
+
+
+@pytest.mark.parametrize(
+    ("source", "side"),
+    [("vendor", "vendor"), ("drained", "vendor"), ("estimated", "estimated"), ("none", "none")],
+)
+def test_an_event_of_the_version_before_is_read(source: str, side: str) -> None:
+    written = json.loads(usage_event(event_id="e", source=source).encode())
+    before = {name: value for name, value in written.items() if name not in LATER}
+    event = UsageEvent.decode(json.dumps(before).encode())
+    changes = {"source": source, "prompt_source": side, "completion_source": side}
+    assert event == usage_event(event_id="e", **changes)
+
+
+def test_a_word_of_a_later_version_is_kept_and_no_reason_to_refuse_an_event() -> None:
+    later = dict.fromkeys(WORDS, "sampled_by_somebody")
+    raw = json.dumps(json.loads(usage_event(event_id="e").encode()) | later).encode()
+    event = UsageEvent.decode(raw)
+    assert event == usage_event(event_id="e", **later)
+    assert UsageEvent.decode(event.encode()) == event
+
+
+def test_what_a_later_version_says_of_a_call_beyond_this_one_is_left_out() -> None:
+    call = {"vendor": "v", "model": "m", "prompt_tokens": 3, "total_tokens": 3, "region": "eu"}
+    raw = json.dumps(json.loads(usage_event().encode()) | {"calls": [call]}).encode()
+    usage = Usage(prompt_tokens=3, total_tokens=3)
+    assert UsageEvent.decode(raw).calls == (CallUsage("v", "m", None, None, usage),)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        5,
+        "x",
+        {"vendor": "v"},
+        [5],
+        [{"vendor": "v"}],
+        [{"vendor": "v", "model": 5}],
+        [{"vendor": "v", "model": "m", "prompt_tokens": -1}],
+        [{"vendor": "v", "model": "m", "service_tier": ["flex"]}],
+    ],
+)
+def test_calls_that_are_none_are_refused(calls: Any) -> None:
+    raw = json.dumps(json.loads(usage_event().encode()) | {"calls": calls}).encode()
+    with pytest.raises(UndecodableEvent, match=r"^calls is of a wrong type or out of range$"):
+        UsageEvent.decode(raw)
 
 
 def test_a_field_of_a_later_version_is_left_out() -> None:
@@ -84,7 +164,7 @@ def test_a_field_of_a_later_version_is_left_out() -> None:
     assert UsageEvent.decode(raw) == event
 
 
-@pytest.mark.parametrize("name", ["event_id", *DEFAULTS])
+@pytest.mark.parametrize("name", sorted({"event_id", *DEFAULTS} - LATER))
 def test_a_missing_field_is_named(name: str) -> None:
     written = json.loads(usage_event().encode())
     del written[name]
@@ -96,16 +176,16 @@ WRONG: dict[str, list[Any]] = {
     "number": ["5", 5.0, True, -1, NUMBER_LIMIT + 1, 2**63, 2**200, [], {}],
     "text": [5, True, [], "a\0b", "x" * (TEXT_LIMIT + 1)],
     "stream": [None, 0, 1, "true"],
-    "status": [None, "ok", ""],
-    "source": [None, "guessed", ""],
+    "word": [None, 5, [], "", "Not one word", "x" * 65],
 }
 
 
 def wrong_values() -> list[tuple[str, Any]]:
     """Each field with each kind of value that it may not hold."""
     cases = []
-    for name in ("event_id", *DEFAULTS):
+    for name in ("event_id", *sorted(FLAT)):
         kind = "number" if name in NUMBERS else "text" if name in TEXTS else name
+        kind = "word" if name in WORDS else kind
         cases += [(name, value) for value in WRONG[kind]]
         if name not in NULLABLE and kind in ("number", "text"):
             cases.append((name, None))

@@ -19,6 +19,7 @@ from app.completion import Usage
 from app.database import create_engine, reading
 from app.errors import LedgerUnavailable
 from app.tables import ROLLUP_KEY, SLOT_S, entries, rollups
+from app.usage.call_usage import CallUsage, encode_calls
 from app.usage.event import TEXT_LIMIT, UsageEvent, new_event_id
 from app.usage.ledger import Entry, Ledger, summed
 from app.usage.price import PriceHistory, Term
@@ -53,7 +54,12 @@ def as_posted(
         for event, cost in zip(ordered, costs, strict=True)
     ]
     rows = [
-        asdict(entry.event) | {"cost_nanousd": entry.cost_nanousd, "price_id": entry.price_id}
+        {
+            **asdict(entry.event),
+            "calls": encode_calls(entry.event.calls),
+            "cost_nanousd": entry.cost_nanousd,
+            "price_id": entry.price_id,
+        }
         for entry in posted
     ]
     return rows, [dict(row) for row in summed(posted)]
@@ -72,6 +78,12 @@ def test_an_entry_holds_its_event_to_the_last_field(engine: Engine) -> None:
         user='a "user" \\ \u2028 \U0001f600',
         vendor_request_id="cmpl-1",
         stream=False,
+        service_tier="flex",
+        completion_source="estimated",
+        calls=(
+            CallUsage("a", 'the "model" \\ \u2028', None, None, Usage(prompt_tokens=2**40)),
+            CallUsage("b", "m", "m-1", "flex", Usage(completion_tokens=3, total_tokens=4)),
+        ),
         **{name: 2**40 + i for i, name in enumerate(Usage.__dataclass_fields__)},
     )
     assert Ledger(engine).post([bare, full]) == 2
@@ -248,7 +260,7 @@ EVENTS = st.lists(
 M_PRICE = load_price("openai/m", {"input": "0.15", "cached": "0.0375", "output": "0.6"})
 #: Knows the price of the model `m`, and no other.
 BOOK = PriceBook(
-    lambda _, models: PriceHistory(((Term(), M_PRICE if "m" in models else None),)),
+    lambda _, models, _tier: PriceHistory(((Term(), M_PRICE if "m" in models else None),)),
 )
 
 

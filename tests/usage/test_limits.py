@@ -15,9 +15,10 @@ from app.database import create_engine
 from app.errors import LimitReached
 from app.limits import Limits
 from app.usage.accounting import Accounting
+from app.usage.at_most import UNBOUND_TOKENS
 from app.usage.group_commit import GroupCommit
 from app.usage.keys import EVENTS, OPEN, RESERVED
-from app.usage.limits import TOKENS_LIMIT, UNBOUND_TOKENS, Limiter
+from app.usage.limits import TOKENS_LIMIT, Limiter
 from app.usage.meter import Meter, RequestContext
 from app.usage.open_records import OpenRecords
 from app.usage.prices import PriceBook, load_prices

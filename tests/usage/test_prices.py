@@ -1,13 +1,17 @@
 """The price book: whose price, of which model, from when; unknown is unknown."""
 
+import dataclasses
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
 from app.completion import Usage
 from app.settings import ConfigError
-from app.usage.prices import NO_PRICES, PriceBook, load_prices
+from app.usage.call_usage import CallUsage
+from app.usage.prices import NO_COST, NO_PRICES, PriceBook, load_prices
 from tests.usage.events import usage_event
 
 TOKENS = Usage(prompt_tokens=1_000_000, completion_tokens=0, total_tokens=1_000_000)
@@ -75,7 +79,7 @@ def test_an_unknown_price_is_none_and_never_nothing(
     assert shipped.price(vendor, model) is None
     assert shipped.cost_nanousd(vendor, model, TOKENS) is None
     event = usage_event(vendor=vendor, model=model, vendor_served=vendor, model_served=None)
-    assert shipped.cost(event) == (None, None)
+    assert shipped.cost(event) == NO_COST
     assert NO_PRICES.cost(usage_event()).nanousd is None
 
 
@@ -83,19 +87,20 @@ def test_who_served_sets_the_price_by_its_own_name_of_the_model_or_the_callers(
     shipped: PriceBook,
 ) -> None:
     def name(**changes: str | None) -> str | None:
-        price = shipped.cost(usage_event(vendor="azure", model="mine", **changes)).price
-        return price.name if price else None
+        found = shipped.cost(usage_event(vendor="azure", model="mine", **changes)).prices
+        return found[0].name if found else None
 
     assert name(vendor_served="openai", model_served="gpt-4o-2024-08-06") == "openai/gpt-4o"
     assert name(vendor_served="azure", model_served="gpt-4o-2024-08-06") == "openai/gpt-4o"
     assert name(vendor_served="azure", model_served="mine") is None
     by_asked = usage_event(vendor="openai", model="gpt-4o", model_served="odd", vendor_served=None)
-    assert shipped.cost(by_asked).price == shipped.price("openai", "gpt-4o")
+    assert shipped.cost(by_asked).prices == (shipped.price("openai", "gpt-4o"),)
 
 
-def test_a_request_that_used_nothing_costs_nothing(shipped: PriceBook) -> None:
+@pytest.mark.parametrize("model", ["unknown", "gpt-4o"])
+def test_a_request_that_used_nothing_has_no_cost(shipped: PriceBook, model: str) -> None:
     nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    assert shipped.cost(usage_event(model="unknown", **nothing)) == (0, None)
+    assert shipped.cost(usage_event(model=model, model_served=model, **nothing)) == NO_COST
 
 
 def test_a_file_of_ones_own_is_laid_over_the_prices_that_come_with_tollgate(tmp_path: Path) -> None:
@@ -114,26 +119,104 @@ def test_a_file_of_ones_own_is_laid_over_the_prices_that_come_with_tollgate(tmp_
     served = usage_event(
         vendor="azure", model="my-deployment", vendor_served="azure", model_served="gpt-4o"
     )
-    price = own.cost(served).price
-    assert price is not None
+    (price,) = own.cost(served).prices
     assert price.name == "file:azure/my-deployment"
 
 
-def test_the_first_row_in_force_counts_and_before_them_what_comes_with_tollgate(
-    tmp_path: Path,
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_the_newest_row_that_has_begun_counts_whatever_their_order(
+    tmp_path: Path, order: Sequence[int]
 ) -> None:
-    own = book(
-        tmp_path,
-        row("openai/gpt-4o", "9", "from = 2026-10-01")
-        + row("openai/*", "8", "from = 2026-09-01")
-        + row("openai/gpt-4o", "7", "from = 2026-09-15"),
+    rows = (
+        row("openai/gpt-4o", "9", "from = 2026-10-01"),
+        row("openai/*", "8", "from = 2026-09-01"),
+        row("openai/gpt-4o", "7", "from = 2026-09-15"),
+        row("openai/old", "6") + row("openai/old", "5", "from = 2026-09-01"),
     )
+    own = book(tmp_path, "".join(rows[n] for n in order))
     found = [
         own.cost_nanousd("openai", "gpt-4o", TOKENS, at_ms=at_ms)
         for at_ms in (ms(2026, 8, 31), ms(2026, 9, 1), ms(2026, 9, 20), ms(2026, 10, 1))
     ]
-    assert found == [2_500_000_000, 8 * 10**9, 8 * 10**9, 9 * 10**9]
+    assert found == [2_500_000_000, 8 * 10**9, 7 * 10**9, 9 * 10**9]
     assert own.cost_nanousd("openai", "o-x", TOKENS, at_ms=ms(2026, 8, 31)) is None
+    old = [own.cost_nanousd("openai", "old", TOKENS, ms(2026, month, 1)) for month in (8, 9)]
+    assert old == [6 * 10**9, 5 * 10**9]
+
+
+def test_a_name_comes_before_a_glob_and_the_first_glob_before_others(tmp_path: Path) -> None:
+    rows = row("x/*", "1", "from = 2026-09-01") + row("x/m*", "2") + row("x/mine", "3")
+    own = book(tmp_path, rows)
+    at_ms = ms(2026, 9, 1)
+    found = [own.cost_nanousd("x", name, TOKENS, at_ms) for name in ("mine", "more", "other")]
+    assert found == [3 * 10**9, 10**9, 10**9]
+    assert own.cost_nanousd("x", "more", TOKENS, at_ms=ms(2026, 8, 31)) == 2 * 10**9
+
+
+def test_a_service_tier_has_its_own_price_or_none(tmp_path: Path) -> None:
+    own = book(tmp_path, row("x/m", "4") + row("x/m", "2", 'service_tier = "Flex"'))
+
+    def cost(word: str | None) -> int | None:
+        event = usage_event(
+            vendor="x", vendor_served="x", model="m", service_tier=word, prompt_tokens=10**6
+        )
+        return own.cost(dataclasses.replace(event, completion_tokens=0)).nanousd
+
+    standard = [None, "", "default", "standard", "auto", "on_demand", "ON_DEMAND", "Default"]
+    assert {cost(word) for word in standard} == {4 * 10**9}
+    assert {cost(word) for word in ("flex", "FLEX", " flex ")} == {2 * 10**9}
+    assert {cost(word) for word in ("priority", "scale", "batch", "new word")} == {None}
+
+
+def test_tiers_of_well_known_models_are_priced(shipped: PriceBook) -> None:
+    at_ms = ms(2026, 11, 1)
+
+    def dollars(tier: str | None) -> float:
+        cost = shipped.cost_nanousd("openai", "gpt-5", TOKENS, at_ms, tier)
+        assert cost is not None
+        return cost / 10**9
+
+    assert [dollars(tier) for tier in (None, "flex", "priority")] == [1.25, 0.625, 2.5]
+    assert shipped.price("openai", "gpt-5", tier="ultrafast") is None
+    # before the day on which its price is known to have held
+    assert shipped.price("openai", "gpt-5", at_ms=ms(2026, 9, 1), tier="flex") is None
+    assert shipped.price("gemini", "no-such-model", tier="flex") is None
+
+
+def test_each_call_has_the_price_of_its_own_prompt_and_of_who_served_it(tmp_path: Path) -> None:
+    own = book(
+        tmp_path,
+        row("x/long", "[[0, 1], [200000, 2]]")
+        + row("y/m", "3")
+        + row("y/m", "5", 'service_tier = "flex"'),
+    )
+
+    def call(vendor: str, model: str, prompt_tokens: int, tier: str | None = None) -> CallUsage:
+        usage = Usage(prompt_tokens=prompt_tokens, total_tokens=prompt_tokens)
+        return CallUsage(vendor, model, None, tier, usage)
+
+    def cost(*calls: CallUsage) -> int | None:
+        total = sum(it.usage.prompt_tokens for it in calls)
+        changes = {"prompt_tokens": total, "completion_tokens": 0, "total_tokens": total}
+        event = usage_event(vendor="x", model="long", model_served="m", calls=calls, **changes)
+        return own.cost(event).nanousd
+
+    three = [call("x", "long", 100_000) for _ in range(3)]
+    assert cost(*three) == 300_000_000
+    assert cost(call("x", "long", 200_000)) == 200_000_000
+    assert cost(call("x", "long", 200_001)) == 2 * 200_001_000
+    assert cost(*three, call("y", "m", 1000), call("y", "m", 1000, "flex")) == 308_000_000
+    assert cost(*three, call("y", "unknown", 1)) is None
+    assert cost(*three, call("y", "m", 1, "priority")) is None
+
+
+def test_a_request_of_several_prices_names_them_all(tmp_path: Path) -> None:
+    own = book(tmp_path, row("x/m", "1") + row("y/m", "2"))
+    usage = Usage(prompt_tokens=1, total_tokens=1)
+    calls = tuple(CallUsage(vendor, "m", None, None, usage) for vendor in "xxy")
+    cost = own.cost(usage_event(calls=calls))
+    assert [price.name for price in cost.prices] == ["file:x/m", "file:y/m"]
+    assert cost.price_id == "+".join(price.price_id for price in cost.prices)
 
 
 def test_numbers_of_a_file_are_exact(tmp_path: Path) -> None:
@@ -146,7 +229,7 @@ def test_numbers_of_a_file_are_exact(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("nonsense", "cannot be read"),
-        ("[price]\n", "price is neither"),
+        ("[price]\n", "price is none of"),
         ("prices = 5\n", "prices must be tables"),
         ("[providers]\nopenai = 5\n", "name of a provider"),
         ('[[prices]]\nmodel = "openai/x"\ninput = 1\n', "no. 1: input and output are required"),
@@ -156,6 +239,20 @@ def test_numbers_of_a_file_are_exact(tmp_path: Path) -> None:
         (row("openai/x", "1", "from = 2026-01-01T00:00:00Z"), "from must be a day"),
         (row("openai/x", "1", "cahced = 1"), "cahced is not known"),
         (row("openai/x", "nan"), "input must be from 0"),
+        (row("openai/x", "1", "service_tier = 5"), "service_tier must be"),
+        (row("openai/x", "1", 'service_tier = " "'), "service_tier must be"),
+        ("[unknown]\ninput = 1\n", r"\[unknown\]: input and output are required"),
+        ("unknown = 1\n", r"\[unknown\]: must be a table"),
+        ("[unknown]\ninput = 1\noutput = 1\nfrom = 1\n", "from is not known"),
+        (row("a/*", "1") + row("a/b", "1") + row("a/*", "2"), r"no. 1 and no. 3 differ on a/\*"),
+        (
+            row("a/b", "1", "from = 2026-10-01") + row("a/b", "2", "from = 2026-10-01"),
+            "no. 1 and no. 2 differ on a/b, from 2026-10-01",
+        ),
+        (
+            row("a/b", "1", 'service_tier = "flex"') + row("a/b", "2", 'service_tier = "FLEX"'),
+            "no. 1 and no. 2 differ on a/b in the tier flex, without a `from`",
+        ),
     ],
 )
 def test_a_file_of_no_use_is_refused_with_what_is_wrong(
@@ -163,6 +260,11 @@ def test_a_file_of_no_use_is_refused_with_what_is_wrong(
 ) -> None:
     with pytest.raises(ConfigError, match=problem):
         book(tmp_path, text)
+
+
+def test_rows_that_say_the_same_contradict_nobody(tmp_path: Path) -> None:
+    same = row("a/b", "1") + row("a/b", "1.0") + row("a/b", "2", "from = 2026-10-01")
+    assert book(tmp_path, same + row("a/b", "3", 'service_tier = "flex"')).price("a", "b")
 
 
 def test_a_file_says_all_that_is_wrong_at_once(tmp_path: Path) -> None:

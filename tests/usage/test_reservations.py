@@ -36,11 +36,11 @@ SLOW = 1
 
 
 def requests(limit: int = SLOW) -> Check:
-    return Check(kind="requests", key="limits:x:requests", limit=limit, amount=1)
+    return Check(kind="requests", key="limits:x:rpm", limit=limit, amount=1)
 
 
 def tokens(amount: int, limit: int = 1000) -> Check:
-    return Check(kind="tokens", key="limits:x:tokens", limit=limit, amount=amount)
+    return Check(kind="tokens", key="limits:x:tpm", limit=limit, amount=amount)
 
 
 def streams(limit: int) -> Check:
@@ -78,7 +78,7 @@ class Gate:
 
     def used(self) -> int:
         """Return the units of tokens that were used when they were last counted."""
-        found: Any = self.redis.get("limits:x:tokens") or b"0 0"
+        found: Any = self.redis.get("limits:x:tpm") or b"0 0 0"
         return int(found.split()[0])
 
 
@@ -174,15 +174,15 @@ def test_a_rate_flows_back_and_is_forgotten_when_it_is_whole_again(gate: Gate) -
     limit = 10**6
     _, (state,) = gate.admit("e1", tokens(500_000, limit))
     assert state.used == 500_000 * UNITS
-    assert 0 < gate.redis.pttl("limits:x:tokens") <= 500_000 * UNITS / limit
-    gate.redis.set("limits:x:tokens", f"{500_000 * UNITS} 1000")  # in 1970
+    assert 0 < gate.redis.pttl("limits:x:tpm") <= 500_000 * UNITS / limit
+    gate.redis.set("limits:x:tpm", f"{500_000 * UNITS} 1000 {limit}")  # in 1970
     _, (state,) = gate.admit("e2", tokens(1, limit))
     assert state.used == UNITS
 
 
 def test_a_clock_that_went_back_neither_fills_nor_empties_a_rate(gate: Gate) -> None:
     future_ms = ENDS_S * 1000
-    gate.redis.set("limits:x:tokens", f"{500 * UNITS} {future_ms}")
+    gate.redis.set("limits:x:tpm", f"{500 * UNITS} {future_ms} 1000")
     _, (state,) = gate.admit("e1", tokens(1))
     assert state.used == 501 * UNITS
 
@@ -335,6 +335,6 @@ def test_a_rate_is_whole_numbers_that_only_time_gives_back(
 
 def _counted(gate: Gate) -> tuple[int, int]:
     """Return the units used and when, 0 where all is there again."""
-    found: Any = gate.redis.get("limits:x:tokens") or b"0 0"
-    used, at_ms = found.split()
+    found: Any = gate.redis.get("limits:x:tpm") or b"0 0 0"
+    used, at_ms, _limit = found.split()
     return int(used), int(at_ms)

@@ -63,22 +63,22 @@ def test_spending_is_that_of_the_account_or_key_in_the_period(
     post(engine, prices, account_id="acme", started_at_ms=NOVEMBER_S * 1000 - 1)
     post(engine, prices, account_id="acme", model="unpriced")
     spending = Spending(engine)
-    assert spending.since(limits("account", "acme"), NOVEMBER_S) == 10_000
-    assert spending.since(limits("account", "acme"), NOVEMBER_S - 86_400) == 15_000
-    assert spending.since(limits("key", key.key_id), NOVEMBER_S) == 10_000
-    assert spending.since(limits("account", "nobody"), NOVEMBER_S) == 0
+    assert spending.since(limits("account", "acme"), NOVEMBER_S).nanousd == 10_000
+    assert spending.since(limits("account", "acme"), NOVEMBER_S - 86_400).nanousd == 15_000
+    assert spending.since(limits("key", key.key_id), NOVEMBER_S).nanousd == 10_000
+    assert spending.since(limits("account", "nobody"), NOVEMBER_S).nanousd == 0
 
 
 def test_the_ledger_is_believed_for_a_while(
     engine: Engine, prices: PriceBook, clock: Clock
 ) -> None:
     spending, acme = Spending(engine, clock_s=clock), limits("account", "acme")
-    assert spending.since(acme, NOVEMBER_S) == 0
+    assert spending.since(acme, NOVEMBER_S).nanousd == 0
     post(engine, prices, account_id="acme")
     clock.now_s += KEPT_S - 1
-    assert spending.since(acme, NOVEMBER_S) == 0
+    assert spending.since(acme, NOVEMBER_S).nanousd == 0
     clock.now_s += 1
-    assert spending.since(acme, NOVEMBER_S) == 5_000
+    assert spending.since(acme, NOVEMBER_S).nanousd == 5_000
 
 
 def test_a_ledger_that_is_away_has_said_what_it_said(
@@ -90,14 +90,14 @@ def test_a_ledger_that_is_away_has_said_what_it_said(
     engine = create_engine(sqlite_url)
     post(engine, prices, account_id="acme")
     spending, acme = Spending(engine, clock_s=clock), limits("account", "acme")
-    assert spending.since(acme, NOVEMBER_S) == 5_000
+    assert spending.since(acme, NOVEMBER_S).nanousd == 5_000
     engine.dispose()
     Path(sqlite_url.removeprefix("sqlite:///")).rename(f"{sqlite_url[10:]}.away")
     clock.now_s += KEPT_S
     with caplog.at_level(logging.WARNING):
-        assert spending.since(acme, NOVEMBER_S) == 5_000
-        assert spending.since(acme, NOVEMBER_S) == 5_000
-        assert spending.since(limits("account", "new"), NOVEMBER_S) == 0
+        assert spending.since(acme, NOVEMBER_S).nanousd == 5_000
+        assert spending.since(acme, NOVEMBER_S).nanousd == 5_000
+        assert spending.since(limits("account", "new"), NOVEMBER_S).nanousd == 0
     assert len(caplog.records) == 2  # asked once a minute, not once a request
     assert "account acme is held against old figures" in caplog.text
     engine.dispose()

@@ -76,6 +76,7 @@ _SUMMED = (
     "estimated_requests",
     "cost_nanousd",
     "priced_requests",
+    "empty_requests",
 )
 
 

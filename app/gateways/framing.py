@@ -1,0 +1,145 @@
+"""The frames of a vendor's answer, by its bytes and not by its labels: events, or JSON.
+
+Knows no wire: a frame is a name and data. Whether an answer is a stream was never told reliably by
+its content type, nor by what was asked for.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
+
+from app import wire
+from app.errors import VendorFailed
+from app.gateways.answers import failed
+from app.gateways.base import Vendor
+from app.sse import EventParser, EventTooLarge, ServerSentEvent
+
+#: The most that a whole answer may hold, in bytes.
+ANSWER_LIMIT = 64 * 1024 * 1024
+
+#: The most lines of one frame that are tried as JSON together.
+LINES_LIMIT = 200
+
+#: A field of an event stream at the beginning of an answer; anything else is meant as JSON.
+_EVENT = re.compile(rb"\s*(?::|(?:data|event|id|retry|error)\s*:)")
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class Framing(Protocol):
+    """Turns bytes, cut anywhere, into frames."""
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the answer is JSON without events, and so complete with its last byte."""
+        ...
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether what has come may be all of it: JSON that could be complete."""
+        ...
+
+    def feed(self, packet: bytes) -> Iterable[ServerSentEvent]:
+        """Yield the frames that `packet` completes.
+
+        Raises: VendorFailed.
+        """
+        ...
+
+    def flush(self) -> Iterable[ServerSentEvent]:
+        """Yield what the end of the answer completes.
+
+        Raises: VendorFailed.
+        """
+        ...
+
+
+class TextFraming:
+    """Server-sent events, or JSON: the first bytes that are not blank say which."""
+
+    def __init__(self, vendor: Vendor) -> None:
+        self._vendor = vendor
+        self._events = EventParser()
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._is_known = self.is_json = False
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the JSON that has come ends in a bracket."""
+        return self.is_json and self._pieces[-1].rstrip().endswith((b"}", b"]"))
+
+    def feed(self, packet: bytes) -> Iterable[ServerSentEvent]:
+        """Return the events that `packet` completes; JSON is one frame, which `flush` gives."""
+        if self._is_known and not self.is_json:
+            return self._parsed(packet)
+        return self._begun(packet)
+
+    def flush(self) -> Iterable[ServerSentEvent]:
+        """Return the last event, or the JSON."""
+        if self.is_json or not self._is_known:
+            self._is_known = self.is_json = True
+            body = b"".join(self._pieces)
+            return [ServerSentEvent(None, body)] if body.strip() else []
+        return self._guarded(self._events.flush())
+
+    def _begun(self, packet: bytes) -> Iterable[ServerSentEvent]:
+        self._size += len(packet)
+        if self._size > ANSWER_LIMIT:
+            raise failed(self._vendor, "sent too large an answer")
+        self._pieces.append(packet)
+        if self._is_known:
+            return ()
+        begun = b"".join(self._pieces)
+        self._pieces = [begun]
+        if _EVENT.match(begun.removeprefix(_BOM)):
+            self._is_known = True
+            return self._parsed(begun)
+        plain = begun.removeprefix(_BOM).lstrip()
+        # Up to the colon of `retry:`, what has come may still be the name of a field.
+        self._is_known = self.is_json = plain[:1] in (b"{", b"[") or len(plain) >= len(b"retry:")
+        return ()
+
+    def _parsed(self, packet: bytes) -> Iterator[ServerSentEvent]:
+        return self._guarded(self._events.feed(packet))
+
+    def _guarded(self, events: Iterator[ServerSentEvent]) -> Iterator[ServerSentEvent]:
+        try:
+            yield from events
+        except EventTooLarge as exc:
+            raise failed(self._vendor, "sent an event that is too large") from exc
+
+
+def values_in(vendor: Vendor, data: bytes) -> list[Any]:
+    """Return the JSON values of a frame: one, over however many lines, or several, a line each.
+
+    Raises: VendorFailed where it is no JSON.
+    """
+    try:
+        return [wire.load_vendor(data)]
+    except ValueError as exc:
+        lines = data.splitlines()
+        if len(lines) < 2 or len(lines) > LINES_LIMIT:
+            raise _no_json(vendor) from exc
+    return list(_values_of(vendor, lines))
+
+
+def _values_of(vendor: Vendor, lines: list[bytes]) -> Iterator[Any]:
+    begun: list[bytes] = []
+    for line in lines:
+        begun.append(line)
+        text = b"\n".join(begun)
+        if not text.strip():
+            continue
+        try:
+            value = wire.load_vendor(text)
+        except ValueError:
+            continue
+        begun.clear()
+        yield value
+    if b"".join(begun).strip():
+        raise _no_json(vendor)
+
+
+def _no_json(vendor: Vendor) -> VendorFailed:
+    return failed(vendor, "sent something that is not JSON")

@@ -1,0 +1,66 @@
+"""Log probabilities of OpenAI's wires, which few vendors have in the contract's form.
+
+Forms: the contract's; the same without offsets; chat's list of objects; a token beside the choice.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from app.completion import CompletionRequest
+from app.gateways.answers import number
+from app.gateways.base import plain_mapping
+from app.gateways.logprobs import LogprobsReader, TokenLogprob, chat_tokens
+
+
+class LogprobsOf:
+    """Reads the log probabilities of one answer's choices, keeping each one's offset."""
+
+    def __init__(self, request: CompletionRequest) -> None:
+        self._wanted = request.logprobs is not None
+        self._alone = request.logprobs == 0
+        self._reader = LogprobsReader()
+
+    def read(self, index: int, choice: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return a choice's log probabilities in the contract's form; None where it has none."""
+        told = plain_mapping(choice.get("logprobs"))
+        if _is_contract(told):
+            return {**told, "top_logprobs": None} if self._alone else told
+        tokens = list(self._tokens(told, choice))
+        if not tokens:
+            return None
+        found = self._reader.read(index, tokens)
+        return {**found, "top_logprobs": None} if self._alone else found
+
+    def _tokens(self, told: Mapping[str, Any], choice: Mapping[str, Any]) -> Iterable[TokenLogprob]:
+        names, logprobs = told.get("tokens"), told.get("token_logprobs")
+        if isinstance(names, list) and isinstance(logprobs, list):
+            return _zipped(names, logprobs, told.get("top_logprobs"))
+        if not self._wanted:
+            return ()
+        if isinstance(told.get("content"), list):
+            return chat_tokens(told["content"])
+        token = plain_mapping(choice.get("token"))
+        if isinstance(token.get("text"), str):
+            return _zipped([token["text"]], [token.get("logprob")])
+        return ()
+
+
+def _is_contract(told: Mapping[str, Any]) -> bool:
+    """Whether the lists are all there, and of one length: each token's own figures."""
+    lists = [told.get(name) for name in ("tokens", "token_logprobs", "text_offset")]
+    if not all(isinstance(found, list) for found in lists):
+        return False
+    names, logprobs, offsets = (found for found in lists if isinstance(found, list))
+    top = told.get("top_logprobs")
+    same = len(names) == len(logprobs) == len(offsets)
+    return same and (top is None or (isinstance(top, list) and len(top) == len(names)))
+
+
+def _zipped(names: list[Any], logprobs: list[Any], top: Any = None) -> Iterable[TokenLogprob]:
+    """Yield the tokens of parallel lists; one object for all of them tells no token's own."""
+    tops = top if isinstance(top, list) else [top] if len(names) == 1 else []
+    for at, name in enumerate(names):
+        others = plain_mapping(tops[at]) if at < len(tops) else {}
+        logprob = number(logprobs[at]) if at < len(logprobs) else None
+        if isinstance(name, str):
+            yield TokenLogprob(name, logprob, {key: number(value) for key, value in others.items()})

@@ -1,0 +1,40 @@
+"""Vendors' bytes, read as an answer."""
+
+import dataclasses
+from collections.abc import Iterable
+
+from app.completion import Completion, CompletionRequest
+from app.gateways.answers import failed
+from app.gateways.base import Gateway, Vendor
+from app.parts import merged
+
+
+def decode(gateway: Gateway, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
+    """Return a whole answer, with the vendor's count of it.
+
+    Raises: GatewayError, also when a choice is missing.
+    """
+    chunks = chunks_of(gateway, vendor, request, [body])
+    usage = next((chunk.usage for chunk in reversed(chunks) if chunk.usage), None)
+    return dataclasses.replace(merged(chunks), usage=usage)
+
+
+def chunks_of(
+    gateway: Gateway, vendor: Vendor, request: CompletionRequest, packets: Iterable[bytes]
+) -> list[Completion]:
+    """Return the chunks of an answer that arrives in these packets.
+
+    Raises: GatewayError, also when a choice is missing.
+    """
+    reader = gateway.reader(vendor, request)
+    chunks = [chunk for packet in packets for chunk in reader.feed(packet)]
+    chunks += reader.close()
+    if reader.missing:
+        raise failed(vendor, f"left out {len(reader.missing)} choices")
+    return chunks
+
+
+def cut(stream: bytes, size: int | None) -> list[bytes]:
+    """Return a stream in packets of `size` bytes, or in one."""
+    step = size or max(1, len(stream))
+    return [stream[at : at + step] for at in range(0, len(stream), step)]
