@@ -1,10 +1,10 @@
 """What a vendor was asked for, whatever the wire: prompts, samples and seeds."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.answers.wires import WIRES, Counts, Part, Wire
+from tests.answers.wires import ABSENT, WIRES, Counts, Part, Wire
 from tests.vendor import Asked, Reply
 
 #: Tokens that `Honest` counts: of each prompt, and of each text.
@@ -54,12 +54,14 @@ class Honest:
     """A vendor whose texts begin with their prompts, no two of them alike.
 
     `limit` is the most choices that it gives in one call, as (number of the call) -> choices.
-    `number` says which indices its choices have, as (their right indices) -> indices.
+    `number` says which indices the choices of its first answer have, as (their right indices) ->
+    indices. `together`: streamed choices come in one event, else each in two of its own.
     """
 
     name: str
     limit: Callable[[int], int] = lambda _: 1000
     number: Callable[[list[int]], Sequence[Any]] = list
+    together: bool = False
     asks: list[Ask] = field(default_factory=list)
     texts: int = 0
 
@@ -87,9 +89,17 @@ class Honest:
         usage = wire.usage(counts)
         if not ask.stream:
             return wire.whole(*parts, usage=usage)
-        events = [wire.event(part) for part in parts]
+        if self.together:
+            events = [wire.event(*parts)]
+        else:
+            events = [wire.event(one) for part in parts for one in _said(part)]
         return wire.stream(*events, wire.event(usage=usage), wire.mark)
 
     def _text(self, prompt: str) -> str:
         self.texts += 1
         return f"{prompt}~{self.texts}"
+
+
+def _said(part: Part) -> tuple[Part, Part]:
+    """Return a choice as it is streamed: its text, then its end."""
+    return replace(part, reason=ABSENT), replace(part, text="")

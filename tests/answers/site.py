@@ -239,7 +239,7 @@ class Site:
         return 0.0
 
 
-def _unexpected(asked: Asked) -> Reply:
+def _unexpected(_: Asked) -> Reply:
     """Refuse a call that no test expects, so that it shows."""
     return Reply([b'{"error":{"message":"unexpected call"}}'], 400, framing="length")
 

@@ -61,7 +61,8 @@ def test_prompts_without_an_answer_are_asked_again(
     check_texts(told, PROMPTS, n)
     check_books(site, honest, told)
     again = {prompt for ask in honest.asks[1:] for prompt in ask.prompts}
-    assert again == set(PROMPTS[given // n :])  # and no others
+    if given != len(PROMPTS):  # else they may be one for each prompt
+        assert again == set(PROMPTS[given // n :])  # and no others
 
 
 @BOTH
@@ -223,18 +224,17 @@ def test_streamed_samples_of_one_prompt_are_told_apart_by_any_numbers(
     assert books(site.event()) == ("completed", 10, 6, *BY_VENDOR)
 
 
+@pytest.mark.parametrize("together", [True, False], ids=["in one event", "one by one"])
 @pytest.mark.parametrize("numbering", ["all alike", "one twice"])
-@pytest.mark.parametrize("name", ["text", "chat", "gemini", "launch"])
+@pytest.mark.parametrize("name", ["text", "chat", "azure-text", "gemini", "launch"])
 def test_streamed_samples_that_are_numbered_alike_are_never_one_choice(
-    site: Site, name: str, numbering: str
+    site: Site, name: str, numbering: str, together: bool
 ) -> None:
-    honest = Honest(name, number=SAMPLES[numbering])
+    honest = Honest(name, number=SAMPLES[numbering], together=together)
     site.always(honest)
     told = site.ask(honest.wire, stream=True, prompt="ant", n=3)
-    assert all(text.count("~") == 1 for text in told.texts.values()), told.texts
-    assert len(set(told.texts.values())) == len(told.texts)
-    if told.error is None:
-        check_texts(told, ["ant"], 3)
+    check_texts(told, ["ant"], 3)
+    check_books(site, honest, told)
 
 
 @BOTH

