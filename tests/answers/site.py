@@ -8,7 +8,6 @@ import json
 import re
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from app.gateways import FAMILIES
 from app.gateways.vendors import BUILT_IN, load_vendors
 from app.settings import Settings
 from app.usage.event import UsageEvent
+from app.usage.keys import OPEN
 from tests.answers.wires import Wire
 from tests.gateway import Gateway, running
 from tests.services.polling import wait_until
@@ -170,6 +170,7 @@ class Site:
 
     def clear(self) -> None:
         """Forget what was before: requests, failures, scripts."""
+        wait_until(lambda: not self.gateway.redis.hlen(OPEN))
         self.gateway.redis.flushall()
         self.vendor.asked.clear()
         self.vendor.hang_ups.clear()
@@ -309,15 +310,7 @@ def serving(root: Path, redis_url: str, extra: str = "", idle_s: float = IDLE_S)
         vendor.stop()
 
 
-def count_calls(site: Site, calls: int) -> None:
-    """Wait until the vendor was asked so often."""
-    wait_until(lambda: len(site.vendor.asked) >= calls)
-
-
 def by_index(values: dict[int, Any]) -> list[Any]:
     """Return what a dict by index holds, in order: its indices are 0, 1, 2, …"""
     assert sorted(values) == list(range(len(values))), values
     return [values[index] for index in sorted(values)]
-
-
-Grouped = defaultdict[int, list[Any]]
