@@ -145,8 +145,9 @@ def index_of(choice: Mapping[str, Any]) -> int:
         return index
     if type(index) is float and index.is_integer():
         return int(index)
-    is_digits = isinstance(index, str) and index.isascii() and index.isdigit()
-    return int(index) if is_digits and len(index) < 10 else UNNUMBERED
+    if isinstance(index, str) and index.isascii() and index.isdigit() and len(index) < 10:
+        return int(index)
+    return UNNUMBERED
 
 
 def _extra(choice: Mapping[str, Any]) -> Mapping[str, Any] | None:

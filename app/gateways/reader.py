@@ -100,6 +100,7 @@ class AnswerReader:
         self._sent: set[int] = set()  # those of which the caller has a text
         self._ends: dict[int, Choice] = {}
         self._last: Completion | None = None
+        self._total: Usage | None = None
         self._failure: GatewayError | None = None
         self._is_over = self._has_usage = self._has_count = False
         self._json: Any = None
@@ -201,7 +202,8 @@ class AnswerReader:
     def _put(self, usage: Usage, slots: Iterable[int], *, at_end: bool = False) -> Usage:
         self._has_usage = True
         self._has_count = self._has_count or usage.lacks in ("", "prompt")
-        return self._usage.put(usage, slots, at_end=at_end)
+        self._total = self._usage.put(usage, slots, at_end=at_end)
+        return self._total
 
     def _event(self, payload: Any, data: bytes) -> Iterator[Completion]:
         try:
@@ -376,7 +378,9 @@ class AnswerReader:
             replace(end, text=joiner.flush()) if (joiner := self._joiners.get(end.index)) else end
             for end in ends
         ]
-        return replace(self._last, choices=tuple(choices), usage=None)
+        options = self._wire.request.stream_options or {}
+        usage = self._total if options.get("continuous_usage_stats") else None
+        return replace(self._last, choices=tuple(choices), usage=usage)
 
     def _fail(self, error: GatewayError) -> None:
         """Take note of the first failure; one that the vendor reports first has cost nothing."""
