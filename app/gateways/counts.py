@@ -150,7 +150,8 @@ class RunningUsage:
             return self._whole
         (slot,) = of
         self._runs = self._runs or not at_end
-        self._growing = self._growing and usage.completion_tokens > self._last
+        grown = usage.completion_tokens - self._last
+        self._growing = self._growing and (grown > 0 or (at_end and grown == 0))
         self._last = usage.completion_tokens
         self._by_choice[slot] = later(self._by_choice.get(slot), usage)
         if self._whole is not None:

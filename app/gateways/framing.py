@@ -20,8 +20,11 @@ ANSWER_LIMIT = 64 * 1024 * 1024
 #: The most lines of one frame that are tried as JSON together.
 LINES_LIMIT = 200
 
-#: A field of an event stream at the beginning of an answer; anything else is meant as JSON.
-_EVENT = re.compile(rb"\s*(?::|(?:data|event|id|retry|error)\s*:)")
+#: A field of an event stream, which need not be in the first line; other lines are passed over.
+_EVENT = re.compile(rb"(?:^|[\r\n])(?::|(?:data|event|id|retry|error) *:)")
+
+#: How far such a field is looked for, in bytes.
+LOOKED_FOR = 64 * 1024
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -92,12 +95,12 @@ class TextFraming:
             return ()
         begun = b"".join(self._pieces)
         self._pieces = [begun]
-        if _EVENT.match(begun.removeprefix(_BOM)):
+        plain = begun.removeprefix(_BOM).lstrip()
+        is_json = plain.startswith((b"{", b"["))
+        if not is_json and _EVENT.search(plain, 0, LOOKED_FOR):
             self._is_known = True
             return self._parsed(begun)
-        plain = begun.removeprefix(_BOM).lstrip()
-        # Up to the colon of `retry:`, what has come may still be the name of a field.
-        self._is_known = self.is_json = plain[:1] in (b"{", b"[") or len(plain) >= len(b"retry:")
+        self._is_known = self.is_json = is_json or len(plain) > LOOKED_FOR
         return ()
 
     def _parsed(self, packet: bytes) -> Iterator[ServerSentEvent]:

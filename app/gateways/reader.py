@@ -67,12 +67,12 @@ class Wire(ABC):
             said = failures.Detail(message=data.decode("utf-8", "replace"))
         return failures.failure(self.vendor, None, said)
 
-    def payloads(self, frame: ServerSentEvent) -> Iterable[Any]:
-        """Return the JSON values of a frame.
+    def unwrap(self, name: str | None, value: Any) -> Iterable[Any]:  # noqa: ARG002 - some do
+        """Return what is to be read of a frame of this name, given its JSON value.
 
         Raises: GatewayError.
         """
-        return values_in(self.vendor, frame.data)
+        return (value,)
 
 
 class AnswerReader:
@@ -102,7 +102,7 @@ class AnswerReader:
         self._last: Completion | None = None
         self._total: Usage | None = None
         self._failure: GatewayError | None = None
-        self._is_over = self._has_usage = self._has_count = False
+        self._is_over = self._is_whole = self._has_usage = self._has_count = False
         self._json: Any = None
         #: Choices that were not asked for, or that nobody can place.
         self.surplus = 0
@@ -161,33 +161,39 @@ class AnswerReader:
         return self._usual.read(frame.data)
 
     def _frame(self, frame: ServerSentEvent) -> Iterator[Completion]:
-        data = frame.data.strip()
-        if data.startswith(DONE):
-            self._is_over = True
-        elif data and frame.name == "error" and not self.is_over:
+        data, done, _ = frame.data.strip().partition(DONE)
+        if done and data and not data.endswith(b"\n"):  # in a text
+            data, done = frame.data.strip(), b""
+        if data and frame.name == "error" and not self.is_over:
             self._fail(self._wire.reported(data))
-            yield from self._counted(frame)
-        elif data or frame.name:
-            yield from self._values(frame)
+            yield from self._counted(frame.name, data)
+        elif data and self.is_over:
+            yield from self._counted(frame.name, data)
+        elif data or (frame.name and not done):
+            yield from self._values(frame.name, data)
+        self._is_over = self._is_over or bool(done)
 
-    def _values(self, frame: ServerSentEvent) -> Iterator[Completion]:
-        if self.is_over:
-            yield from self._counted(frame)
-            return
-        is_whole = self._framing.is_json
-        payloads = [self._json] if self._json else list(self._wire.payloads(frame))
-        if is_whole and len(payloads) == 1 and not isinstance(payloads[0], list):
+    def _values(self, name: str | None, data: bytes) -> Iterator[Completion]:
+        payloads = self._payloads(name, data)
+        if not self._framing.is_json:
+            for payload in payloads:
+                yield from self._event(payload, data)
+        elif len(payloads) == 1 and not isinstance(payloads[0], list):
             yield from self._whole(payloads[0])
-            return
-        for payload in _flat(payloads) if is_whole else payloads:
-            yield from self._event(payload, frame.data)
-        if is_whole:
+        else:
+            for payload in _flat(payloads):
+                yield from self._event(payload, data)
             self._is_over = True
+        self._is_over = self._is_over or self._wire.is_over
 
-    def _counted(self, frame: ServerSentEvent) -> Iterator[Completion]:
+    def _payloads(self, name: str | None, data: bytes) -> list[Any]:
+        values = [self._json] if self._json is not None else values_in(self._vendor, data)
+        return [payload for value in values for payload in self._wire.unwrap(name, value)]
+
+    def _counted(self, name: str | None, data: bytes) -> Iterator[Completion]:
         """Yield the usage alone of what comes after the end."""
         try:
-            payloads = list(self._wire.payloads(frame))
+            payloads = self._payloads(name, data)
         except GatewayError:
             return  # it is over: nobody waits for what this was to be
         for payload in payloads:
@@ -201,21 +207,24 @@ class AnswerReader:
 
     def _put(self, usage: Usage, slots: Iterable[int], *, at_end: bool = False) -> Usage:
         self._has_usage = True
-        self._has_count = self._has_count or usage.lacks in ("", "prompt")
+        # Half a count that comes with the last end, or after it, is all that there will be.
+        is_counted = usage.lacks in ("", "prompt") or self.has_ended
+        self._has_count = self._has_count or is_counted
         self._total = self._usage.put(usage, slots, at_end=at_end)
         return self._total
 
     def _event(self, payload: Any, data: bytes) -> Iterator[Completion]:
+        if payload is None:  # null says nothing, but that there is somebody
+            return
         try:
             chunk = self._wire.read(payload)
         except GatewayError as exc:
             self._fail(exc)
             yield from self._usage_alone(payload)
             return
-        self._is_over = self._wire.is_over
         placed_chunk = self._placed(chunk) if chunk is not None else None
         if placed_chunk is not None:
-            if self._usual is not None:
+            if self._usual is not None and placed_chunk is chunk:
                 self._usual.learn(data, placed_chunk)
             yield placed_chunk
 
@@ -274,7 +283,7 @@ class AnswerReader:
             text = self._joined(slot, text)
         if choice.finish_reason is not None:
             self._end(slot, choice)
-        elif choice.text:
+        elif choice.text and slot not in self._ends:
             self._plain.add(slot)
         if text:
             self._sent.add(slot)
@@ -304,7 +313,7 @@ class AnswerReader:
 
     def _whole(self, payload: Any) -> Iterator[Completion]:
         """Yield a whole answer, its choices in their slots."""
-        self._is_over = True
+        self._is_over = self._is_whole = True
         try:
             answer = self._wire.read_whole(payload)
         except GatewayError as exc:
@@ -348,7 +357,7 @@ class AnswerReader:
                 self._ends[slot] = Choice(slot, "", "stop")
         self._drop_failed()
         ends = [self._ends[slot] for slot in sorted(self._ends)]
-        if not self._framing.is_json and (tail := self._tail(ends)) is not None:
+        if not self._is_whole and (tail := self._tail(ends)) is not None:
             yield tail
 
     def _judge(self, broken: GatewayError | None) -> None:
