@@ -8,7 +8,7 @@ One text a choice, one reason a choice, after its last text.
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -236,7 +236,7 @@ class AnswerReader:
             return None
         return replace(chunk, choices=tuple(told), usage=usage)
 
-    def _put(self, usage: Usage, slots: Iterable[int], *, at_end: bool = False) -> Usage:
+    def _put(self, usage: Usage, slots: Sequence[int], *, at_end: bool = False) -> Usage:
         # Half a count that comes with the last end, or after it, is all that there will be.
         self._has_count = self._has_count or usage.lacks in ("", "prompt") or self.has_ended
         self._total = self._usage.put(usage, slots, at_end=at_end)
