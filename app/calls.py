@@ -291,6 +291,7 @@ class Calls:
                 counted.failed(error)
                 raise
             except BaseException:  # cut before the vendor's status, when it may have begun to work
+                counted.was_skipped = not call.sent
                 if call.sent and counted.http_status is None:
                     counted.billable = True
                 raise
@@ -324,7 +325,6 @@ class Calls:
         call.deadline_s = min(deadline.at_s, self._limit_s)
         if self._ended.is_set():
             raise ShuttingDown if self._reason == "shutdown" else Cancelled
-        counted.was_made = True
         call.send()
         counted.http_status = call.status
         counted.vendor_request_id = _request_id(call)

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from app.completion import Choice, Completion, CompletionRequest
 from app.errors import InvalidRequest
-from app.parts import CALLS_LIMIT, Echo, merged, renumbered, split
+from app.parts import CALLS_LIMIT, Echo, Part, merged, split
 
 
 def answer(*choices: Choice) -> Completion:
@@ -31,7 +31,7 @@ def test_the_parts_of_a_request_give_each_choice_once_and_in_its_place(
             for at, prompt in enumerate(asked.prompts)
             for sample in range(asked.n or 1)
         ]
-        answers.append(renumbered(answer(*choices), part.offset))
+        answers.append(part.renumbered(answer(*choices)))
     whole = merged(answers)
     assert [c.index for c in whole.choices] == list(range(len(prompts) * n))
     assert [c.text for c in whole.choices] == [prompt for prompt in prompts for _ in range(n)]
@@ -67,3 +67,41 @@ def test_an_echoed_prompt_stands_before_each_choice_once_and_moves_its_offsets()
     assert [c.text for c in first.choices] == ["Say a", "Say "]
     assert [c.text for c in second.choices] == ["b", "c"]
     assert first.choices[0].logprobs == {"tokens": ["a"], "text_offset": [4]}
+
+
+def test_samples_that_are_calls_of_their_own_have_seeds_of_their_own() -> None:
+    request = CompletionRequest(model="v/m", prompt=("a", "b"), n=3, seed=7)
+    parts = split(request, list_prompts=False, max_n=1)
+    assert [part.request.seed for part in parts] == [7, 8, 9, 7, 8, 9]
+    largest = CompletionRequest(model="v/m", prompt="a", n=2, seed=2**63 - 1)
+    assert [p.request.seed for p in split(largest, list_prompts=True, max_n=1)] == [
+        2**63 - 1,
+        -(2**63),
+    ]
+
+
+def test_missing_choices_are_asked_for_by_prompt_and_come_back_to_their_places() -> None:
+    request = CompletionRequest(model="v/m", prompt=("a", "b", "c"), n=2, seed=7)
+    again = Part(request, offset=10).again([1, 4, 5])
+    asked = [(p.request.prompt, p.request.n, p.request.seed, p.slots) for p in again]
+    assert asked == [("a", None, 8, (11,)), ("c", 2, 7, (14, 15))]
+    whole = again[1].renumbered(answer(Choice(0, "x"), Choice(1, "y")))
+    assert [(c.index, c.text) for c in whole.choices] == [(14, "x"), (15, "y")]
+
+
+def test_pieces_of_a_choice_become_one() -> None:
+    first = {"tokens": ["a"], "text_offset": [0], "top_logprobs": None}
+    second = {"tokens": ["b"], "text_offset": [1], "top_logprobs": None}
+    whole = merged(
+        [
+            answer(Choice(1, "x"), Choice(0, "a", None, first, None, {"token_ids": [1]})),
+            answer(Choice(0, "b", None, second, None, {"token_ids": [2], "matched": "b"})),
+            answer(Choice(0, "", "stop"), Choice(1, "", "length")),
+        ]
+    )
+    logprobs = {"tokens": ["a", "b"], "text_offset": [0, 1], "top_logprobs": None}
+    extra = {"token_ids": [1, 2], "matched": "b"}
+    assert whole.choices == (
+        Choice(0, "ab", "stop", logprobs, None, extra),
+        Choice(1, "x", "length"),
+    )

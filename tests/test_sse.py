@@ -1,9 +1,10 @@
 """Event streams as bytes: what a packet boundary can do must not show."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app import sse
@@ -139,8 +140,13 @@ def _by_the_standard(stream: bytes) -> Events:
     return events
 
 
+#: What is read beyond the standard: an `error` field, and an object without a field's name.
+_BARE = re.compile(rb"(?:^(?:\xef\xbb\xbf)?|[\r\n])(?:\{|\[|error(?::|[\r\n]|$))")
+
+
 @given(LINES.map(b"".join))
 def test_events_are_what_the_standard_says_and_the_last_needs_no_blank_line(stream: bytes) -> None:
+    assume(not _BARE.search(stream))
     assert parsed([stream]) == _by_the_standard(stream)
 
 
@@ -207,3 +213,19 @@ def test_events_before_one_that_is_too_large_are_given() -> None:
     with pytest.raises(EventTooLarge, match=str(EVENT_LIMIT)):
         found.extend(parser.feed(stream))
     assert [event.data for event in found] == [b"a"]
+
+
+@pytest.mark.parametrize(
+    ("stream", "events"),
+    [
+        (b'data: a\n\n{"error": "b"}\n', [(None, b"a"), (None, b'{"error": "b"}')]),
+        (b'data: a\n{"error": "b"}\n\n', [(None, b'{"error": "b"}'), (None, b"a")]),
+        (b'{\n  "error": "b"\n}\n', [(None, b'{\n  "error": "b"\n}')]),
+        (b'{\n  "error": "b"}', [(None, b'{\n  "error": "b"}')]),
+        (b'data: a\n\nerror: {"message": "b"}\n', [(None, b"a"), ("error", b'{"message": "b"}')]),
+        (b"nonsense\ndata: a\n\n}\n", [(None, b"a")]),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_errors_beside_the_events_are_events(stream: bytes, events: Events, size: int) -> None:
+    assert parsed(packets(stream, size)) == events

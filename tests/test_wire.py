@@ -121,6 +121,8 @@ LENIENT: dict[str, tuple[bytes, Any]] = {
     "infinities": (b"[-Infinity,Infinity,1e999]", [None, None, None]),
     "half a surrogate pair": (b'{"text":"\\ud83d"}', {"text": "\ud83d"}),
     "a byte-order mark": (b'\xef\xbb\xbf{"a":1}', {"a": 1}),
+    "half a character in bytes": (b'{"text":"\xf0\x9f"}', {"text": "\udcf0\udc9f"}),
+    "a number without end": (b'{"n":' + b"9" * 5_000 + b"}", {"n": None}),
     "any type": (b'"sorry"', "sorry"),
 }
 
@@ -132,7 +134,7 @@ def test_a_vendors_json_is_taken_as_it_comes(body: bytes, value: Any) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"<html>", b'{"a":', b"\xff\xfe", b'{"a":"\xff"}', b"[DONE]", b"9" * 5_000]
+    [b"", b"<html>", b'{"a":', b"\xff\xfe", b"[DONE]"]
     + [nested(depth) for depth in (65, 300, 1_000, 5_000, 100_000)],
 )
 def test_a_vendors_nonsense_is_a_value_error(body: bytes) -> None:

@@ -30,7 +30,6 @@ from app.gateways.bedrock_wire import (
 from app.gateways.finish import narrow
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.reader import AnswerReader
-from app.sse import ServerSentEvent
 
 #: The service's own additions to the last chunk, whatever the family, and to filtered answers.
 METRICS = "amazon-bedrock-invocationMetrics"
@@ -103,13 +102,11 @@ class InvokeWire(BedrockWire):
         super().__init__(vendor, request)
         self._family = _family(vendor, request)
 
-    def payloads(self, frame: ServerSentEvent) -> Iterable[Any]:
-        """Return the JSON of an answer, or the one inside a chunk; nothing of other events."""
-        if frame.name is None:
-            return super().payloads(frame)
-        if frame.name != "chunk":
-            return ()
-        return [load(self.vendor, _unwrapped(self.vendor, load(self.vendor, frame.data)))]
+    def unwrap(self, name: str | None, value: Any) -> Iterable[Any]:
+        """Return an answer, or the JSON inside a chunk; nothing of other events."""
+        if name is None:
+            return (value,)
+        return (load(self.vendor, _unwrapped(self.vendor, value)),) if name == "chunk" else ()
 
     def read(self, payload: Any) -> Completion | None:
         """Return what a chunk says."""

@@ -15,7 +15,7 @@ from marshmallow import fields
 from app import wire
 from app.completion import Choice, Completion, CompletionRequest, Usage
 from app.errors import ModelNotFound, UnsupportedParameter
-from app.gateways.answers import load, whole
+from app.gateways.answers import whole
 from app.gateways.base import Vendor, VendorRequest, authorization, plain_mapping
 from app.gateways.bedrock_errors import decode_exception
 from app.gateways.counts import put_together
@@ -119,10 +119,9 @@ class BedrockWire(Wire):
         super().__init__(vendor, request)
         self._created = int(time.time())
 
-    def payloads(self, frame: ServerSentEvent) -> Iterable[Any]:
-        """Return the one JSON value of a frame, with the event's type where it has one."""
-        value = load(self.vendor, frame.data)
-        return [value if frame.name is None else (frame.name, value)]
+    def unwrap(self, name: str | None, value: Any) -> Iterable[Any]:
+        """Return the value, with the event's type where it has one."""
+        return (value if name is None else (name, value),)
 
     def completion(self, piece: Piece, *, is_whole: bool = False) -> Completion:
         """Return a piece as a completion; a whole answer has its choice also without a word."""

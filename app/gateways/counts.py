@@ -5,7 +5,7 @@ What does not follow is left open (`HalfUsage.lacks`), for the meter to estimate
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from app.completion import USAGE_COUNTS, HalfUsage, Lack, Usage
@@ -39,6 +39,8 @@ def put_together(
     """
     if not (prompt or completion or total):
         return None
+    if prompt and completion and total == prompt + completion and not parts:  # as it mostly is
+        return Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=total)
     if not prompt and total and completion is not None and total > completion:
         prompt = None  # a prompt of nothing, that is: the total knows better
     lacks: Lack = ""
@@ -80,11 +82,16 @@ def _widened(vendor: str, prompt: int, completion: int, total: int) -> int:
 
 def _with_parts(counts: Mapping[str, int], parts: Mapping[str, int]) -> Mapping[str, int]:
     """Return the counts with their parts, none larger than what it is a part of."""
-    of = {name: "prompt_tokens" for name in PROMPT_COUNTS}
-    fitting = {
-        name: min(count, counts[of.get(name, "completion_tokens")]) for name, count in parts.items()
+    if not parts:
+        return counts
+    prompt, completion = counts["prompt_tokens"], counts["completion_tokens"]
+    return {
+        **counts,
+        **{
+            n: min(count, prompt if n in PROMPT_COUNTS else completion)
+            for n, count in parts.items()
+        },
     }
-    return {**counts, **fitting}
 
 
 def first_count(body: Any, paths: Iterable[tuple[str, ...]]) -> int | None:
@@ -103,13 +110,22 @@ def later(before: Usage | None, now: Usage) -> Usage:
 
     Reports are running totals. The total is the sum, as soon as both sides are known.
     """
-    if before is None:
+    if before is None or (not now.lacks and now.completion_tokens and not _has_parts(before)):
         return now
     counts = {name: getattr(now, name) or getattr(before, name) for name in USAGE_COUNTS}
     open_sides = SIDES[before.lacks] & SIDES[now.lacks]
     if not open_sides:
         counts["total_tokens"] = counts["prompt_tokens"] + counts["completion_tokens"]
     return _usage(counts, next(lack for lack, sides in SIDES.items() if sides == open_sides))
+
+
+def _has_parts(usage: Usage) -> bool:
+    return bool(
+        usage.cached_tokens
+        or usage.cache_write_tokens
+        or usage.audio_prompt_tokens
+        or any(getattr(usage, name) for name in COMPLETION_PARTS)
+    )
 
 
 #: What a usage lacks, as the sides that are open.
@@ -139,18 +155,18 @@ class RunningUsage:
         self._runs = False
         self._last = 0
 
-    def put(self, usage: Usage, slots: Iterable[int], *, at_end: bool = False) -> Usage:
+    def put(self, usage: Usage, slots: Sequence[int], *, at_end: bool = False) -> Usage:
         """Return the answer's usage, now that `usage` came beside the choices of `slots`.
 
         `at_end` says that these choices end with it.
         """
-        of = tuple(slots)
-        if self._choices == 1 or len(of) != 1:
+        if self._choices == 1 or len(slots) != 1:
             self._whole = later(self._whole, usage)
             return self._whole
-        (slot,) = of
+        (slot,) = slots
         self._runs = self._runs or not at_end
-        self._growing = self._growing and usage.completion_tokens > self._last
+        grown = usage.completion_tokens - self._last
+        self._growing = self._growing and (grown > 0 or (at_end and grown == 0))
         self._last = usage.completion_tokens
         self._by_choice[slot] = later(self._by_choice.get(slot), usage)
         if self._whole is not None:

@@ -20,8 +20,11 @@ ANSWER_LIMIT = 64 * 1024 * 1024
 #: The most lines of one frame that are tried as JSON together.
 LINES_LIMIT = 200
 
-#: A field of an event stream at the beginning of an answer; anything else is meant as JSON.
-_EVENT = re.compile(rb"\s*(?::|(?:data|event|id|retry|error)\s*:)")
+#: A field of an event stream, which need not be in the first line; other lines are passed over.
+_EVENT = re.compile(rb"(?:^|[\r\n])(?::|(?:data|event|id|retry|error) *:)")
+
+#: How far such a field is looked for, in bytes.
+LOOKED_FOR = 64 * 1024
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -59,10 +62,10 @@ class TextFraming:
 
     def __init__(self, vendor: Vendor) -> None:
         self._vendor = vendor
-        self._events = EventParser()
+        self._events: EventParser | None = None
         self._pieces: list[bytes] = []
         self._size = 0
-        self._is_known = self.is_json = False
+        self.is_json = False
 
     @property
     def is_closed(self) -> bool:
@@ -71,14 +74,14 @@ class TextFraming:
 
     def feed(self, packet: bytes) -> Iterable[ServerSentEvent]:
         """Return the events that `packet` completes; JSON is one frame, which `flush` gives."""
-        if self._is_known and not self.is_json:
-            return self._parsed(packet)
+        if self._events is not None:
+            return self._guarded(self._events.feed(packet))
         return self._begun(packet)
 
     def flush(self) -> Iterable[ServerSentEvent]:
         """Return the last event, or the JSON."""
-        if self.is_json or not self._is_known:
-            self._is_known = self.is_json = True
+        if self._events is None:
+            self.is_json = True
             body = b"".join(self._pieces)
             return [ServerSentEvent(None, body)] if body.strip() else []
         return self._guarded(self._events.flush())
@@ -88,20 +91,17 @@ class TextFraming:
         if self._size > ANSWER_LIMIT:
             raise failed(self._vendor, "sent too large an answer")
         self._pieces.append(packet)
-        if self._is_known:
+        if self.is_json:
             return ()
         begun = b"".join(self._pieces)
         self._pieces = [begun]
-        if _EVENT.match(begun.removeprefix(_BOM)):
-            self._is_known = True
-            return self._parsed(begun)
         plain = begun.removeprefix(_BOM).lstrip()
-        # Up to the colon of `retry:`, what has come may still be the name of a field.
-        self._is_known = self.is_json = plain[:1] in (b"{", b"[") or len(plain) >= len(b"retry:")
+        is_json = plain.startswith((b"{", b"["))
+        if not is_json and _EVENT.search(plain, 0, LOOKED_FOR):
+            self._events = EventParser()
+            return self._guarded(self._events.feed(begun))
+        self.is_json = is_json or len(plain) > LOOKED_FOR
         return ()
-
-    def _parsed(self, packet: bytes) -> Iterator[ServerSentEvent]:
-        return self._guarded(self._events.feed(packet))
 
     def _guarded(self, events: Iterator[ServerSentEvent]) -> Iterator[ServerSentEvent]:
         try:

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app import wire as json_wire
@@ -44,7 +44,7 @@ class GeminiWire(Wire):
             id=named if isinstance(named, str) else "",
             created=self._created,
             model=model if isinstance(model, str) and model else self.request.model_name,
-            choices=tuple(map(self._choice, candidates)) or self._blocked(body),
+            choices=tuple(map(self._choice, _numbered(candidates))) or self._blocked(body),
             usage=self.usage(body),
         )
 
@@ -62,7 +62,7 @@ class GeminiWire(Wire):
 
     def _choice(self, candidate: Mapping[str, Any]) -> Choice:
         """Return a candidate; one that makes no sense is a failed one, and its siblings stand."""
-        index = index_of(candidate) if "index" in candidate else 0  # which is left out
+        index = index_of(candidate)
         text = _text(candidate)
         if text is None:
             return Choice(index, "", "error")
@@ -77,6 +77,18 @@ class GeminiWire(Wire):
         if not plain_mapping(body.get("promptFeedback")).get("blockReason"):
             return ()
         return tuple(Choice(index, "", "content_filter") for index in range(self.request.n or 1))
+
+
+def _numbered(candidates: list[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+    """Return candidates with an index each: 0 is left out; of several without, the place tells."""
+    absent = [at for at, candidate in enumerate(candidates) if candidate.get("index") is None]
+    if not absent:
+        return candidates
+    places = {at: at if len(absent) > 1 else 0 for at in absent}
+    return [
+        {**candidate, "index": places[at]} if at in places else candidate
+        for at, candidate in enumerate(candidates)
+    ]
 
 
 def _text(candidate: Mapping[str, Any]) -> str | None:

@@ -26,7 +26,6 @@ from app.gateways.openai import (
 )
 from app.gateways.openai_answer import OpenAIWire
 from app.gateways.reader import DONE, AnswerReader
-from app.sse import ServerSentEvent
 
 
 class LaunchGateway(OpenAIGateway):
@@ -59,16 +58,13 @@ class LaunchWire(OpenAIWire):
 
     text_key: ClassVar[bytes] = b""
 
-    def payloads(self, frame: ServerSentEvent) -> Iterable[Any]:
-        """Return what the container said in a frame."""
-        found = []
-        for task in values_in(self.vendor, frame.data):
-            result = result_of(self.vendor, task).strip()
-            if result.startswith(DONE):
-                self.is_over = True
-            elif result:
-                found += values_in(self.vendor, result)
-        return found
+    def unwrap(self, name: str | None, value: Any) -> Iterable[Any]:  # noqa: ARG002 - as others
+        """Return what the container said in a task."""
+        result = result_of(self.vendor, value).strip()
+        if result.startswith(DONE):
+            self.is_over = True
+            return ()
+        return values_in(self.vendor, result) if result else ()
 
 
 def result_of(vendor: Vendor, task: Any) -> bytes:

@@ -7,7 +7,7 @@ Source: OpenAI's CreateCompletionRequest; docs/vendors.md.
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from marshmallow import fields
+from marshmallow import fields, validate
 
 from app import wire
 from app.completion import CompletionRequest
@@ -23,6 +23,9 @@ from app.gateways.stops import as_list
 REFUSED = 400
 
 
+LEAST_LOGPROBS = fields.Integer(strict=True, validate=validate.Range(min=0))
+
+
 class OpenAIGateway:
     """Native text completions: the request is forwarded, the answer brought into form."""
 
@@ -36,6 +39,8 @@ class OpenAIGateway:
         "stop_list": fields.Boolean(),
         # false: it cannot stream, so that the caller of a stream gets the answer in one piece
         "streams": fields.Boolean(),
+        # `logprobs` below it are none to the server: it is asked for so many, and they are cut here
+        "least_logprobs": LEAST_LOGPROBS,
         # words of a message that mean a refusal of the request, whatever the status
         "refusals": fields.List(fields.String()),
     }
@@ -66,6 +71,9 @@ def native_body(
     """
     check_prompt(vendor, request)
     parameters, dropped = supported(vendor, request)
+    least = vendor.quirks.get("least_logprobs", 0)
+    if parameters.get("logprobs", least) < least:
+        parameters["logprobs"] = least
     if "stop" in parameters and vendor.quirks.get("stop_list"):
         parameters["stop"] = as_list(parameters["stop"])
     body = {"model": request.model_name, "prompt": request.prompt}

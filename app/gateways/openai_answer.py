@@ -36,6 +36,7 @@ class OpenAIWire(Wire):
         super().__init__(vendor, request)
         self._logprobs = LogprobsOf(request)
         self._refused: set[int] = set()
+        self._deltas: set[int] = set()  # choices that come in pieces
 
     def read(self, payload: Any) -> Completion | None:
         """Return a chunk; an object without choices keeps a stream alive, and says nothing."""
@@ -91,9 +92,9 @@ class OpenAIWire(Wire):
             return Choice(index, "", "error")
         reason, native = narrow(self.vendor, choice.get("finish_reason"))
         told = choice.get("logprobs")
-        logprobs = None if told is None else self._logprobs.read(index, choice)
-        if told is None and "token" in choice:
-            logprobs = self._logprobs.read(index, choice)
+        logprobs = None
+        if told is not None or "token" in choice:
+            logprobs = self._logprobs.read(index, choice, text)
         extra = None if CONTRACT.issuperset(choice) else _extra(choice)
         return Choice(index, text, self._ending(index, reason), logprobs, native, extra)
 
@@ -110,7 +111,11 @@ class OpenAIWire(Wire):
             return text
         if text is not None:
             return None
-        said = choice.get("message") or choice.get("delta")
+        said = choice.get("delta")
+        if said is not None:
+            self._deltas.add(index)
+        elif index not in self._deltas:  # beside pieces, a message is all of it once more
+            said = choice.get("message")
         if said is None:
             return ""  # a verdict of a filter, or a finish reason alone
         if not isinstance(said, dict):
@@ -145,8 +150,9 @@ def index_of(choice: Mapping[str, Any]) -> int:
         return index
     if type(index) is float and index.is_integer():
         return int(index)
-    is_digits = isinstance(index, str) and index.isascii() and index.isdigit()
-    return int(index) if is_digits and len(index) < 10 else UNNUMBERED
+    if isinstance(index, str) and index.isascii() and index.isdigit() and len(index) < 10:
+        return int(index)
+    return UNNUMBERED
 
 
 def _extra(choice: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -14,7 +14,7 @@ from app.errors import GatewayError
 from app.gateways import failures
 from app.gateways.base import Vendor, VendorRequest, single_prompt
 from app.gateways.model_rules import MODELS, rules_of
-from app.gateways.openai import posted
+from app.gateways.openai import LEAST_LOGPROBS, posted
 from app.gateways.openai_answer import OpenAIChatWire
 from app.gateways.parameters import supported
 from app.gateways.reader import AnswerReader
@@ -26,7 +26,10 @@ class OpenAIChatGateway:
     refuses: ClassVar[frozenset[str]] = frozenset({"best_of", "suffix"})
     list_prompts: ClassVar[bool] = False
     max_n: ClassVar[int] = 128
-    quirks: ClassVar[Mapping[str, Field[Any]]] = {"models": MODELS}
+    quirks: ClassVar[Mapping[str, Field[Any]]] = {
+        "models": MODELS,
+        "least_logprobs": LEAST_LOGPROBS,
+    }
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
         """Return the vendor's request: what the caller set, by the vendor's names."""
@@ -35,7 +38,7 @@ class OpenAIChatGateway:
         body = {
             "model": request.model_name,
             "messages": [{"role": "user", "content": single_prompt(request)}],
-            **rules.body(_chat_logprobs(parameters)),
+            **rules.body(_chat_logprobs(vendor, parameters)),
             **request.extra,
         }
         return posted(vendor, request, "/chat/completions", body, dropped)
@@ -53,14 +56,15 @@ class OpenAIChatGateway:
         return error
 
 
-def _chat_logprobs(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _chat_logprobs(vendor: Vendor, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters with `logprobs` as chat has it: a flag, and how many alternatives."""
     chat = dict(parameters)
     alternatives = chat.pop("logprobs", None)
     if alternatives is not None:
         chat["logprobs"] = True
-        if alternatives:  # 0 asks for the sampled token alone
-            chat["top_logprobs"] = alternatives
+        # 0 asks for the sampled token alone.
+        if wanted := max(alternatives, vendor.quirks.get("least_logprobs", 0)):
+            chat["top_logprobs"] = wanted
     return chat
 
 

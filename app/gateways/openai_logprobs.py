@@ -4,6 +4,7 @@ Forms: the contract's; the same without offsets; chat's list of objects; a token
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from app.completion import CompletionRequest
@@ -20,14 +21,16 @@ class LogprobsOf:
         self._alone = request.logprobs == 0
         self._reader = LogprobsReader()
 
-    def read(self, index: int, choice: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return a choice's log probabilities in the contract's form; None where it has none."""
+    def read(self, index: int, choice: Mapping[str, Any], text: str) -> Mapping[str, Any] | None:
+        """Return the log probabilities of a choice's `text` in the contract's form, or None."""
         told = plain_mapping(choice.get("logprobs"))
         if _is_contract(told):
             return {**told, "top_logprobs": None} if self._alone else told
         tokens = list(self._tokens(told, choice))
         if not tokens:
             return None
+        if "".join(token.token for token in tokens) == text:  # no token is an escape
+            tokens = [replace(token, raw=None) for token in tokens]
         found = self._reader.read(index, tokens)
         return {**found, "top_logprobs": None} if self._alone else found
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.completion import Usage
+from app.gateways.answers import whole
 from app.gateways.base import plain_mapping
 from app.gateways.counts import first_count, put_together
 
@@ -44,10 +45,18 @@ PARTS: Mapping[str, Paths] = {
 }
 
 
+#: The fields of a usage that is plain, as most are.
+PLAIN = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
+
+
 def decode_usage(vendor: str, usage: Any) -> Usage | None:
     """Return a usage object's count, halves too; None where it counts nothing."""
     if not isinstance(usage, dict):
         return None
+    get = usage.get
+    prompt, completion, total = get("prompt_tokens"), get("completion_tokens"), get("total_tokens")
+    if type(prompt) is type(completion) is type(total) is int and PLAIN.issuperset(usage):
+        return put_together(vendor, whole(prompt), whole(completion), whole(total))
     parts = {name: found for name, paths in PARTS.items() if (found := first_count(usage, paths))}
     return put_together(
         vendor,
@@ -72,9 +81,4 @@ def usage_in(vendor: str, payload: Any) -> Usage | None:
     for choice in choices if isinstance(choices, list) else ():
         if found := decode_usage(vendor, plain_mapping(choice).get("usage")):
             return found
-    flat = not FLAT.isdisjoint(body)
-    return decode_usage(vendor, body) if flat else None
-
-
-#: Counts that stand beside the choices where there is no usage object.
-FLAT = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
+    return None if PLAIN.isdisjoint(body) else decode_usage(vendor, body)

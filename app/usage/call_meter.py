@@ -45,8 +45,8 @@ class CallMeter:
         self.http_status: int | None = None
         #: The vendor's word for how it served the call, where it said one.
         self.service_tier: str | None = None
-        #: Whether the call was tried at all, and not given up before.
-        self.was_made = False
+        #: Whether the call was given up before anything was sent.
+        self.was_skipped = False
         #: Whether the vendor may have done paid work.
         self.billable = False
         #: Whether the answer came to its end, so that the vendor's last count is of all of it.
@@ -120,7 +120,7 @@ class CallMeter:
         """
         if self._reported is None or self._reported.lacks in ("completion", "both"):
             return False
-        if not self._reported.completion_tokens and self._texts and self._estimated():
+        if not self._reported.completion_tokens and self._texts and not self._request.echo:
             return False
         return not self._since_report or (self._runs and self.is_whole)
 

@@ -144,8 +144,8 @@ class Meter:
 
     @property
     def attempts(self) -> int:
-        """How many calls have been made."""
-        return sum(call.was_made for call in self._calls)
+        """How many calls have been made: sent, or tried in vain."""
+        return sum(not call.was_skipped for call in self._calls)
 
     @property
     def usage(self) -> Usage:

@@ -7,7 +7,7 @@ from app import wsgi
 from app.gateways.transport import VendorCall
 from app.usage import spool
 from app.usage.accounting import Accounting
-from app.usage.meter import CallMeter
+from app.usage.call_meter import CallMeter
 from app.usage.stream import EventStream
 from tests.chaos.haste import hasten_owners
 from tests.chaos.traps import after, before, spring

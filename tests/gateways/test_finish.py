@@ -46,7 +46,8 @@ def test_no_word_means_that_the_choice_goes_on(reason: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "reason", ["error", "abort", "ABORT", "load", "unload", "timeout", "insufficient_system_resource"]
+    "reason",
+    ["error", "abort", "ABORT", "load", "unload", "timeout", "insufficient_system_resource"],
 )
 def test_a_word_for_failure_is_one_and_is_named(reason: str) -> None:
     assert narrow(VENDOR, reason) == Finish("error", reason)

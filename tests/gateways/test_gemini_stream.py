@@ -81,7 +81,9 @@ def test_a_choice_ends_once_though_its_end_is_said_again() -> None:
     again = said(candidate(index=0), usageMetadata=counts)
     chunks = chunks_of([event(said(candidate("a"))), event(again)])
     assert reasons(chunks) == [(0, "stop")]
-    assert [chunk.usage for chunk in chunks if chunk.usage][-1] == Usage(prompt_tokens=4, completion_tokens=1, total_tokens=5)
+    assert [chunk.usage for chunk in chunks if chunk.usage][-1] == Usage(
+        prompt_tokens=4, completion_tokens=1, total_tokens=5
+    )
 
 
 def test_a_blocked_prompt_ends_every_choice() -> None:

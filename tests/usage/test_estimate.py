@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import CompletionRequest, Usage
-from app.usage.estimate import SLICE_CHARS, count_prompts, count_tokens, estimate
+from app.completion import CompletionRequest
+from app.usage.estimate import SLICE_CHARS, count_completions, count_prompts, count_tokens
 
 
 def asking(prompt: Any, **parameters: Any) -> CompletionRequest:
@@ -57,14 +57,12 @@ def test_a_text_without_words_is_counted_in_reasonable_time(text: str) -> None:
 )
 def test_each_prompt_is_counted_once_however_many_samples(prompt: Any, tokens: int) -> None:
     assert count_prompts(asking(prompt)) == tokens
-    assert estimate(asking(prompt, n=5, best_of=5), {}) == Usage(
-        prompt_tokens=tokens, total_tokens=tokens
-    )
+    assert count_prompts(asking(prompt, n=5, best_of=5)) == tokens
 
 
 def test_every_choice_is_counted() -> None:
-    usage = estimate(asking("hello", n=2), {1: " world", 0: "hello world", 2: ""})
-    assert usage == Usage(prompt_tokens=1, completion_tokens=3, total_tokens=4)
+    texts = {1: " world", 0: "hello world", 2: ""}
+    assert count_completions(asking("hello", n=2), texts) == 3
 
 
 @pytest.mark.parametrize(
@@ -79,27 +77,26 @@ def test_every_choice_is_counted() -> None:
     ],
 )
 def test_an_echoed_prompt_is_not_generated_nor_is_half_of_one(text: str, tokens: int) -> None:
-    usage = estimate(asking("hello world", echo=True), {0: text})
-    assert (usage.prompt_tokens, usage.completion_tokens) == (2, tokens)
+    assert count_completions(asking("hello world", echo=True), {0: text}) == tokens
 
 
 def test_a_text_that_begins_like_its_prompt_counts_whole_without_echo() -> None:
-    assert estimate(asking("hello"), {0: "hello world"}).completion_tokens == 2
-    assert estimate(asking("hello", echo=False), {0: "hello world"}).completion_tokens == 2
+    assert count_completions(asking("hello"), {0: "hello world"}) == 2
+    assert count_completions(asking("hello", echo=False), {0: "hello world"}) == 2
 
 
 def test_each_choice_echoes_the_prompt_it_answers() -> None:
     request = asking(("hello", "world"), n=2, echo=True)
     texts = {0: "hello world", 1: "hello", 2: "world hello", 3: "world"}
-    assert estimate(request, texts).completion_tokens == 2
+    assert count_completions(request, texts) == 2
     # a choice that nobody asked for echoes nothing we know
-    assert estimate(request, {4: "hello world"}).completion_tokens == 2
+    assert count_completions(request, {4: "hello world"}) == 2
 
 
 def test_echoed_token_ids_are_taken_off_by_their_number() -> None:
     request = asking((15339, 1917), echo=True)
-    assert estimate(request, {0: "hello world and more"}).completion_tokens == 2
-    assert estimate(request, {0: "hello"}).completion_tokens == 0
+    assert count_completions(request, {0: "hello world and more"}) == 2
+    assert count_completions(request, {0: "hello"}) == 0
 
 
 def test_the_tokenizer_is_loaded_only_when_something_is_estimated() -> None:

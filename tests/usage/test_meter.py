@@ -9,7 +9,7 @@ import orjson
 import pytest
 from redis import Redis
 
-from app.completion import Choice, Completion, CompletionRequest, Usage
+from app.completion import Choice, Completion, CompletionRequest, HalfUsage, Usage
 from app.errors import (
     GatewayError,
     VendorAuthentication,
@@ -21,9 +21,10 @@ from app.errors import (
     VendorUnreachable,
 )
 from app.usage.accounting import Accounting
+from app.usage.call_meter import CallMeter
 from app.usage.event import TEXT_LIMIT, Status, UsageEvent
 from app.usage.keys import EVENTS, OPEN
-from app.usage.meter import CallMeter, Meter, RequestContext
+from app.usage.meter import Meter, RequestContext
 from app.usage.open_records import OpenRecords
 from app.usage.stream import EventStream, connect
 
@@ -59,7 +60,7 @@ def chunk(*texts: str, usage: Usage | None = None, model: str = "m") -> Completi
 def metered(*chunks: Completion, request: CompletionRequest = ASKED) -> CallMeter:
     """Return the meter of a call that was answered with these chunks."""
     call = CallMeter("sim", request)
-    call.billable = True
+    call.billable = call.is_whole = True
     for one in chunks:
         call.observe(one)
     return call
@@ -76,7 +77,7 @@ def recorded(redis: "Redis") -> list[UsageEvent]:
 
 def test_the_vendors_count_wins_over_any_estimate() -> None:
     call = metered(chunk("one two three four"), chunk("five", usage=COUNT))
-    assert call.settled == (COUNT, "vendor")
+    assert call.settled == (COUNT, "vendor", "vendor")
 
 
 def test_the_last_count_that_is_not_zero_is_the_vendors() -> None:
@@ -86,7 +87,7 @@ def test_the_last_count_that_is_not_zero_is_the_vendors() -> None:
         [chunk("a", usage=Usage()), chunk("b", usage=COUNT), chunk(usage=Usage())],
         [chunk("a", usage=COUNT), chunk("b"), chunk()],
     ):
-        assert metered(*chunks).settled == (COUNT, "vendor")
+        assert metered(*chunks).settled == (COUNT, "vendor", "vendor")
 
 
 def test_without_a_count_the_text_is_counted_and_marked() -> None:
@@ -95,7 +96,64 @@ def test_without_a_count_the_text_is_counted_and_marked() -> None:
         assert call.settled == (
             Usage(prompt_tokens=2, completion_tokens=2, total_tokens=4),
             "estimated",
+            "estimated",
         )
+
+
+HALVES: dict[str, tuple[Usage | None, int, int, str, str]] = {
+    # a report, then the tokens and the sources of each side, of an answer of two tokens
+    "a prompt alone": (
+        HalfUsage(prompt_tokens=9, total_tokens=9, lacks="completion"), 9, 2, "vendor", "estimated",
+    ),
+    "a completion alone": (
+        HalfUsage(completion_tokens=9, total_tokens=9, lacks="prompt"), 2, 9, "estimated", "vendor",
+    ),
+    "a total alone": (HalfUsage(total_tokens=9, lacks="both"), 2, 7, "estimated", "estimated"),
+    "a total that is too small": (
+        HalfUsage(total_tokens=1, lacks="both"), 1, 0, "estimated", "estimated",
+    ),
+    "a completion of nothing": (
+        Usage(prompt_tokens=9, total_tokens=9), 9, 2, "vendor", "estimated",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("report", "prompt", "completion", "prompt_source", "completion_source"),
+    HALVES.values(),
+    ids=HALVES,
+)
+def test_half_a_count_is_a_fact_and_the_other_half_an_estimate(
+    report: Usage, prompt: int, completion: int, prompt_source: str, completion_source: str
+) -> None:
+    usage = Usage(
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        total_tokens=prompt + completion,
+    )
+    for chunks in (
+        [chunk("hello world", usage=report)],
+        [chunk("hello world"), chunk(usage=report)],
+    ):
+        assert metered(*chunks).settled == (usage, prompt_source, completion_source)
+
+
+def test_a_running_count_and_the_text_after_it_make_the_count_of_a_cut_stream() -> None:
+    running = Usage(prompt_tokens=9, completion_tokens=5, total_tokens=14, cached_tokens=4)
+    call = CallMeter("sim", ASKED)
+    for one in (chunk("a b c d e", usage=running), chunk("hello world")):
+        call.observe(one)
+    call.failed(VendorFailed("broke off", billable=True))
+    usage = Usage(prompt_tokens=9, completion_tokens=7, total_tokens=16, cached_tokens=4)
+    assert call.settled == (usage, "vendor", "estimated")
+
+
+def test_a_count_that_only_says_that_the_answer_has_begun_is_none_of_its_text() -> None:
+    begun = Usage(prompt_tokens=9, completion_tokens=1, total_tokens=10)
+    call = CallMeter("sim", ASKED)
+    for one in (chunk(usage=begun), chunk("hello world")):
+        call.observe(one)
+    assert call.settled.usage.completion_tokens == 2
 
 
 def test_an_echo_is_no_part_of_an_estimate() -> None:
@@ -106,31 +164,31 @@ def test_an_echo_is_no_part_of_an_estimate() -> None:
 
 def test_a_prompt_that_may_have_been_billed_is_estimated_and_else_there_is_nothing() -> None:
     call = CallMeter("sim", ASKED)
-    assert call.settled == (Usage(), "none")
+    assert call.settled == (Usage(), "none", "none")
     call = CallMeter("sim", ASKED)
     call.billable = True
-    assert call.settled == (Usage(prompt_tokens=2, total_tokens=2), "estimated")
+    assert call.settled == (Usage(prompt_tokens=2, total_tokens=2), "estimated", "estimated")
 
 
-FAILURES: list[tuple[GatewayError, bool, bool]] = [
-    # the failure, and whether the call is billed when it had not and when it had begun
-    (VendorUnreachable("x"), False, True),
-    (VendorFailed("x"), False, True),
-    (VendorFailed("x", billable=True), True, True),
-    (VendorTimeout("x"), False, True),
-    (VendorTimeout("x", billable=True), True, True),
-    (VendorRefused("x", vendor_status=400), False, False),
-    (VendorAuthentication("x", vendor_status=401), False, False),
-    (VendorRateLimited("x"), False, False),
-    (VendorOverloaded("x"), False, False),
+FAILURES: list[tuple[GatewayError, bool]] = [
+    # the failure, and whether the call is billed
+    (VendorUnreachable("x"), False),
+    (VendorFailed("x"), False),
+    (VendorFailed("x", billable=True), True),
+    (VendorTimeout("x"), False),
+    (VendorTimeout("x", billable=True), True),
+    (VendorRefused("x", vendor_status=400), False),
+    (VendorAuthentication("x", vendor_status=401), False),
+    (VendorRateLimited("x"), False),
+    (VendorOverloaded("x"), False),
 ]
 
 
-@pytest.mark.parametrize(("error", "before", "after"), FAILURES, ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize(("error", "billed"), FAILURES, ids=lambda v: type(v).__name__)
 def test_a_failure_is_billed_as_far_as_work_may_have_been_done(
-    error: GatewayError, before: bool, after: bool
+    error: GatewayError, billed: bool
 ) -> None:
-    for begun, billed in ((False, before), (True, after)):
+    for begun in (False, True):
         call = CallMeter("sim", ASKED)
         call.billable = begun
         call.failed(error)
