@@ -31,10 +31,12 @@ _COUNTER = re.compile(r"^llamacpp:(\w+_total) (\d+)$", re.MULTILINE)
 class LlamaCpp:
     """One server on a free port of the loopback interface; it keeps its port when restarted.
 
-    `directory` holds its model and its log.
+    `directory` holds its model and its log. `shared`: one context for all its slots, in which two
+    requests can leave each other no room.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, shared: bool = False) -> None:
+        self._arguments = ["shared"] if shared else []
         self._log = directory / "llamacpp.log"
         self._model = directory / "tiny.gguf"
         self._port = lasting_port()
@@ -48,15 +50,10 @@ class LlamaCpp:
 
     def start(self) -> "LlamaCpp":
         """Start the server and wait until it answers."""
+        program = [sys.executable, "-m", "tests.services.llamacpp"]
         with self._log.open("ab") as log:
             self._process = process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "tests.services.llamacpp",
-                    str(self._model),
-                    str(self._port),
-                ],
+                [*program, str(self._model), str(self._port), *self._arguments],
                 cwd=ROOT,
                 stdin=subprocess.PIPE,
                 stdout=log,
@@ -110,16 +107,17 @@ class LlamaCpp:
             connection.close()
 
 
-def main(model: str, port: int) -> None:
+def main(model: str, port: str, *shared: str) -> None:
     """Serve a model until standard input ends."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = model
     params.model_alias = {MODEL}
-    params.port = port
+    params.port = int(port)
     params.n_ctx = CONTEXT_TOKENS
     params.n_parallel = SLOTS
+    params.kv_unified = bool(shared)
     params.n_gpu_layers = 0
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.fit_params = params.warmup = False
@@ -132,4 +130,4 @@ def main(model: str, port: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(*sys.argv[1:])
