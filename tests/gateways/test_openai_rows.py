@@ -118,6 +118,11 @@ def test_stop_is_a_list_where_the_vendor_takes_no_text(row: Row, stop: Any) -> N
     assert "stop" not in row.sent()
 
 
+def test_llama_cpp_is_asked_for_connections_that_end() -> None:
+    encoded = LLAMACPP_ROW.gateway.encode(LLAMACPP_ROW.vendor, LLAMACPP_ROW.asks())
+    assert encoded.headers["connection"] == "close"
+
+
 def test_together_is_not_asked_for_usage() -> None:
     assert "stream_options" not in TOGETHER_ROW.sent(stream=True)
 

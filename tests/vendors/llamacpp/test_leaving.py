@@ -1,9 +1,12 @@
 """Callers that leave, and a server that does."""
 
+import http.client
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import openai
 import pytest
@@ -12,8 +15,9 @@ import requests
 from tests.services.llamacpp import SLOT_TOKENS, LlamaCpp
 from tests.services.polling import wait_until
 from tests.services.tiny_model import CONTEXT_TOKENS
+from tests.vendor import DONE
 from tests.vendors.llamacpp.clients import openai_client
-from tests.vendors.llamacpp.served import PROMPT, Served, tollgate_before
+from tests.vendors.llamacpp.served import PROMPT, Served, request_of, tollgate_before
 
 ENDLESS: dict[str, Any] = {"max_tokens": SLOT_TOKENS - 100, "ignore_eos": True}
 
@@ -53,6 +57,19 @@ def crowded(tmp_path: Path, redis_url: str) -> Iterator[Served]:
     with tollgate_before(server, tmp_path, redis_url) as served:
         yield served
     server.kill()
+
+
+def test_the_server_leaves_after_a_stream_that_it_promised_to_stay_after(server: LlamaCpp) -> None:
+    """This is why its entry in the vendor table asks for connections that end."""
+    connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=60)
+    connection.request("POST", "/v1/completions", json.dumps(request_of({"stream": True})))
+    answer = connection.getresponse()
+    assert "timeout" in (answer.headers["keep-alive"] or "")
+    assert answer.headers["connection"] is None
+    sock = connection.sock
+    assert answer.read().endswith(DONE)
+    assert sock.recv(1) == b""
+    connection.close()
 
 
 def test_an_answer_that_is_cut_is_not_whole_and_what_came_is_recorded(mortal: Served) -> None:

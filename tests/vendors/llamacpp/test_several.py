@@ -79,6 +79,15 @@ def test_requests_above_the_slots_wait_their_turn(served: Served, stream: bool) 
     check_work(served.server, before, events)
 
 
+def test_no_request_is_lost_between_many_streams(served: Served) -> None:
+    """What is sent on a stream's connection after its end is lost."""
+    before = served.server.worked
+    with ThreadPoolExecutor(8) as callers:
+        pieces = callers.map(lambda _: served.streamed(max_tokens=1), range(200))
+        assert len(set(map(tuple, pieces))) == 1
+    check_work(served.server, before, served.gateway.events(200))
+
+
 # An entry that knows nothing of the server: what it streams is whole all the same.
 
 
