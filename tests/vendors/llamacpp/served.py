@@ -35,6 +35,9 @@ TOO_LONG = "a" * (SLOT_TOKENS + 1)
 CHARACTERS: dict[str, Any] = {"grammar": 'root ::= "é日😀"', "max_tokens": 20}
 LETTERS: dict[str, Any] = {"grammar": 'root ::= "abcdef"', "max_tokens": 20}
 
+#: Sampled from all tokens: were the unlikely ones left out, a rounding could decide which they are.
+SAMPLED: dict[str, Any] = {"seed": 7, "temperature": 1.0, "top_p": 1.0, "top_k": 0, "min_p": 0}
+
 
 @dataclasses.dataclass
 class Served:

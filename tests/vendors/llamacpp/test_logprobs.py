@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from tests.vendors.llamacpp.logprobs import check_logprobs
-from tests.vendors.llamacpp.served import CHARACTERS, LETTERS, Served, pieces_of
+from tests.vendors.llamacpp.served import CHARACTERS, LETTERS, SAMPLED, Served, pieces_of
 
 TOLD: dict[str, dict[str, Any]] = {
     "letters": LETTERS,
-    "its own words": {"seed": 1, "temperature": 1, "logit_bias": {"101": 3}},
+    "its own words": SAMPLED,
     "split characters": CHARACTERS,
     "bytes that are no text": {"logit_bias": {"154": 100}},
     "a stop sequence begun": {**LETTERS, "stop": "cdx"},

@@ -8,6 +8,7 @@ import pytest
 from tests.services.llamacpp import SLOTS
 from tests.vendors.llamacpp.served import (
     PROMPT,
+    SAMPLED,
     Served,
     check_event,
     check_work,
@@ -46,7 +47,7 @@ def test_samples_of_a_seed_are_those_that_the_server_gives(
     served: Served, prompt: Any, stream: bool
 ) -> None:
     """It gives sample k the seed + k, and so the same seed the same samples."""
-    asked = {"prompt": prompt, "n": SLOTS, "seed": 7, "temperature": 1.0}
+    asked = {"prompt": prompt, "n": SLOTS, **SAMPLED}
     theirs = [c["text"] for c in served.direct(**asked)["choices"]]
     assert len(set(theirs)) == len(theirs)
     assert texts(served, stream, **asked) == theirs
@@ -59,7 +60,7 @@ def test_more_samples_than_slots_are_given(served: Served) -> None:
     """The server refuses them in one call."""
     assert b"between 1 <= value <= 2" in served.server.ask("/completions", request_of({"n": 3}))
     before = served.server.worked
-    answer = served.answer(n=3, seed=7, temperature=1.0)
+    answer = served.answer(n=3, **SAMPLED)
     assert [c["index"] for c in answer["choices"]] == [0, 1, 2]
     event = served.gateway.event()
     assert (event.status, event.source) == ("completed", "vendor")
