@@ -22,6 +22,7 @@ base_url = "${LLAMACPP_BASE_URL}"
 native = []
 list_prompts = false
 max_n = 1
+quirks = { least_logprobs = 1 }
 
 [vendors.unknown]
 gateway = "openai"
