@@ -236,8 +236,8 @@ class Calls:
         call.send()
         counted.http_status = call.status
         counted.vendor_request_id = _request_id(call)
-        if call.status != 200:
-            raise gateway.decode_error(vendor, call.status, call.headers, call.body())
+        if not call.is_success:
+            raise gateway.decode_error(vendor, call.status, call.headers, call.error_body())
         counted.billable = True
         if not request.stream or _is_json(call):
             # In a stream: an error in disguise, or a vendor that does not stream.

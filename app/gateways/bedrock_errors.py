@@ -21,7 +21,7 @@ STATUS_OF: Mapping[str, int] = {
     "internalserver": 500,
     "invalidsignature": 403,
     "modelnotready": 429,
-    "modeltimeout": 408,
+    "modeltimeout": 504,  # sent as 408, but the model has worked
     "resourcenotfound": 404,
     "servicequotaexceeded": 429,  # sent as 400
     "serviceunavailable": 503,

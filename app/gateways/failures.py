@@ -4,6 +4,7 @@ The status decides; a message is read only to be passed on, and only where the v
 request itself or says why it failed. Source: docs/vendors.md and the shapes listed in `detail`.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -148,7 +149,7 @@ def _status(value: Any) -> int | None:
 def from_response(
     vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
 ) -> GatewayError:
-    """Return the error for a response whose status is not 200."""
+    """Return the error for a response whose status is no success."""
     try:
         said = detail(wire.load_vendor(body))
     except ValueError:  # HTML from a proxy, or nothing at all: the status says enough
@@ -172,24 +173,41 @@ def failure(
             f"The vendor `{name}` refused this gateway's credentials or balance.",
             vendor_status=code,
         )
+    error = _error(vendor, status, code, said)
+    hints = {**retry_after(headers or {}), **should_retry(headers or {})}
+    if not isinstance(error, VendorRefused):
+        error.headers = {**hints, **error.headers}
+    elif SHOULD_RETRY in hints:
+        error.headers[SHOULD_RETRY] = hints[SHOULD_RETRY]
+    return error
+
+
+def _error(vendor: Vendor, status: int | None, code: int | None, said: Detail) -> GatewayError:
     message = scrubbed(vendor, said.message)
     if code in REFUSED:
         return _refused(vendor, code, said, message)
-    retry = retry_after(headers or {})
+    if code is not None and 300 <= code < 400:
+        return VendorFailed(
+            f"The vendor `{vendor.name}` redirects (HTTP {code}): its base_url is wrong.",
+            vendor_status=code,
+            headers={SHOULD_RETRY: "false"},
+        )
     why = f": {message}" if message else f" (HTTP {code})." if code else "."
     if code == 429:
         return VendorRateLimited(
-            f"The vendor `{name}` limits our requests{why}", vendor_status=code, headers=retry
+            f"The vendor `{vendor.name}` limits our requests{why}", vendor_status=code
         )
     if code in OVERLOADED:
         return VendorOverloaded(
-            f"The vendor `{name}` is overloaded{why}", vendor_status=code, headers=retry
+            f"The vendor `{vendor.name}` is overloaded{why}", vendor_status=code
         )
     if code in TIMEOUT:
+        # 408 says that the request never came whole; inside an answer, that the model was slow.
+        billable = code != 408 or status is None
         return VendorTimeout(
-            f"The vendor `{name}` took too long{why}", vendor_status=code, billable=True
+            f"The vendor `{vendor.name}` took too long{why}", vendor_status=code, billable=billable
         )
-    return VendorFailed(f"The vendor `{name}` failed{why}", vendor_status=code)
+    return VendorFailed(f"The vendor `{vendor.name}` failed{why}", vendor_status=code)
 
 
 def _refused(vendor: Vendor, code: int, said: Detail, message: str | None) -> VendorRefused:
@@ -228,23 +246,44 @@ def scrubbed(vendor: Vendor, message: str | None, limit: int = MESSAGE_LIMIT) ->
     return _KEY_LIKE.sub("***", message)[:limit]
 
 
+#: By these headers vendors tell clients what to do next; official clients obey them.
+SHOULD_RETRY = "x-should-retry"
+
+_NUMBER = re.compile(r"(\d{1,11})(?:\.(\d{1,9}))?", re.ASCII)
+
+
+def should_retry(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the vendor's word on whether to try again, if it is one."""
+    value = headers.get(SHOULD_RETRY, "").strip().lower()
+    return {SHOULD_RETRY: value} if value in ("true", "false") else {}
+
+
 def retry_after(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers that tell a client when to try again; garbage is left out.
 
-    Source: RFC 9110, section 10.2.3 (seconds or an HTTP date), and `retry-after-ms` as OpenAI's
-    clients read it.
+    `retry-after` is whole seconds or an HTTP date, and `retry-after-ms` whole milliseconds.
+    Source: RFC 9110, section 10.2.3, and `retry-after-ms` and fractions as OpenAI's clients read
+    them.
     """
     found = {}
     value = headers.get("retry-after", "").strip()
-    if value.isascii() and value.isdigit() and len(value) < 9:
-        found["retry-after"] = value
-    elif date := _http_date(value):
+    seconds = _NUMBER.fullmatch(value)
+    if seconds and len(seconds[1]) < 9:
+        found["retry-after"] = str(_rounded_up(seconds))
+        if seconds[2]:
+            found["retry-after-ms"] = str(math.ceil(float(value) * 1000))
+    elif not seconds and (date := _http_date(value)):
         found["retry-after"] = date
-    millis = headers.get("retry-after-ms", "").strip()
-    if millis.isascii() and millis.isdigit() and len(millis) < 12:
-        found["retry-after-ms"] = millis
-        found.setdefault("retry-after", str(-(-int(millis) // 1000)))
+    millis = _NUMBER.fullmatch(headers.get("retry-after-ms", "").strip())
+    if millis:
+        whole = _rounded_up(millis)
+        found["retry-after-ms"] = str(whole)
+        found.setdefault("retry-after", str(-(-whole // 1000)))
     return found
+
+
+def _rounded_up(number: re.Match[str]) -> int:
+    return int(number[1]) + bool((number[2] or "").strip("0"))
 
 
 def _http_date(value: str) -> str | None:

@@ -1,19 +1,12 @@
 import contextlib
-import gzip
 import socket
 import threading
-import zlib
 from collections.abc import Iterator
 
 import pytest
 
-from app.gateways.http1 import (
-    HEAD_LIMIT,
-    BrokenAnswer,
-    Connection,
-    decompressed,
-    request_bytes,
-)
+from app.gateways.answer_errors import BrokenAnswer
+from app.gateways.http1 import HEAD_LIMIT, Connection, request_bytes
 
 BODY = b'{"text": "caf\xc3\xa9"}'
 LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-Two: a\r\nx-two: b\r\n\r\n%s" % (
@@ -149,36 +142,3 @@ def test_a_header_cannot_begin_another(text: str) -> None:
     for headers in ({"x": text}, {text: "x"}):
         with pytest.raises(ValueError, match="line break"):
             request_bytes("POST", "/", headers, b"")
-
-
-@pytest.mark.parametrize(
-    ("encoding", "packed"),
-    [
-        ("gzip", gzip.compress(BODY, mtime=0)),
-        ("x-gzip", gzip.compress(BODY[:5], mtime=0) + gzip.compress(BODY[5:], mtime=0)),
-        ("deflate", zlib.compress(BODY)),
-        ("identity", BODY),
-        ("", BODY),
-    ],
-)
-def test_a_coding_is_undone_wherever_it_is_cut(encoding: str, packed: bytes) -> None:
-    for at in range(len(packed)):
-        assert b"".join(decompressed(iter([packed[:at], packed[at:]]), encoding)) == BODY
-
-
-def test_a_body_that_is_empty_needs_no_coding() -> None:
-    assert list(decompressed(iter([]), "gzip")) == []
-
-
-@pytest.mark.parametrize(
-    ("encoding", "packed"),
-    [
-        ("br", BODY),
-        ("gzip", BODY),
-        ("gzip", gzip.compress(BODY, mtime=0)[:-1]),
-        ("gzip", gzip.compress(BODY, mtime=0) + b"garbage"),
-    ],
-)
-def test_a_coding_that_is_not_what_it_says_is_broken(encoding: str, packed: bytes) -> None:
-    with pytest.raises(BrokenAnswer):
-        list(decompressed(iter([packed]), encoding))
