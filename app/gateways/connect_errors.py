@@ -33,7 +33,15 @@ _UNKNOWN_HOST = {
 
 def is_final(exc: BaseException) -> bool:
     """Whether another attempt must end in the same way: somebody has to change a setting."""
-    return isinstance(_cause(exc), ssl.SSLCertVerificationError | TrustUnreadable | ValueError)
+    return isinstance(_cause(exc), _FINAL)
+
+
+_FINAL = (
+    ssl.SSLCertVerificationError,
+    TrustUnreadable,
+    ValueError,  # an invalid URL or header
+    urllib3.exceptions.SSLError,  # certificates that cannot be read
+)
 
 
 def is_timeout(exc: BaseException) -> bool:

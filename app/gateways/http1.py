@@ -182,7 +182,7 @@ class Connection:
         """Whether the headers say where the body ends."""
         codings = self.headers.get("transfer-encoding")
         if codings is None or codings.strip().lower() == "identity":
-            return "content-length" in self.headers
+            return bool(self.headers.get("content-length"))
         return codings.rstrip().lower().endswith("chunked")
 
     def on_message_begin(self) -> None:
