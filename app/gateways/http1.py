@@ -76,7 +76,7 @@ class Connection:
         An error status counts even if the rest of the head is unreadable: the body is then empty.
         Raises: OSError.
         """
-        received = sum(map(len, self._raw or ()))
+        received = 0
         try:
             while not self._has_head:
                 received += self._read()
@@ -123,10 +123,11 @@ class Connection:
     def codings(self) -> str:
         """The codings of the body besides chunks, as `content-encoding` lists them."""
         content = self.headers.get("content-encoding", "")
-        transfer = self.headers.get("transfer-encoding", "chunked").lower()
-        if transfer == "chunked":
+        transfer = self.headers.get("transfer-encoding")
+        if transfer is None or transfer == "chunked":
             return content
-        return ",".join([content, *(i for i in transfer.split(",") if i.strip() != "chunked")])
+        items = transfer.lower().split(",")
+        return ",".join([content, *(item for item in items if item.strip() != "chunked")])
 
     def close(self) -> None:
         """Close the socket."""
@@ -161,8 +162,10 @@ class Connection:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade, BadHTTP) as exc:
             self._recover(exc)
-        if self._is_chunked and b" \r\n" in data and _PADDED_SIZE.search(data):
-            self._is_reusable = False
+        if self._is_chunked and self._is_reusable:
+            end = _HEAD_BYTES if self._raw is not None else _SIZE_BYTES
+            if data.find(b" \r\n", 0, end) >= 0 and _PADDED_SIZE.search(data, 0, end):
+                self._is_reusable = False
 
     def _recover(self, exc: Exception) -> None:
         """Parse an answer again, tolerantly, from its beginning, where that is still at hand."""
@@ -220,7 +223,9 @@ class Connection:
             self._is_complete = True
 
 
-#: The size of a chunk with blanks after it: no two programs need to agree on that.
+#: The size of a chunk with blanks after it. Nothing is lost where one goes unnoticed.
+#: It is looked for where a packet begins; after a head, a little further.
+_SIZE_BYTES, _HEAD_BYTES = 24, 4096
 _PADDED_SIZE = re.compile(rb"(?:^|\r\n)[0-9A-Fa-f]+ +\r\n")
 
 

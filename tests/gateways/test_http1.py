@@ -180,7 +180,7 @@ def test_an_error_counts_by_its_status_whatever_follows_it(rest: bytes, body: by
         connection.send(b"POST / HTTP/1.1\r\n\r\n")
         connection.read_head()
         assert connection.status == 429
-        found = []
+        found: list[bytes] = []
         with contextlib.suppress(BrokenAnswer):
             found.extend(connection.packets())
         assert b"".join(found) == body
@@ -214,7 +214,7 @@ def test_all_that_came_before_an_error_is_given_on_first() -> None:
         with answering(broken[:at], broken[at:]) as connection:
             connection.send(b"POST / HTTP/1.1\r\n\r\n")
             connection.read_head()
-            found = []
+            found: list[bytes] = []
             with pytest.raises(BrokenAnswer):
                 found.extend(connection.packets())
             assert b"".join(found) == BODY
