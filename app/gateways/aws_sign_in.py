@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any
 
 from app.gateways.base import Vendor, VendorRequest
 from app.gateways.signing import Clock, LastFailure, SignInFailed
+from app.gateways.trust import trust_in
 
 
 class AWSSigner:
@@ -62,7 +64,11 @@ def _aws_credentials() -> Any:
     from botocore.session import Session  # noqa: PLC0415 - an extra
 
     with _aws_errors():
-        credentials = Session().get_credentials()
+        session = Session()
+        if session.get_config_variable("ca_bundle") is None:  # AWS' own setting comes first
+            verify = trust_in(os.environ).verify
+            session.set_config_variable("ca_bundle", None if verify is True else verify)
+        credentials = session.get_credentials()
     if credentials is None:
         raise SignInFailed(
             "there are no AWS credentials: see AWS_ACCESS_KEY_ID, or AWS_BEARER_TOKEN_BEDROCK."

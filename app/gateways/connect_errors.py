@@ -10,7 +10,7 @@ from typing import Any
 import urllib3
 
 from app.gateways.resolving import LookUpTimeout
-from app.gateways.trust import TrustUnreadable
+from app.gateways.trust import FILES, TrustUnreadable
 
 _TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")
 
@@ -33,15 +33,20 @@ _UNKNOWN_HOST = {
 
 def is_final(exc: BaseException) -> bool:
     """Whether another attempt must end in the same way: somebody has to change a setting."""
-    return isinstance(_cause(exc), _FINAL)
+    cause = _cause(exc)
+    return isinstance(cause, _FINAL) or _is_unreadable(cause)
 
 
 _FINAL = (
     ssl.SSLCertVerificationError,
     TrustUnreadable,
     ValueError,  # an invalid URL or header
-    urllib3.exceptions.SSLError,  # certificates that cannot be read
 )
+
+
+def _is_unreadable(cause: BaseException) -> bool:
+    """Whether our own file of trusted certificates was at fault, and not the vendor's."""
+    return isinstance(cause, ssl.SSLError) and cause.library in ("X509", "PEM", "ASN1")
 
 
 def is_timeout(exc: BaseException) -> bool:
@@ -63,6 +68,8 @@ def _untrusted(cause: Any) -> str:
 
 
 def _tls(cause: Any) -> str:
+    if _is_unreadable(cause):
+        return f"the trusted certificates cannot be read ({', '.join(FILES)})"
     what = (cause.reason or "").replace("_", " ").lower()
     return "the TLS handshake failed" + (f" ({what})" if what else "")
 
@@ -88,10 +95,6 @@ def _always(words: str) -> Callable[[Any], str]:
 _WORDS: tuple[tuple[type[BaseException], Callable[[Any], str]], ...] = (
     (ssl.SSLCertVerificationError, _untrusted),
     (ssl.SSLError, _tls),
-    (
-        urllib3.exceptions.SSLError,
-        _always("the trusted certificates cannot be read (REQUESTS_CA_BUNDLE, SSL_CERT_FILE)"),
-    ),
     (TrustUnreadable, str),
     (socket.gaierror, _look_up),
     (LookUpTimeout, _always("{its} host name cannot be looked up in time")),
@@ -125,7 +128,6 @@ KEPT = (
     socket.gaierror,
     LookUpTimeout,
     TrustUnreadable,
-    urllib3.exceptions.SSLError,
 )
 
 
