@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from app.gateways import connect_errors
 from app.gateways.base import Vendor, VendorRequest
 from app.gateways.signing import Clock, LastFailure, SignInFailed
 from app.gateways.trust import trust_in
@@ -66,8 +67,9 @@ def _aws_credentials() -> Any:
     with _aws_errors():
         session = Session()
         if session.get_config_variable("ca_bundle") is None:  # AWS' own setting comes first
-            verify = trust_in(os.environ).verify
-            session.set_config_variable("ca_bundle", None if verify is True else verify)
+            path = trust_in(os.environ).path
+            if path and os.path.isfile(path):  # it knows no directories
+                session.set_config_variable("ca_bundle", path)
         credentials = session.get_credentials()
     if credentials is None:
         raise SignInFailed(
@@ -90,6 +92,7 @@ def _aws_errors() -> Iterator[None]:
         ClientError,
         CredentialRetrievalError,
         HTTPClientError,
+        SSLError,
     )
 
     try:
@@ -97,6 +100,9 @@ def _aws_errors() -> Iterator[None]:
     except (CredentialRetrievalError, HTTPClientError, RuntimeError) as exc:
         cause = "AWS did not give or renew this gateway's credentials."
         raise SignInFailed(cause, passing=True) from exc
+    except SSLError as exc:
+        why = connect_errors.reason(exc.kwargs.get("error", exc))
+        raise SignInFailed(f"AWS gave no credentials: {why}.") from exc
     except (BotoCoreError, ClientError, OSError, ValueError) as exc:
         raise SignInFailed("there are no AWS credentials that work: see AWS_PROFILE.") from exc
 

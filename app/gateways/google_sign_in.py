@@ -108,7 +108,7 @@ def _refreshed(credentials: "Credentials | None") -> "Credentials":
     except TransportError as exc:
         why = connect_errors.reason(exc)
         cause = f"Google's token endpoint does not answer: {why}."
-        raise SignInFailed(cause, passing=True) from exc
+        raise SignInFailed(cause, passing=not connect_errors.is_final(exc)) from exc
     except RefreshError as exc:
         cause = "Google gave no access token for this gateway's credentials."
         raise SignInFailed(cause, passing=exc.retryable) from exc

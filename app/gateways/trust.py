@@ -15,7 +15,10 @@ class TrustUnreadable(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """A file (or directory) and a directory of trusted certificates; None, None for certifi's."""
+    """Trusted certificates: a file (None for certifi's), and a directory beside it if there is one.
+
+    Some name a directory where a file is meant, which requests allows.
+    """
 
     path: str | None = None
     directory: str | None = None
@@ -23,7 +26,7 @@ class Trust:
     @property
     def verify(self) -> str | bool:
         """What requests calls `verify`."""
-        return self.path or self.directory or True
+        return self.path or True
 
 
 def trust_in(env: Mapping[str, str]) -> Trust:
@@ -33,7 +36,7 @@ def trust_in(env: Mapping[str, str]) -> Trust:
     """
     name = next((name for name in FILES if env.get(name)), None)
     path = env[name] if name else None
-    # Of several directories, requests takes one.
+    # Of several directories, urllib3 takes one.
     directory = env.get(DIRECTORY, "").partition(os.pathsep)[0] or None
     if name in FILES[:2]:
         directory = None

@@ -208,18 +208,24 @@ def test_the_token_service_is_trusted_as_vendors_are(
     service = Listener(give)
     front = TLSProxy(tmp_path, service.port)
     (tmp_path / "identity").write_text("a.b.c")
-    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "AWS_CA_BUNDLE"):
+    for name in (
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "AWS_CA_BUNDLE",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(tmp_path / "identity"))
     monkeypatch.setenv("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/r")
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"https://127.0.0.1:{front.port}")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    asked = ConverseGateway().encode(row(base_url="https://b.example"), request())
-    with pytest.raises(VendorUnreachable):
+    asked = ConverseGateway().encode(row(base_url="https://b.example"), request(MODELS[0]))
+    with pytest.raises(VendorAuthentication, match="its TLS certificate is not trusted"):
         AWSSigner().sign(row(base_url="https://b.example"), asked)
     monkeypatch.setenv(setting, str(front.certificate))
     signed = AWSSigner().sign(row(base_url="https://b.example"), asked)
-    assert ACCESS_KEY in {**signed.headers}["Authorization"]
+    assert ACCESS_KEY in signed.headers["Authorization"]
     front.stop()
     service.stop()

@@ -253,9 +253,9 @@ def test_the_token_endpoint_is_trusted_as_vendors_are(
     front = TLSProxy(tmp_path, port)
     endpoint.url = f"https://127.0.0.1:{front.port}/token"
     endpoint.write_key(tmp_path / "key.json")
-    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(VendorUnreachable, match="its TLS certificate is not trusted"):
+    with pytest.raises(VendorAuthentication, match="its TLS certificate is not trusted"):
         bearer(GoogleSigner())
     monkeypatch.setenv("SSL_CERT_FILE", str(front.certificate))
     assert bearer(GoogleSigner()) == "Bearer sk-test"
