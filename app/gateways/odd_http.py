@@ -94,8 +94,13 @@ class OddParser:
         return True
 
     def _taken_head(self) -> list[bytes] | None:
-        """Return a head's lines, taken from the buffer; None while it is not whole."""
+        """Return a head's lines, taken from the buffer; None while it is not whole.
+
+        Raises: BadHTTP, as soon as it cannot be a head.
+        """
         text = self._buffer.lstrip(b"\r\n")
+        if text[:5].upper() != b"HTTP/"[: len(text)]:
+            raise BadHTTP("sent an answer that is not HTTP")
         found = re.search(rb"\n\r?\n", text)
         if not found:
             return None

@@ -208,6 +208,12 @@ def test_the_words_say_what_was_wrong_and_the_status_if_there_was_one(
         assert caught.value.status == status
 
 
+def test_another_protocol_is_noticed_at_once() -> None:
+    answer = answering(b"SSH-2.0-OpenSSH_9.2")
+    with answer as connection, pytest.raises(BrokenAnswer, match="not HTTP"):
+        exchange(connection)
+
+
 def test_all_that_came_before_an_error_is_given_on_first() -> None:
     broken = CHUNKED.replace(b"0\r\ntrailer: x\r\n\r\n", b"zz\r\n")
     for at in range(1, len(broken)):
