@@ -5,6 +5,7 @@ requests and urllib3, once a connection; a request needs neither.
 """
 
 import functools
+import re
 import time
 import weakref
 from collections import deque
@@ -96,6 +97,8 @@ class Connections:
         """Keep a connection whose answer was read whole; close any other."""
         if connection.is_reusable and len(route.free) < self._free_limit:
             now_s = connection.idle_since_s = self._clock()
+            hint = connection.headers.get("keep-alive")
+            connection.idle_limit_s = _idle_limit_s(hint) if hint else IDLE_LIMIT_S
             route.free.append(connection)
             if now_s - self._swept_at_s >= SWEEP_S:
                 self._sweep(now_s)
@@ -119,7 +122,7 @@ class Connections:
     @staticmethod
     def _is_old(connection: Connection, now_s: float) -> bool:
         return (
-            now_s - connection.idle_since_s >= IDLE_LIMIT_S
+            now_s - connection.idle_since_s >= connection.idle_limit_s
             or now_s - connection.opened_at_s >= AGE_LIMIT_S
         )
 
@@ -141,6 +144,18 @@ class Connections:
             target = f"http://{authority}{target}"
         free = self._free.setdefault((scheme, host, port), deque())
         return Route(target, headers, pool, free)
+
+
+_TIMEOUT = re.compile(r"timeout\s*=\s*\"?(\d{1,6})", re.ASCII | re.IGNORECASE)
+
+
+def _idle_limit_s(hint: str) -> float:
+    """Return how long a connection may wait, by its last answer's `keep-alive: timeout=5`.
+
+    A second less than the vendor waits: a request that crosses its close would be lost.
+    """
+    found = _TIMEOUT.search(hint)
+    return min(IDLE_LIMIT_S, max(0.0, int(found[1]) - 1.0)) if found else IDLE_LIMIT_S
 
 
 def _close_all(free: Iterable[deque[Connection]]) -> None:

@@ -35,6 +35,8 @@ class Connection:
         self.sock = sock
         #: When it was opened and last given back, on its pool's clock, in seconds.
         self.opened_at_s = self.idle_since_s = 0.0
+        #: How long it may wait for its next use, in seconds.
+        self.idle_limit_s = 0.0
         self.status = 0
         #: By name in lower case; those that came twice are joined with a comma.
         self.headers: dict[str, str] = {}

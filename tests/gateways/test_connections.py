@@ -3,7 +3,7 @@
 import contextlib
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -281,6 +281,34 @@ def test_a_connection_grows_old_by_waiting_and_by_being_used(
     assert [asked.connection for asked in vendor.asked] == connections
 
 
+@pytest.mark.parametrize(
+    ("hint", "limit_s"),
+    [
+        ("timeout=5", 4),
+        ("timeout=5, max=100", 4),
+        ('max=7; Timeout = "60"', 59),
+        ("timeout=0", 0),
+        ("timeout=100000", 200),
+        ("max=5", 200),
+        ("timeout=soon", 200),
+    ],
+)
+def test_a_vendor_may_say_how_long_it_waits(
+    vendor: SimulatedVendor, hint: str, limit_s: float
+) -> None:
+    clock = Clock()
+    ours = Connections({}, clock=clock)
+    headers = {"keep-alive": hint}
+    exchange(ours, vendor, headers)
+    if limit_s > 0:
+        clock.now_s += limit_s - 0.5
+        exchange(ours, vendor, headers)
+        assert [asked.connection for asked in vendor.asked] == [1, 1]
+    clock.now_s += limit_s
+    exchange(ours, vendor, headers)
+    assert vendor.asked[-1].connection == 2
+
+
 def test_connections_that_nobody_takes_are_closed_when_others_are_used(
     vendor: SimulatedVendor,
 ) -> None:
@@ -298,14 +326,21 @@ def test_connections_that_nobody_takes_are_closed_when_others_are_used(
     wait_until(lambda: len(vendor.open_connections) == 1)
 
 
-def exchange(ours: Connections, vendor: SimulatedVendor) -> None:
+def exchange(
+    ours: Connections, vendor: SimulatedVendor, headers: Mapping[str, str] | None = None
+) -> None:
     route = ours.route(f"{vendor.url}/completions")
-    ours.give_back(route, opened(ours, route, vendor))
+    ours.give_back(route, opened(ours, route, vendor, headers))
 
 
-def opened(ours: Connections, route: Route, vendor: SimulatedVendor) -> Connection:
+def opened(
+    ours: Connections,
+    route: Route,
+    vendor: SimulatedVendor,
+    headers: Mapping[str, str] | None = None,
+) -> Connection:
     """Return a connection on which one answer has been read."""
-    vendor.reply(Reply([b"ok"], framing="length"))
+    vendor.reply(Reply([b"ok"], headers=headers or {}, framing="length"))
     connection = ours.take(route, 5.0)
     connection.send(request_bytes("POST", route.target, route.headers, b""))
     connection.read_head()

@@ -1,11 +1,14 @@
 """Content codings that nobody asked for."""
 
+import contextlib
 import gzip
 import tracemalloc
 import zlib
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.gateways.answer_errors import BadCoding
 from app.gateways.content_coding import PIECE_BYTES, decoded
@@ -114,3 +117,13 @@ def test_a_bomb_costs_no_more_memory_than_a_piece(pack: object) -> None:
     assert sum(sizes) == 100_000_000
     assert max(sizes) <= PIECE_BYTES
     assert peak < 4_000_000
+
+
+@given(st.binary(max_size=200), st.sampled_from(["gzip", "deflate", "br", "gzip, deflate", "x, y"]))
+def test_whatever_comes_is_decoded_passed_on_or_refused(body: bytes, codings: str) -> None:
+    for packed in (body, GZIP_START + body):
+        with contextlib.suppress(BadCoding):
+            list(decoded(iter([packed[:7], packed[7:]]), codings))
+
+
+GZIP_START = gzip.compress(b"", mtime=0)[:10]

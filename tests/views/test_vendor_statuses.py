@@ -198,3 +198,27 @@ def test_a_prompt_that_is_too_long_for_the_vendor_is_a_413_and_costs_nothing(
     assert (event.attempts, event.source, event.http_status) == (1, "none", 413)
     assert event.total_tokens == 0
     server.stop()
+
+
+#: An answer that cannot be read, and what the caller is told of it.
+BROKEN = {
+    "bad HTTP": (b"content-length: 1\r\ncontent-length: 2\r\n\r\n{}", "not valid HTTP"),
+    "a coding": (b"content-encoding: br\r\n\r\n\x8b\x03\x80abc", "content coding `br`"),
+    "an early end": (b"content-length: 99\r\n\r\n{", "broke off the connection"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_answer_is_an_estimate_with_its_status_and_is_not_repeated(
+    settings: Settings, name: str
+) -> None:
+    head, words = BROKEN[name]
+    server = RefusingServer(b"HTTP/1.1 200 OK\r\n" + head)
+    add_vendor(settings, "broken", server.url)
+    with running(settings) as gateway:
+        response = gateway.post({**PROMPT, "model": "broken/m"})
+        assert response.status_code == 502
+        assert words in response.json()["error"]["message"]
+        event = gateway.event()
+    assert (event.attempts, event.source, event.http_status) == (1, "estimated", 200)
+    server.stop()
