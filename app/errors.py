@@ -41,6 +41,10 @@ from collections.abc import Mapping
 from typing import Literal
 
 
+#: The header that tells clients whether to try again: official ones obey it, whatever the status.
+SHOULD_RETRY = "x-should-retry"
+
+
 class TollgateError(Exception):
     """Base of all; `str(error)` is safe to show to the caller."""
 
@@ -252,7 +256,7 @@ class VendorAuthentication(GatewayError):
     code = "vendor_authentication"
 
     def __init__(self, message: str, *, vendor_status: int | None) -> None:
-        super().__init__(message, vendor_status=vendor_status, headers={"x-should-retry": "false"})
+        super().__init__(message, vendor_status=vendor_status, headers={SHOULD_RETRY: "false"})
 
 
 class VendorRateLimited(GatewayError):
@@ -282,7 +286,7 @@ class VendorMisconfigured(VendorUnreachable):
     """The vendor cannot be reached as it is configured, e.g. its certificate is not trusted."""
 
     def __init__(self, message: str, *, vendor_status: int | None = None) -> None:
-        super().__init__(message, vendor_status=vendor_status, headers={"x-should-retry": "false"})
+        super().__init__(message, vendor_status=vendor_status, headers={SHOULD_RETRY: "false"})
 
 
 class VendorOverloaded(GatewayError):
@@ -310,7 +314,7 @@ class VendorTimeout(GatewayError):
         param: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        final = {"x-should-retry": "false"} if billable else {}
+        final = {SHOULD_RETRY: "false"} if billable else {}
         super().__init__(
             message,
             vendor_status=vendor_status,

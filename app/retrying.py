@@ -9,6 +9,7 @@ from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 
 from app.errors import (
+    SHOULD_RETRY,
     GatewayError,
     VendorAuthentication,
     VendorFailed,
@@ -21,9 +22,6 @@ from app.errors import (
 #: The first pause, doubled each time, and the longest that a caller is kept waiting for, seconds.
 FIRST_PAUSE_S = 0.25
 LONGEST_PAUSE_S = 2.0
-
-#: The header by which vendors tell clients what to do, as official clients obey it.
-SHOULD_RETRY = "x-should-retry"
 
 
 def is_passing(error: GatewayError) -> bool:

@@ -4,16 +4,14 @@ The status decides; a message is read only to be passed on, and only where the v
 request itself or says why it failed. Source: docs/vendors.md and the shapes listed in `detail`.
 """
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC
-from email.utils import format_datetime, parsedate_to_datetime
 from typing import Any, Literal
 
 from app import wire
 from app.errors import (
+    SHOULD_RETRY,
     GatewayError,
     VendorAuthentication,
     VendorFailed,
@@ -24,6 +22,7 @@ from app.errors import (
     WrongEndpoint,
 )
 from app.gateways.base import Vendor, plain_mapping
+from app.gateways.retry_hints import retry_after, should_retry
 
 #: Longest vendor message that is passed on, and longest code or name of a parameter; characters.
 MESSAGE_LIMIT = 1000
@@ -244,52 +243,3 @@ def scrubbed(vendor: Vendor, message: str | None, limit: int = MESSAGE_LIMIT) ->
         if secret and len(secret) >= SECRET_LENGTH:
             message = message.replace(secret, "***")
     return _KEY_LIKE.sub("***", message)[:limit]
-
-
-#: By these headers vendors tell clients what to do next; official clients obey them.
-SHOULD_RETRY = "x-should-retry"
-
-_NUMBER = re.compile(r"(\d{1,11})(?:\.(\d{1,9}))?", re.ASCII)
-
-
-def should_retry(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the vendor's word on whether to try again, if it is one."""
-    value = headers.get(SHOULD_RETRY, "").strip().lower()
-    return {SHOULD_RETRY: value} if value in ("true", "false") else {}
-
-
-def retry_after(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that tell a client when to try again; garbage is left out.
-
-    `retry-after` is whole seconds or an HTTP date, and `retry-after-ms` whole milliseconds.
-    Source: RFC 9110, section 10.2.3, and `retry-after-ms` and fractions as OpenAI's clients read
-    them.
-    """
-    found = {}
-    value = headers.get("retry-after", "").strip()
-    seconds = _NUMBER.fullmatch(value)
-    if seconds and len(seconds[1]) < 9:
-        found["retry-after"] = str(_rounded_up(seconds))
-        if seconds[2]:
-            found["retry-after-ms"] = str(math.ceil(float(value) * 1000))
-    elif not seconds and (date := _http_date(value)):
-        found["retry-after"] = date
-    millis = _NUMBER.fullmatch(headers.get("retry-after-ms", "").strip())
-    if millis:
-        whole = _rounded_up(millis)
-        found["retry-after-ms"] = str(whole)
-        found.setdefault("retry-after", str(-(-whole // 1000)))
-    return found
-
-
-def _rounded_up(number: re.Match[str]) -> int:
-    return int(number[1]) + bool((number[2] or "").strip("0"))
-
-
-def _http_date(value: str) -> str | None:
-    """Return an HTTP date in its one proper form: what some parsers let pass is no header."""
-    try:
-        at = parsedate_to_datetime(value)
-        return format_datetime(at.astimezone(UTC), usegmt=True) if at.tzinfo else None
-    except (ValueError, OverflowError):
-        return None

@@ -22,7 +22,7 @@ from app.errors import (
 )
 from app.gateways import connect_errors
 from app.gateways.answer_errors import BrokenAnswer
-from app.gateways.base import Timeouts, Vendor, VendorRequest, authorization
+from app.gateways.base import Timeouts, Vendor, VendorRequest
 from app.gateways.connections import Connections, Route
 from app.gateways.content_coding import decoded
 from app.gateways.credentials import SIGNERS
@@ -37,9 +37,6 @@ ANSWER_LIMIT = 64 * 1024 * 1024
 #: what is wrong with it), and for how long, in seconds.
 ERROR_BODY_LIMIT = 1024 * 1024
 ERROR_BODY_S = 5.0
-
-#: How long `probe` waits for an answer, in seconds.
-PROBE_S = 10.0
 
 Reason = Literal["deadline", "cancelled", "shutdown"]
 
@@ -111,7 +108,7 @@ class VendorCall:
         request = signer.sign(self._vendor, self._request) if signer else self._request
         try:
             self._route = route = self._connections.route(request.url)
-            message = _message(route, request)
+            message = message_to(route, request)
             connection = self._connections.take(route, self._vendor.timeouts.connect_s)
             self._connected(connection)
             connection.send(message)
@@ -277,48 +274,14 @@ class Transport:
             call.close()
 
 
-def probe(vendor: Vendor, env: Mapping[str, str]) -> tuple[int | None, str]:
-    """Ask a vendor for its list of models, which costs nothing; return the status, or why not.
-
-    For people who set a deployment up: no caller waits for it, and nothing is recorded.
-    """
-    request = VendorRequest(
-        f"{vendor.base_url}/models", {**authorization(vendor), **vendor.headers}, b""
-    )
-    route = None
-    try:
-        if vendor.auth in SIGNERS:
-            request = SIGNERS[vendor.auth].sign(vendor, request)
-        connections = Connections(env)
-        route = connections.route(request.url)
-        connection = connections.take(route, vendor.timeouts.connect_s)
-    except GatewayError as exc:
-        return None, exc.message
-    except FOREIGN as exc:
-        return None, connect_errors.reason(exc, proxied=route is not None and route.is_proxied)
-    with contextlib.closing(connection):
-        return _asked(connection, _message(route, request, "GET"))
-
-
-def _asked(connection: Connection, message: bytes) -> tuple[int | None, str]:
-    connection.sock.settimeout(PROBE_S)
-    try:
-        connection.send(message)
-        connection.read_head()
-    except TimeoutError:
-        return None, f"it did not answer in {PROBE_S:.0f} s"
-    except OSError as exc:
-        return None, f"it {exc}" if isinstance(exc, BrokenAnswer) else "it broke off the connection"
-    return connection.status, ""
-
-
 def deadline_after(timeouts: Timeouts, started_s: float, now_s: float, first: bool) -> float:
     """Return until when a stream's next chunk must come; monotonic seconds."""
     step_s = timeouts.first_token_s if first else timeouts.idle_s
     return min(started_s + timeouts.total_s, now_s + step_s)
 
 
-def _message(route: Route, request: VendorRequest, method: str = "POST") -> bytes:
+def message_to(route: Route, request: VendorRequest, method: str = "POST") -> bytes:
+    """Return a request's bytes, with the headers that every vendor gets."""
     said = {name.lower(): value for name, value in request.headers.items()}
     length = {"content-length": str(len(request.body))}
     headers = {**route.headers, **DEFAULT_HEADERS, **said, **length}

@@ -16,9 +16,9 @@ from app.gateways.failures import (
     detail,
     failure,
     from_response,
-    retry_after,
     scrubbed,
 )
+from app.gateways.retry_hints import retry_after
 
 SECRET = "our-own-secret-key-0123456789"
 HEADER_SECRET = "secret-in-a-header-42"
