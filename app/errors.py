@@ -40,7 +40,6 @@ Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing e
 from collections.abc import Mapping
 from typing import Literal
 
-
 #: The header that tells clients whether to try again: official ones obey it, whatever the status.
 SHOULD_RETRY = "x-should-retry"
 

@@ -75,6 +75,7 @@ class VendorCall:
         self._route: Route | None = None
         self._connection: Connection | None = None
         self._used: Connection | None = None
+        self._was_sent = False
         self.ended: Reason | None = None
         self.deadline_s = time.monotonic() + vendor.timeouts.total_s
 
@@ -96,7 +97,7 @@ class VendorCall:
     @property
     def sent(self) -> bool:
         """Whether the whole request may have reached the vendor, and so may be billed."""
-        return self._used is not None and self._used.has_sent
+        return self._was_sent or (self._used is not None and self._used.has_sent)
 
     def send(self) -> None:
         """Sign the request where its vendor wants that, send it, and wait for response headers.
@@ -191,6 +192,7 @@ class VendorCall:
             connection, self._connection = self._connection, None
         if connection is None or self._route is None:
             return
+        self._used, self._was_sent = None, connection.has_sent
         if self.ended:
             connection.close()
         else:
