@@ -25,6 +25,10 @@ HEAD_LIMIT = 256 * 1024
 ONE_PIECE = 64 * 1024
 
 
+#: What parsers raise.
+NO_ANSWER = (HttpParserError, HttpParserUpgrade, BadHTTP)
+
+
 class Connection:
     """One connection, for one exchange after the other.
 
@@ -149,25 +153,33 @@ class Connection:
 
     def _read(self) -> int:
         data = self.sock.recv(PACKET_BYTES)
-        if data:
+        if not data:
+            self._end()
+        elif self._raw is not None:
             self._feed(data)
-        elif self._has_head and not self._is_framed():
-            self._is_complete = True  # as the end of the connection is its only mark
         else:
-            raise EndedEarly("broke off the connection")
+            try:
+                self._parser.feed_data(data)
+            except NO_ANSWER as exc:
+                self._recover(exc)
         return len(data)
 
+    def _end(self) -> None:
+        """Take the end of the connection: of some answers it is the only mark."""
+        if not self._has_head or self._is_framed():
+            raise EndedEarly("broke off the connection")
+        self._is_complete = True
+
     def _feed(self, data: bytes) -> None:
+        """Parse the first bytes of an answer, and keep them as long as it may be begun again."""
         if self._raw is not None:
             self._raw.append(data)
         try:
             self._parser.feed_data(data)
-        except (HttpParserError, HttpParserUpgrade, BadHTTP) as exc:
+        except NO_ANSWER as exc:
             self._recover(exc)
-        if self._is_chunked and self._is_reusable:
-            end = _HEAD_BYTES if self._raw is not None else _SIZE_BYTES
-            if data.find(b" \r\n", 0, end) >= 0 and _PADDED_SIZE.search(data, 0, end):
-                self._is_reusable = False
+        if self._is_chunked and b" \r\n" in data[:_LOOK_BYTES] and _PADDED_SIZE.search(data):
+            self._is_reusable = False
 
     def _recover(self, exc: Exception) -> None:
         """Parse an answer again, tolerantly, from its beginning, where that is still at hand."""
@@ -225,10 +237,10 @@ class Connection:
             self._is_complete = True
 
 
-#: The size of a chunk with blanks after it. Nothing is lost where one goes unnoticed.
-#: It is looked for where a packet begins; after a head, a little further.
-_SIZE_BYTES, _HEAD_BYTES = 24, 4096
+#: The size of a chunk with blanks after it. It is looked for where a body begins; nothing is lost
+#: where one goes unnoticed.
 _PADDED_SIZE = re.compile(rb"(?:^|\r\n)[0-9A-Fa-f]+ +\r\n")
+_LOOK_BYTES = 4096
 
 
 def request_bytes(method: str, target: str, headers: Mapping[str, str], body: bytes) -> bytes:
