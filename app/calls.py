@@ -48,8 +48,6 @@ SIBLINGS_S = 2.0
 #: Statuses from here on are failures after the request was taken.
 SERVER_ERRORS = 500
 
-#: Statuses of answers: some gateways in between accept (202) or create (201) a completion.
-SUCCESSES = (200, 201, 202, 203)
 
 Put = Callable[[Completion], None]
 
@@ -332,7 +330,7 @@ class Calls:
         call.send()
         counted.http_status = call.status
         counted.vendor_request_id = _request_id(call)
-        if call.status not in SUCCESSES:
+        if not call.is_success:
             raise self._refused(call, reader, counted)
         counted.billable = True
         broken: GatewayError | None = None
@@ -344,7 +342,7 @@ class Calls:
 
     def _refused(self, call: VendorCall, reader: AnswerReader, counted: CallMeter) -> GatewayError:
         """Return the error of a response that is no success; a failure may have been counted."""
-        body = call.body()
+        body = call.error_body()
         error = self._plan.gateway.decode_error(self._plan.vendor, call.status, call.headers, body)
         if call.status >= SERVER_ERRORS and (usage := reader.usage_in(body)):
             counted.observe(Completion("", 0, self._request.model_name, (), usage))

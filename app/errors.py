@@ -26,7 +26,9 @@ Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing e
     │   ├── VendorAuthentication       502  the vendor refuses *our* key or our money
     │   ├── VendorRateLimited          429
     │   ├── VendorFailed               502  an error, nonsense, or a broken connection
-    │   │   └── VendorUnreachable      502  no connection was made, so nothing can have been billed
+    │   │   └── VendorUnreachable      502  it never had the request, so nothing was billed
+    │   │       ├── VendorConnectTimeout   504  no connection was made in time
+    │   │       └── VendorMisconfigured    502  and never will, until a setting is changed
     │   ├── VendorOverloaded           503
     │   ├── VendorTimeout              504
     │   └── ShuttingDown               503  this process leaves, and has ended the call
@@ -37,6 +39,9 @@ Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing e
 
 from collections.abc import Mapping
 from typing import Literal
+
+#: The header that tells clients whether to try again: official ones obey it, whatever the status.
+SHOULD_RETRY = "x-should-retry"
 
 
 class TollgateError(Exception):
@@ -250,7 +255,7 @@ class VendorAuthentication(GatewayError):
     code = "vendor_authentication"
 
     def __init__(self, message: str, *, vendor_status: int | None) -> None:
-        super().__init__(message, vendor_status=vendor_status, headers={"x-should-retry": "false"})
+        super().__init__(message, vendor_status=vendor_status, headers={SHOULD_RETRY: "false"})
 
 
 class VendorRateLimited(GatewayError):
@@ -266,7 +271,21 @@ class VendorFailed(GatewayError):
 
 
 class VendorUnreachable(VendorFailed):
-    """No connection could be made."""
+    """The vendor never had the whole request: no connection, or one that it closed too early."""
+
+
+class VendorConnectTimeout(VendorUnreachable):
+    """No connection was made in time; the look-up of its host counts."""
+
+    status = 504
+    code = "vendor_timeout"
+
+
+class VendorMisconfigured(VendorUnreachable):
+    """The vendor cannot be reached as it is configured, e.g. its certificate is not trusted."""
+
+    def __init__(self, message: str, *, vendor_status: int | None = None) -> None:
+        super().__init__(message, vendor_status=vendor_status, headers={SHOULD_RETRY: "false"})
 
 
 class VendorOverloaded(GatewayError):
@@ -277,10 +296,31 @@ class VendorOverloaded(GatewayError):
 
 
 class VendorTimeout(GatewayError):
-    """The vendor took longer than its deadline."""
+    """The vendor took longer than its deadline.
+
+    Where it may have begun to work, the caller's client is told not to pay for it twice.
+    """
 
     status = 504
     code = "vendor_timeout"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        vendor_status: int | None = None,
+        billable: bool = False,
+        param: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        final = {SHOULD_RETRY: "false"} if billable else {}
+        super().__init__(
+            message,
+            vendor_status=vendor_status,
+            billable=billable,
+            param=param,
+            headers={**(headers or {}), **final},
+        )
 
 
 class ShuttingDown(GatewayError):

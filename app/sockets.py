@@ -2,7 +2,11 @@
 
 import _socket  # the plain socket beneath a cooperative one: made in a microsecond, and never waits
 import contextlib
+import select
 import socket
+import ssl
+from collections.abc import Callable
+from typing import Any, Protocol
 
 # A socket's family and type only matter to calls that take an address.
 _ANY = (_socket.AF_INET, _socket.SOCK_STREAM, 0)
@@ -36,6 +40,100 @@ def send_all(sock: socket.socket, data: bytes) -> None:
     sent = sock.send(data)
     if sent < len(data):
         sock.sendall(memoryview(data)[sent:])
+
+
+def send_while(sock: Any, data: bytes, go_on: Callable[[bytes], bool]) -> bool:
+    """Send `data` in pieces, and give `go_on` what the other side says meanwhile, b"" at its end.
+
+    Stop when `go_on` returns False. Return whether all of `data` was sent.
+    Raises: OSError.
+    """
+    if isinstance(sock, ssl.SSLSocket):
+        end: _End = _TLSEnd(sock)
+    elif isinstance(sock, socket.socket):
+        end = _PlainEnd(sock)
+    else:  # TLS inside TLS, to a proxy: what it has received cannot be looked at meanwhile
+        sock.sendall(data)
+        return True
+    with end:
+        return _sent(sock, memoryview(data), end, go_on)
+
+
+#: Most bytes that are sent between two looks at what the other side says.
+_PIECE = 256 * 1024
+
+
+def _sent(
+    sock: socket.socket, rest: memoryview, end: "_End", go_on: Callable[[bytes], bool]
+) -> bool:
+    while rest:
+        if peek(sock) is not None:
+            said = end.receive()
+            if said is not None and not go_on(said):
+                return False
+        sent = end.send(rest[:_PIECE])
+        rest = rest[sent:]
+        if not sent:
+            waiting = select.poll()
+            waiting.register(sock.fileno(), select.POLLIN | select.POLLOUT)
+            waiting.poll()
+    return True
+
+
+class _End(Protocol):
+    """Our end of a connection, which never waits: it sends 0 bytes, or receives None, instead."""
+
+    def __enter__(self) -> None: ...
+    def __exit__(self, *exc: object) -> None: ...
+    def send(self, piece: memoryview) -> int: ...
+    def receive(self) -> bytes | None: ...
+
+
+class _PlainEnd:
+    def __init__(self, sock: socket.socket) -> None:
+        self._plain = _socket.socket(*_ANY, sock.fileno())
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: object) -> None:
+        self._plain.detach()
+
+    def send(self, piece: memoryview) -> int:
+        try:
+            return self._plain.send(piece, _socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return 0
+
+    def receive(self) -> bytes | None:
+        try:
+            return self._plain.recv(_PIECE, _socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return None
+
+
+class _TLSEnd:
+    def __init__(self, sock: ssl.SSLSocket) -> None:
+        self._sock = sock
+
+    def __enter__(self) -> None:
+        self._sock.settimeout(0.0)
+
+    def __exit__(self, *exc: object) -> None:
+        with contextlib.suppress(OSError):  # closed
+            self._sock.settimeout(None)
+
+    def send(self, piece: memoryview) -> int:
+        try:
+            return self._sock.send(piece)
+        except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
+            return 0
+
+    def receive(self) -> bytes | None:
+        try:
+            return self._sock.recv(_PIECE)
+        except (ssl.SSLWantWriteError, ssl.SSLWantReadError):  # a ticket, or half a record
+            return None
 
 
 def shut_down(sock: socket.socket) -> None:

@@ -9,6 +9,8 @@ import os  # noqa: E402
 import resource  # noqa: E402
 from typing import Any  # noqa: E402
 
+from gevent.hub import Hub  # noqa: E402
+
 bind = [f"0.0.0.0:{os.environ.get('PORT', '8000')}"]
 workers = int(os.environ.get("WEB_CONCURRENCY", "1"))
 worker_class = "config.web_worker.WebWorker"
@@ -21,6 +23,10 @@ _wanted = 3 * worker_connections
 _limit = _wanted if _hard == resource.RLIM_INFINITY else min(_wanted, _hard)
 if _soft != resource.RLIM_INFINITY and _soft < _limit:
     resource.setrlimit(resource.RLIMIT_NOFILE, (_limit, _hard))
+
+# Host names are looked up in threads, each of which a name server that hangs may keep for half a
+# minute. gevent has ten; these are made when they are needed, and end when they are not.
+Hub.threadpool_size = 100
 
 # Longer than the idle time of clients' pools and of load balancers (60 s), so that it is never us
 # who close a connection on which a request is on its way.

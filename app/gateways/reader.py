@@ -24,6 +24,9 @@ from app.gateways.pieces import Choices
 from app.gateways.usual_chunk import UsualChunk
 from app.sse import ServerSentEvent
 
+#: The most that an answer may hold that is not passed on as it comes, in bytes.
+ANSWER_LIMIT = 64 * 1024 * 1024
+
 #: The end of most streams, in the words that follow it, too.
 DONE = b"[DONE]"
 
@@ -98,6 +101,7 @@ class AnswerReader:
         self._total: Usage | None = None
         self._failure: GatewayError | None = None
         self._json: Any = None
+        self._is_streamed, self._size = request.stream, 0
         self._is_over = self._is_whole = self._has_count = False
 
     @property
@@ -132,6 +136,10 @@ class AnswerReader:
     def feed(self, packet: bytes) -> Iterator[Completion]:
         """Yield the chunks that `packet` completes; what is wrong with it is for `close` to say."""
         usual = self._usual
+        self._size += len(packet)
+        if self._size > ANSWER_LIMIT and (self._framing.is_json or not self._is_streamed):
+            self._fail(failed(self._vendor, "sent too large an answer"))
+            return
         try:
             for frame in self._framing.feed(packet):
                 if usual is not None and frame.name is None and not self._choices.holds:
