@@ -211,7 +211,7 @@ def test_a_call_is_signed_right_before_it_is_sent(
     with Transport(Watchdog(tick_s=0.02), {}).call(row, request) as call:
         assert endpoint.asked == 0
         call.send()
-        assert call.body() == b"{}"
+        assert b"".join(call.packets()) == b"{}"
     assert vendor.asked[0].headers["authorization"] == "Bearer sk-test"
 
 
