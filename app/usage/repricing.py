@@ -12,8 +12,9 @@ from sqlalchemy import BigInteger, Connection, Engine, bindparam, func, select, 
 
 from app.database import reading, write
 from app.tables import entries, repricings
+from app.usage.corrections import correct
 from app.usage.event import new_event_id
-from app.usage.ledger import Entry, add_to_rollups, correct, entry_of, keep_prices, summed
+from app.usage.ledger import Entry, add_to_rollups, changes_of, entry_of, keep_prices, summed
 from app.usage.prices import Cost, PriceBook
 
 #: Entries of one transaction.
@@ -139,7 +140,7 @@ def _write(connection: Connection, changed: Sequence[tuple[Entry, Entry]]) -> No
     ]
     connection.execute(statement, rows)
     add_to_rollups(connection, summed([], changed))
-    correct(connection, changed)
+    correct(connection, changes_of(changed))
 
 
 def _note(connection: Connection, record: Repricing, changed: int, added_nanousd: int) -> None:

@@ -193,7 +193,7 @@ def test_requests_are_listed_newest_first_without_another_word(site: DashboardSi
         ["2026-09-02 01:00:00", "acme", "anthropic/claude-haiku-4-5", "completed 200", "300", "45"],
         ["2026-09-01 00:01:00", "acme", "openai/gpt-4o-mini", "completed 200", "1,000", "200"],
     ]
-    assert [row[6] for row in rows] == ["$0.007", "$0.00", "unknown", "$1.40"]
+    assert [row[6] for row in rows] == ["$0.007", "\N{EN DASH}", "unknown", "$1.40"]
     failed = table(site.page("/requests", status="failed"), "list")
     assert [row[3] for row in failed] == ["failed 503"]
 

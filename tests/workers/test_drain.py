@@ -1,7 +1,7 @@
 """The drain, from a real Valkey into real databases."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from threading import Thread
 from typing import Any
@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 
 from app.errors import LedgerUnavailable, StreamUnavailable
 from app.usage.event import TEXT_LIMIT, UsageEvent
-from app.usage.ledger import Ledger
+from app.usage.ledger import NOT_CHARGED, Ledger
 from app.usage.stream import EventStream, connect
 from tests.usage.events import usage_event
 from tests.workers.contents import event_ids, rolled_up, waiting
@@ -45,9 +45,9 @@ class DiesAfterCommit(Ledger):
 
     __slots__ = ()
 
-    def post(self, events: Iterable[UsageEvent]) -> int:
+    def post(self, events: Iterable[UsageEvent], charged: Mapping[str, int] = NOT_CHARGED) -> int:
         """Post, and die."""
-        super().post(events)
+        super().post(events, charged)
         raise Crash
 
 
@@ -56,7 +56,7 @@ class DiesBeforeCommit(Ledger):
 
     __slots__ = ()
 
-    def post(self, events: Iterable[UsageEvent]) -> int:  # noqa: ARG002 - dies before it looks
+    def post(self, *_: object) -> int:
         """Die."""
         raise Crash
 
@@ -66,7 +66,7 @@ class HasFault(Ledger):
 
     __slots__ = ()
 
-    def post(self, events: Iterable[UsageEvent]) -> int:  # noqa: ARG002 - whatever they are
+    def post(self, *_: object) -> int:
         """Stumble."""
         raise TypeError("a fault of ours")
 
@@ -177,7 +177,7 @@ POISON: list[tuple[dict[str, bytes], bytes]] = [
     ({"event": b""}, b"not JSON"),
     ({"event": b"[]"}, b"not a JSON object"),
     ({"event": without("account_id")}, b"account_id is missing"),
-    ({"event": raw_event(status="great")}, b"status is of a wrong type or out of range"),
+    ({"event": raw_event(status="Not a word")}, b"status is of a wrong type or out of range"),
     ({"event": raw_event(total_tokens=2**63)}, b"total_tokens is of a wrong type or out of range"),
     ({"event": raw_event(user="u" * 100_000)}, b"user is of a wrong type or out of range"),
     ({"event": raw_event(model="a\0b")}, b"model is of a wrong type or out of range"),

@@ -1,0 +1,35 @@
+"""Corrections: by how much the ledger has put right what budgets had counted before.
+
+They are written in the transaction that changes or posts the entries, so that none is lost, and
+read with what was spent: see `app.usage.spending`. More of them are newer.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from sqlalchemy import Connection
+
+from app.database import insert
+from app.tables import DAY_S, corrections
+from app.usage.event import UsageEvent
+
+#: The columns of `corrections` that tell one from another, and its sums.
+_KEY, _SUMS = corrections.c.keys()[:3], corrections.c.keys()[3:]
+
+
+def correct(connection: Connection, changes: Iterable[tuple[UsageEvent, int]]) -> None:
+    """Write down that requests cost so many nano-dollars more, or less, than was counted."""
+    added: defaultdict[tuple[str, str, int], list[int]] = defaultdict(list)
+    for event, more in changes:
+        if more:
+            day_s = event.started_at_ms // (DAY_S * 1000) * DAY_S
+            added[event.account_id, event.api_key_id, day_s].append(more)
+    if not added:
+        return
+    rows = [
+        dict(zip((*_KEY, *_SUMS), (*key, len(added[key]), sum(added[key])), strict=True))
+        for key in sorted(added)  # so that no two writers wait for each other in a circle
+    ]
+    statement = insert(connection, corrections)
+    sums = {name: corrections.c[name] + statement.excluded[name] for name in _SUMS}
+    connection.execute(statement.on_conflict_do_update(index_elements=_KEY, set_=sums), rows)
