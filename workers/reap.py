@@ -93,7 +93,7 @@ def abandoned(record: Mapping[str, Any]) -> UsageEvent:
 
 def _number(record: Mapping[str, Any], name: str) -> int | None:
     number = record.get(name)
-    if number is not None and (type(number) is not int or number > NUMBER_LIMIT):
+    if number is not None and (type(number) is not int or not 0 <= number <= NUMBER_LIMIT):
         raise UndecodableEvent(f"{name} is of a wrong type or out of range")
     return number
 

@@ -4,6 +4,7 @@ Entries and rollups change together, in small transactions, while events go on b
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -26,12 +27,15 @@ Place = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one transaction did: how many entries it looked at and changed, and what that added."""
+    """What one transaction did: how many entries it looked at and changed, what that added, and how
+    many of the changed ones have which price now; None is none, of what used nothing.
+    """
 
     looked_at: int
     changed: int
     added_nanousd: int
     last: Place
+    price_ids: Counter[str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,9 @@ def _price(
         _write(connection, changed)
         _note(connection, record, len(changed), added_nanousd)
     last = batch[-1].event
-    return Batch(len(batch), len(changed), added_nanousd, (last.started_at_ms, last.event_id))
+    place = (last.started_at_ms, last.event_id)
+    price_ids = Counter(new.price_id for _, new in changed)
+    return Batch(len(batch), len(changed), added_nanousd, place, price_ids)
 
 
 def _after(connection: Connection, place: Place, end_ms: int, at_once: int) -> list[Entry]:

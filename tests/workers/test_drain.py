@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 from redis import Redis
 from sqlalchemy import Engine
 
+from app.database import reading
 from app.errors import LedgerUnavailable, StreamUnavailable
+from app.tables import entries, rollups
 from app.usage.event import TEXT_LIMIT, UsageEvent
 from app.usage.ledger import NOT_CHARGED, Ledger
+from app.usage.reconcile import differences, stretches
 from app.usage.stream import EventStream, connect
 from tests.usage.events import usage_event
 from tests.workers.contents import event_ids, rolled_up, waiting
@@ -183,6 +186,30 @@ POISON: list[tuple[dict[str, bytes], bytes]] = [
     ({"event": raw_event(model="a\0b")}, b"model is of a wrong type or out of range"),
     ({"other": b"x"}, b"no event: deleted while pending, or written by another program"),
 ]
+
+
+#: Fields that the version before did not write.
+LATER = {"prompt_source", "completion_source", "service_tier", "calls"}
+
+
+def test_events_of_the_version_before_and_of_a_later_one_are_posted(
+    stream: EventStream, ledger: Ledger, redis: "Redis"
+) -> None:
+    written = json.loads(usage_event(event_id="e1").encode())
+    before = {name: value for name, value in written.items() if name not in LATER}
+    later = written | {"event_id": "e2", "status": "paused", "source": "sampled", "new": [1]}
+    for fields in (before, later):
+        redis.xadd("usage:events", {"event": json.dumps(fields), "new": "x"})
+    assert drain(stream, ledger, consumer="a") == DrainReport(posted=2)
+    with reading(ledger.engine) as connection:
+        found = connection.execute(sa.select(entries).order_by(entries.c.event_id)).all()
+        (sums,) = connection.execute(sa.select(rollups)).all()
+    assert [(row.status, row.source, row.prompt_source) for row in found] == [
+        ("completed", "vendor", "vendor"),
+        ("paused", "sampled", "vendor"),
+    ]
+    assert (sums.total_tokens, sums.failed_requests, sums.estimated_requests) == (10, 0, 1)
+    assert [it for s in stretches(ledger.engine) for it in differences(ledger.engine, s)] == []
 
 
 @pytest.mark.parametrize(("record", "reason"), POISON)
