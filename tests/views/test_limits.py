@@ -242,7 +242,7 @@ def test_failed_streams_release_all_that_they_reserved(
     settled(gateway)
     assert budget(gateway) == {"spent": 0, "reserved": 0}
     assert not gateway.redis.exists("limits:account:acme:streams", RESERVED)
-    assert not gateway.redis.exists("limits:account:acme:tokens")
+    assert not gateway.redis.exists("limits:account:acme:tpm")
 
 
 def test_streams_open_at_the_same_time_are_counted_until_their_last_byte(
