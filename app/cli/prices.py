@@ -68,6 +68,8 @@ def show(model: str, moment: datetime | None, tier: str | None, as_json: bool) -
         click.echo(json.dumps(shown, indent=2))
         return
     since = f"in force from {term.from_day} (UTC)" if term.from_day else "always in force"
+    if term.daily_s:
+        since += ", at this time of the day"
     click.echo(f"{model}: {price.price_id}, {since}, in dollars a million tokens", err=True)
     rows = [[tier["above_prompt_tokens"], *(tier[kind] for kind in RATE_NAMES)] for tier in rates]
     for line in format_table(["above prompt tokens", *RATE_NAMES], rows, pretty=on_terminal()):

@@ -6,6 +6,7 @@ read with what was spent: see `app.usage.spending`. More of them are newer.
 
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
@@ -17,13 +18,27 @@ from app.usage.event import UsageEvent
 _KEY, _SUMS = corrections.c.keys()[:3], corrections.c.keys()[3:]
 
 
-def correct(connection: Connection, changes: Iterable[tuple[UsageEvent, int]]) -> None:
-    """Write down that requests cost so many nano-dollars more, or less, than was counted."""
+class Change(NamedTuple):
+    """By how many nano-dollars more, or less, was spent on a day (Unix s) than had been counted."""
+
+    account_id: str
+    api_key_id: str
+    day_s: int
+    added_nanousd: int
+
+
+def change_of(event: UsageEvent, added_nanousd: int) -> Change:
+    """Return that a request costs so much more, or less, than had been counted."""
+    day_s = event.started_at_ms // (DAY_S * 1000) * DAY_S
+    return Change(event.account_id, event.api_key_id, day_s, added_nanousd)
+
+
+def correct(connection: Connection, changes: Iterable[Change]) -> None:
+    """Write changes down, in the transaction that makes them."""
     added: defaultdict[tuple[str, str, int], list[int]] = defaultdict(list)
-    for event, more in changes:
-        if more:
-            day_s = event.started_at_ms // (DAY_S * 1000) * DAY_S
-            added[event.account_id, event.api_key_id, day_s].append(more)
+    for it in changes:
+        if it.added_nanousd:
+            added[it.account_id, it.api_key_id, it.day_s].append(it.added_nanousd)
     if not added:
         return
     rows = [

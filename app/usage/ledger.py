@@ -29,7 +29,7 @@ from app.tables import (
 )
 from app.usage.bulk import Row, add_entries, add_up
 from app.usage.call_usage import decode_calls, encode_calls
-from app.usage.corrections import correct
+from app.usage.corrections import Change, change_of, correct
 from app.usage.event import CERTAIN_SOURCES, UsageEvent, sides_of
 from app.usage.price import Price
 from app.usage.prices import NO_PRICES, PriceBook
@@ -156,19 +156,17 @@ def _row_of(entry: Entry) -> Row:
     return (*_values(entry.event), calls, entry.cost_nanousd, entry.price_id)
 
 
-def changes_of(pairs: Iterable[tuple[Entry, Entry]]) -> Iterator[tuple[UsageEvent, int]]:
-    """Yield the second event of each pair, and how much more it costs than the first."""
+def changes_of(pairs: Iterable[tuple[Entry, Entry]]) -> Iterator[Change]:
+    """Yield how much more the second entry of each pair costs than the first."""
     for old, new in pairs:
-        yield new.event, (new.cost_nanousd or 0) - (old.cost_nanousd or 0)
+        yield change_of(new.event, (new.cost_nanousd or 0) - (old.cost_nanousd or 0))
 
 
-def _changes_of_charged(
-    posted: Iterable[Entry], charged: Mapping[str, int]
-) -> Iterator[tuple[UsageEvent, int]]:
-    """Yield events that budgets were charged for, and how much more they cost than that."""
+def _changes_of_charged(posted: Iterable[Entry], charged: Mapping[str, int]) -> Iterator[Change]:
+    """Yield how much more entries cost than budgets were charged for them."""
     for event, cost_nanousd, _ in posted:
         if (counted := charged.get(event.event_id)) is not None:
-            yield event, (cost_nanousd or 0) - counted
+            yield change_of(event, (cost_nanousd or 0) - counted)
 
 
 def add_to_rollups(connection: Connection, rows: list[dict[str, Any]]) -> None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Engine, func, select
 
 from app.database import reading
 from app.tables import entries
-from app.usage.call_usage import CallUsage, decode_calls
+from app.usage.call_usage import CallUsage
+from app.usage.entry_calls import entry_calls
 from app.usage.prices import NO_PRICES, PriceBook
 from app.usage.query import IS_EMPTY
 
@@ -90,27 +90,13 @@ def _of_one_call(
         yield Unpriced(row[0], row[1], row[2], row[3], row[4], int(row[5]), row[6])
 
 
-class _Row(NamedTuple):
-    calls: str
-    started_at_ms: int
-
-
 def _of_calls(
     connection: Connection, without: tuple[ColumnElement[bool], ...], book: PriceBook
 ) -> Iterator[Unpriced]:
-    statement = select(entries.c.calls, entries.c.started_at_ms)
-    rows = connection.execute(
-        statement.where(*without, entries.c.calls.is_not(None)),
-        execution_options={"yield_per": 1000},
-    )
-    for row in map(_Row._make, rows):
-        calls = decode_calls(row.calls)
-        unknown = [call for call in calls if not _is_known(book, call, row.started_at_ms)]
-        for call in unknown or calls:
-            model = call.model_served or call.model
-            tokens = call.usage.total_tokens
-            tier = call.service_tier
-            yield Unpriced(call.vendor, model, tier, call.model, 1, tokens, row.started_at_ms)
+    for calls, at_ms, _ in entry_calls(connection, *without):
+        for call in [it for it in calls if not _is_known(book, it, at_ms)] or calls:
+            model, tokens = call.model_served or call.model, call.usage.total_tokens
+            yield Unpriced(call.vendor, model, call.service_tier, call.model, 1, tokens, at_ms)
 
 
 def _is_known(book: PriceBook, call: CallUsage, at_ms: int) -> bool:

@@ -14,7 +14,7 @@ from app.completion import Choice, Completion, CompletionRequest, Usage
 from app.database import reading
 from app.errors import InsufficientQuota, RateLimited
 from app.limits import Limits
-from app.tables import corrections
+from app.tables import corrections, daily_rollups
 from app.usage.accounting import Accounting
 from app.usage.group_commit import GroupCommit
 from app.usage.ledger import Ledger
@@ -22,6 +22,7 @@ from app.usage.limits import Limiter
 from app.usage.meter import Meter, RequestContext
 from app.usage.open_records import OpenRecords
 from app.usage.prices import PriceBook, load_prices
+from app.usage.reconcile import rebuild, stretches
 from app.usage.repricing import reprice
 from app.usage.reservations import Reservations
 from app.usage.spending import Spending
@@ -215,6 +216,24 @@ def test_a_correction_of_another_time_or_key_changes_nothing(
         "other": -CENT * 9 // 10,  # told by the drain: it was charged for at another price
     }
     assert {row.corrected_requests for row in rows} == {1}
+
+
+def test_a_ledger_that_said_too_much_and_is_rebuilt_frees_the_budget(
+    world: World, book: Callable[[int], PriceBook]
+) -> None:
+    prices = book(1)
+    process = world.process(prices)
+    ended(opened(process, 2))
+    world.post(prices)
+    with world.engine.execution_options(writes=True).begin() as connection:
+        connection.execute(sa.update(daily_rollups).values(cost_nanousd=3 * CENT))
+    process = world.process(prices)
+    with pytest.raises(InsufficientQuota):
+        opened(process, 2)
+    for stretch in stretches(world.engine):
+        rebuild(world.engine, stretch)
+    opened_soon(process, 2).record("failed")
+    assert world.budget()["spent"] == CENT // 10
 
 
 def test_a_true_event_in_the_place_of_an_estimate_corrects_the_budget(
