@@ -235,11 +235,11 @@ def test_accounts_show_what_they_may_use_and_what_they_have(site: DashboardSite)
     page = site.page("/accounts")
     accounts = {row[0]: row[1] for row in table(page, "accounts")}
     assert accounts == {
-        "acme": "600 requests a minute $1.00 of $4.00 this month",
-        "beta": "7 streams at a time $0.00 of $0.00 today (soft)",
+        "acme": "600 requests a minute $1.00 of $4.00 this month (UTC)",
+        "beta": "7 streams at a time $0.00 of $0.00 today (UTC) (soft)",
     }
     keys = {row[1]: row[-1] for row in table(page, "keys")}
-    assert keys["production"] == "1,000,000 tokens a minute $1.00 of $1.00 this month"
+    assert keys["production"] == "1,000,000 tokens a minute $1.00 of $1.00 this month (UTC)"
     assert keys["report"] == "none"
 
 
