@@ -65,8 +65,8 @@ def test_the_table_is_by_account_with_the_largest_first_and_a_total(
         "total           3       1    1009           6   1015       1  ?     ~1\n"
         "\n"
         "All accounts, from 2026-09-01T00:00:00Z to 2026-10-01T00:00:00Z: 4 requests, 1,015 tokens"
-        " (1,009 prompt, 6 completion), cost unknown. Of the requests: 1 failed; 1 counted by estimate;"
-        " 3 without a known price, not in the cost.\n"
+        " (1,009 prompt, 6 completion), cost unknown. Of the requests: 1 failed; 1 counted by"
+        " estimate; 3 without a known price, not in the cost.\n"
     )
     assert "from 2026-09-01T00:00:00Z to 2026-10-01T00:00:00Z" in result.stderr
     assert "~" in result.stderr
