@@ -65,6 +65,17 @@ def test_an_unknown_price_is_taken_for_the_stated_one(prices: PriceBook) -> None
     assert cost(prices, "alias", "dear", max_tokens=0) == 70
 
 
+def test_an_alias_may_be_served_by_the_dearest_model_that_its_vendor_has_a_price_for(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "dearer.toml"
+    path.write_text(ROWS + '[[prices]]\nmodel = "x/real"\ninput = 9\noutput = 9\n')
+    assert cost(load_prices(path), "alias") == 180
+    assert cost(load_prices(path), "cheap") == 20
+    request = CompletionRequest(model="y/m", prompt=TEN, max_tokens=10)
+    assert cost_at_most(request, [Candidate("y", "m")], load_prices(path)) == 140_000
+
+
 def test_the_shipped_prices_state_one() -> None:
     prices = load_prices()
     request = CompletionRequest(model="vllm/m", prompt=TEN, max_tokens=10)

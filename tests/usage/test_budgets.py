@@ -56,6 +56,7 @@ class World:
     def __init__(self, redis_url: str, engine: Engine, folder: Path) -> None:
         self.engine, self.folder, self.redis_url = engine, folder, redis_url
         self.redis = connect(redis_url, 5.0)
+        self.connected = [self.redis]
         self.stream = EventStream(self.redis)
         self.processes: list[Accounting] = []
         accounts = Accounts(engine)
@@ -65,6 +66,7 @@ class World:
     def process(self, prices: PriceBook) -> Accounting:
         """Start a web process."""
         redis = connect(self.redis_url, 5.0)
+        self.connected.append(redis)
         limiter = Limiter(Reservations(GroupCommit(redis)), prices, Spending(self.engine))
         records, spool = OpenRecords(redis), self.folder / str(len(self.processes))
         self.processes.append(Accounting(EventStream(redis), records, spool, limiter=limiter))
@@ -91,6 +93,8 @@ def world(redis_url: str, engine: Engine, tmp_path: Path) -> Iterator[World]:
     yield world
     for process in world.processes:
         process.close()
+    for redis in world.connected:
+        redis.connection_pool.disconnect()
 
 
 def opened(process: Accounting, budget_cents: int, key_id: str | None = None) -> Meter:
