@@ -14,10 +14,13 @@ from app import database
 from app.database import create_engine, reading, schema_is_current, upgrade
 from app.errors import LedgerUnavailable
 from app.settings import CONFIG_DIR
-from app.tables import LATER_MEASURES, daily_rollups, rollups
-from app.usage.ledger import Ledger
+from app.tables import LATER_MEASURES, daily_rollups, entries, rollups
+from app.usage.ledger import Ledger, entry_of
+from app.usage.prices import PriceBook
 from app.usage.query import UsageReader
+from app.usage.recent import RecentReader
 from app.usage.reconcile import differences, rebuild, stretches
+from app.usage.repricing import reprice
 from tests.services.postgres import Postgres
 from tests.usage.test_query import DAY, MIDNIGHT_S, at, requests
 
@@ -88,6 +91,23 @@ def test_what_the_version_before_posts_in_the_meantime_is_mended(old: Engine) ->
     assert lacking(old) == []
     with reading(old) as connection:
         assert connection.scalar(sa.select(sa.func.count()).select_from(daily_rollups)) == 2
+
+
+def test_what_the_version_before_has_posted_is_read_listed_and_priced_anew(
+    old: Engine, prices: PriceBook
+) -> None:
+    upgrade(old.url.render_as_string(hide_password=False))
+    post_as_before(old, MIDNIGHT_S - 900)
+    newest, *_ = RecentReader(old).requests(DAY, 1)
+    assert (newest.service_tier, newest.prompt_source, newest.guessed_prompt) == (None, None, False)
+    with reading(old) as connection:
+        rows = connection.execute(sa.select(entries)).mappings().all()
+    events = [entry_of(row).event for row in rows]
+    assert {(it.prompt_source, it.completion_source, it.calls) for it in events} == {
+        ("vendor", "vendor", ())
+    }
+    changed = sum(it.changed for it in reprice(old, prices, 0, 2**44))
+    assert (changed, UsageReader(old).rows(DAY)[0].unpriced_requests) == (97, 0)
 
 
 @pytest.mark.parametrize("old", ["postgresql"], indirect=True)

@@ -37,10 +37,17 @@ redis.call('XADD', KEYS[1], '*', 'event', ARGV[1])
 redis.call('HDEL', KEYS[2], ARGV[2])
 """
 
-#: The same for a request that has reserved something of a limit.
+#: The same for a request that has reserved something of a limit. Where that is a budget, the entry
+#: tells what the budget was charged, which may not be what the ledger makes of it.
 PUBLISH_AND_RELEASE = f"""
 {RELEASE}
-{PUBLISH}
+local taken = redis.call('HGET', KEYS[3], ARGV[2])
+if taken and string.find(taken, '"kind":"budget"', 1, true) then
+  redis.call('XADD', KEYS[1], '*', 'event', ARGV[1], 'charged', ARGV[4])
+else
+  redis.call('XADD', KEYS[1], '*', 'event', ARGV[1])
+end
+redis.call('HDEL', KEYS[2], ARGV[2])
 release(KEYS[3], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]))
 """
 
@@ -91,11 +98,15 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StreamEntry:
-    """One claimed entry; `raw` is None when it holds no event (deleted, or written by others)."""
+    """One claimed entry; `raw` is None when it holds no event (deleted, or written by others).
+
+    `charged` is what budgets have been charged for it, in nano-dollars, where they were.
+    """
 
     entry_id: str
     raw: bytes | None
     is_deleted: bool = False
+    charged: int | None = None
 
 
 def connect(url: str, timeout_s: float) -> "Redis":
@@ -285,4 +296,6 @@ class EventStream:
 
 
 def _entry(entry_id: bytes, record: dict[bytes, bytes]) -> StreamEntry:
-    return StreamEntry(entry_id.decode(), record.get(b"event"))
+    charged = record.get(b"charged")
+    amount = None if charged is None else int(charged)
+    return StreamEntry(entry_id.decode(), record.get(b"event"), charged=amount)
