@@ -62,6 +62,10 @@ class Router:
         Raises: ModelNotFound.
         """
         vendor = self._vendors.find(request.vendor)
+        if is_pattern(request.model_name):
+            raise ModelNotFound(
+                f"`{request.model[:64]}` stands for many models; name one of them.", param="model"
+            )
         found = [Deployment(vendor, request.model_name)]
         for fallback in vendor.fallbacks:
             name, _, model = fallback.partition("/")
@@ -113,6 +117,11 @@ class Router:
         if gateway is None:
             raise RuntimeError("a family without a gateway")
         return gateway, gateway is family.chat
+
+
+def is_pattern(model_name: str) -> bool:
+    """Whether this is no model's name but what stands for several, as in the list of models."""
+    return any(mark in model_name for mark in "*?[")
 
 
 def _check_text(vendor: Vendor, request: CompletionRequest) -> None:

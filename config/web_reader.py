@@ -29,6 +29,12 @@ SEND_S = 60.0
 #: these take some ten milliseconds when each chunk holds one.
 TURN_BYTES = 16 * 1024
 
+#: Who sends byte by byte wakes us for each: from so many small reads on, each waits a little, and
+#: finds more.
+SMALL_BYTES = 512
+SMALL_READS = 16
+SMALL_WAIT_S = 0.02
+
 _RECV_BYTES = 8 * 1024
 _HEAD_END = re.compile(rb"\n\r?\n")
 
@@ -45,11 +51,13 @@ class Reader(SocketUnreader):  # type: ignore[misc]
         self._until_s = 0.0
         self._bytes_per_s = 0
         self._since_turn = 0
+        self._small_reads = 0
         self._tail = b""
 
     def wait_for_request(self, idle_s: float) -> None:
         """Read a request's head from now on; its first byte may take `idle_s` seconds."""
         self._in_head, self._bytes_per_s = True, 0
+        self._small_reads = 0
         self._tail = self.buf.getvalue()
         self.begun = bool(self._tail)
         self._until_s = time.monotonic() + (HEAD_S if self.begun else idle_s)
@@ -86,6 +94,8 @@ class Reader(SocketUnreader):  # type: ignore[misc]
         left_s = self._until_s - time.monotonic()
         if left_s <= 0:
             raise TimeoutError("the request takes too long to arrive")
+        if self._small_reads > SMALL_READS:
+            gevent.sleep(SMALL_WAIT_S)
         self.sock.settimeout(left_s)
         try:
             data: bytes = self.sock.recv(size)
@@ -93,6 +103,7 @@ class Reader(SocketUnreader):  # type: ignore[misc]
             self.sock.settimeout(SEND_S)
         if self._bytes_per_s:
             self._until_s += len(data) / self._bytes_per_s
+        self._small_reads = self._small_reads + 1 if len(data) < SMALL_BYTES else 0
         self._since_turn += len(data)
         if self._since_turn >= TURN_BYTES:
             self._since_turn = 0
