@@ -3,12 +3,12 @@
 Types are strict: `"5"`, `5.0` and `true` are no integers, 1 is no boolean. null means absent.
 """
 
-import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields
 
+from app.turns import give_turn
 from app.usage.event import TEXT_LIMIT
 
 MISSING = "missing_required_parameter"
@@ -189,7 +189,7 @@ class PromptField(fields.Field[Any]):
             some = value[start : start + TOKENS_AT_ONCE]
             if not {int}.issuperset(map(type, some)) or min(some) < 0:
                 _each(value, self._token, start)
-            time.sleep(0)  # not a wait: it lets other greenlets run
+            give_turn()
         return tuple(value)
 
     def _token_list(self, value: Any) -> tuple[int, ...]:

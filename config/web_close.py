@@ -14,6 +14,8 @@ import time
 
 import gevent
 
+from app.turns import TURN_S
+
 #: What is thrown away of what a caller still sends after its answer, in bytes and in seconds.
 DRAIN_BYTES = 32 * 1024 * 1024
 DRAIN_S = 10.0
@@ -37,7 +39,7 @@ def drain_and_close(sock: socket.socket) -> None:
             if not received:
                 break
             left -= received
-            gevent.sleep(0)
+            gevent.sleep(TURN_S)
     sock.close()
 
 

@@ -173,7 +173,9 @@ class Connections:
         """End a connection."""
         self._forget(connection)
         self._closing[connection] = None
-        gevent.sleep(0)  # thousands may end in one moment: those that still serve come in between
+        gevent.sleep(
+            TURN_S
+        )  # thousands may end in one moment: those that still serve come in between
         try:
             connection.close()
         finally:

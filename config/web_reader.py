@@ -13,6 +13,8 @@ from collections.abc import Callable
 import gevent
 from gunicorn.http.unreader import SocketUnreader
 
+from app.turns import TURN_S
+
 #: How long the rest of a request's head may take once its first byte is here, in seconds.
 HEAD_S = 15.0
 #: The largest head, in bytes: its request line and all its headers.
@@ -62,7 +64,7 @@ class Reader(SocketUnreader):  # type: ignore[misc]
         self.begun = bool(self._tail)
         self._until_s = time.monotonic() + (HEAD_S if self.begun else idle_s)
         if self.begun:  # sent ahead, so that nothing had to be waited for
-            gevent.sleep(0)
+            gevent.sleep(TURN_S)
 
     def wait_for_body(self) -> None:
         """Read a request's body from now on."""
@@ -107,5 +109,5 @@ class Reader(SocketUnreader):  # type: ignore[misc]
         self._since_turn += len(data)
         if self._since_turn >= TURN_BYTES:
             self._since_turn = 0
-            gevent.sleep(0)
+            gevent.sleep(TURN_S)
         return data
