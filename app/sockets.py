@@ -16,7 +16,7 @@ def peek(sock: socket.socket) -> bytes | None:
     """
     try:
         plain = _socket.socket(*_ANY, sock.fileno())
-    except OSError:  # closed on our side already
+    except (OSError, ValueError):  # closed on our side already
         return b""
     try:
         return plain.recv(1, _PEEK)
@@ -40,9 +40,18 @@ def send_all(sock: socket.socket, data: bytes) -> None:
 
 def shut_down(sock: socket.socket) -> None:
     """Shut both directions down, below any TLS; whoever waits for the socket wakes up at once."""
-    with contextlib.suppress(OSError):  # closed already
+    _shut(sock, _socket.SHUT_RDWR)
+
+
+def end_receiving(sock: socket.socket) -> None:
+    """Have whoever reads the socket find its end; what is sent still goes out."""
+    _shut(sock, _socket.SHUT_RD)
+
+
+def _shut(sock: socket.socket, how: int) -> None:
+    with contextlib.suppress(OSError, ValueError):  # closed already, by either side
         plain = _socket.socket(*_ANY, sock.fileno())
         try:
-            plain.shutdown(_socket.SHUT_RDWR)
+            plain.shutdown(how)
         finally:
             plain.detach()

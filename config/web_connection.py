@@ -3,7 +3,6 @@
 Loaded by gunicorn alone.
 """
 
-import _socket  # the plain socket beneath a cooperative one, and below any TLS
 import contextlib
 import json
 import socket
@@ -19,7 +18,7 @@ from gunicorn.http.errors import (
     NoMoreData,
 )
 
-from app.sockets import peek, shut_down
+from app.sockets import end_receiving, peek, shut_down
 from config.web_close import drain_and_close, reset
 from config.web_reader import HEAD_S, SEND_S, Reader
 from config.web_request import WebRequest
@@ -173,9 +172,7 @@ class Connections:
         """End a connection."""
         self._forget(connection)
         self._closing[connection] = None
-        gevent.sleep(
-            TURN_S
-        )  # thousands may end in one moment: those that still serve come in between
+        gevent.sleep(0)  # thousands may end in one moment: this spreads them over several
         try:
             connection.close()
         finally:
@@ -208,9 +205,4 @@ def _stop_listening(client: socket.socket) -> None:
     Only the receiving side, and below any TLS: a request that came in just now gets its answer.
     """
     if peek(client) is None:
-        plain = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM, 0, client.fileno())
-        try:
-            with contextlib.suppress(OSError):  # the caller has closed it
-                plain.shutdown(_socket.SHUT_RD)
-        finally:
-            plain.detach()
+        end_receiving(client)
