@@ -3,6 +3,7 @@
 import _socket  # the plain socket beneath a cooperative one: made in a microsecond, and never waits
 import contextlib
 import socket
+from typing import Literal
 
 # A socket's family and type only matter to calls that take an address.
 _ANY = (_socket.AF_INET, _socket.SOCK_STREAM, 0)
@@ -24,6 +25,22 @@ def peek(sock: socket.socket) -> bytes | None:
         return None
     except OSError:  # reset
         return b""
+    finally:
+        plain.detach()
+
+
+def far_side(sock: socket.socket) -> Literal["open", "ended", "gone"]:
+    """Return whether the other side may still send, has ended its sending, or has broken off."""
+    try:
+        plain = _socket.socket(*_ANY, sock.fileno())
+    except (OSError, ValueError):  # closed on our side already
+        return "gone"
+    try:
+        return "open" if plain.recv(1, _PEEK) else "ended"
+    except BlockingIOError:
+        return "open"
+    except OSError:  # reset
+        return "gone"
     finally:
         plain.detach()
 

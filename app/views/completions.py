@@ -1,5 +1,7 @@
 """`POST /v5/completions`: the endpoint."""
 
+import math
+
 from flask import Blueprint, Response, g, request
 
 from app import wire
@@ -13,7 +15,7 @@ from app.services import services
 from app.usage.meter import RequestContext
 from app.views.auth import authenticate, selected_account
 from app.views.body import read_body
-from app.views.caller import caller_left
+from app.views.caller import caller_of
 from app.views.idempotent import answer_once, is_keyed
 from app.views.streaming import STREAM_HEADERS, EventStreamBody
 
@@ -59,8 +61,12 @@ def _whole(completion_request: CompletionRequest, context: RequestContext) -> Re
 def _stream(completion_request: CompletionRequest, context: RequestContext) -> Response:
     settings = services().settings
     # With an idempotency key, the answer is waited for also when the caller has left.
-    left = None if is_keyed() else caller_left(request.environ)
+    caller = None if is_keyed() else caller_of(request.environ)
+    left = None if caller is None else caller.left
     stream = services().completer.stream(completion_request, context, left)
+    if caller is not None:
+        # As if the silence were over: a comment is written now, and with it the status line.
+        caller.ask = lambda: stream.check(math.inf)
     try:
         # The status line waits for the first chunk, so that a refusal keeps its status.
         first = stream.take(settings.first_keep_alive_s)
