@@ -83,7 +83,10 @@ class RequestLine:
             "api_key_id": g.get("api_key_id"),
         }
         if response.status_code == 401:
-            self._answered |= {"client_address": source_address(), "key_digest": g.get("key_digest")}
+            self._answered |= {
+                "client_address": source_address(),
+                "key_digest": g.get("key_digest"),
+            }
         self._metrics.answered(rule.rule if rule else None, response.status_code)
 
     def write(self) -> None:

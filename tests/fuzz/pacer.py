@@ -41,6 +41,10 @@ class Pacer:
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
         """End the process."""
+        self.stop()
+
+    def stop(self) -> None:
+        """Leave the stream, and end the process."""
         self._process.kill()
         self._process.communicate()
 

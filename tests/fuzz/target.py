@@ -44,6 +44,7 @@ class Target:
 
     gateway: Gateway
     vendor: SimulatedVendor
+    calls: list[str | None]
     pacer: Pacer
     worker_pid: int
     log: Path
@@ -82,6 +83,8 @@ def running_target(root: Path) -> Iterator[Target]:
         valkey, vendor = Valkey(root).start(), SimulatedVendor()
         stack.callback(valkey.stop)
         stack.callback(vendor.stop)
+        calls: list[str | None] = []
+        vendor.asked = _Users(calls)  # bodies would fill the memory
         vendor.default = answered
         pacer = stack.enter_context(Pacer())
         (root / "vendors.toml").write_text(VENDORS.format(sim=vendor.url, paced=pacer.vendor_url))
@@ -97,7 +100,19 @@ def running_target(root: Path) -> Iterator[Target]:
         gateway = stack.enter_context(with_account(url, Settings.from_env(env)))
         pacer.begin(url, gateway.api_key)
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        yield Target(gateway, vendor, pacer, int(children[0]), log)
+        yield Target(gateway, vendor, calls, pacer, int(children[0]), log)
+
+
+class _Users(list[Asked]):
+    """Keeps of a request only whose it is."""
+
+    def __init__(self, users: list[str | None]) -> None:
+        super().__init__()
+        self._users = users
+
+    def append(self, asked: Asked) -> None:
+        """Keep the user."""
+        self._users.append(asked.body.get("user"))
 
 
 def answered(asked: Asked) -> Reply:

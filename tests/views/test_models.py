@@ -56,7 +56,7 @@ def test_what_is_no_model_is_not_found(
     """And no vendor is asked for it."""
     with pytest.raises(NOT_FOUND) as caught:
         clients[0].models.retrieve(model)
-    body: Any = caught.value.body
+    body: Any = vars(caught.value)["body"]
     assert body.get("error", body)["code"] == "model_not_found"
     if "/" in model:
         answer = gateway.post({"model": model, "prompt": "hi"})
