@@ -45,8 +45,8 @@ def attack_by_name(root: Path, only: str) -> None:
                 target.pacer.worst_gap_ms()
                 said = attack(target)
                 time.sleep(0.3)
-                gap, grown = target.pacer.worst_gap_ms(), target.memory_mb() - before
-                click.echo(f"{name:40} {gap:8.0f} ms {grown:+7.0f} MB  {said}")
+                (gap, past), grown = target.pacer.worst_gap_ms(), target.memory_mb() - before
+                click.echo(f"{name:40} {gap:6.0f} ms ({past:4.0f}) {grown:+5.0f} MB  {said}")
 
 
 if __name__ == "__main__":

@@ -53,10 +53,14 @@ class Pacer:
         self._tell(json.dumps({"url": base_url, "api_key": api_key}))
         assert self._read() == "begun"
 
-    def worst_gap_ms(self) -> float:
-        """Return the longest time without a chunk since this was last asked."""
+    def worst_gap_ms(self) -> tuple[float, float]:
+        """Return the longest time without a chunk since this was last asked.
+
+        And the same of a stream that does not pass through Tollgate: what the machine adds.
+        """
         self._tell("worst")
-        return float(self._read())
+        through, past = self._read().split()
+        return float(through), float(past)
 
     def breaks(self) -> int:
         """Return how often the stream has ended, which it never does by itself."""
@@ -122,12 +126,16 @@ def main() -> None:
     vendor.default = lambda _: stream_reply(*[chunk, PACE_S] * 1_000_000)
     print(vendor.url, flush=True)
     watch = _Watch(**_named(json.loads(sys.stdin.readline())))
-    threading.Thread(target=watch.run, daemon=True).start()
-    watch.begun.wait(60)
+    control = _Watch(vendor.url, "")
+    for one in (control, watch):
+        threading.Thread(target=one.run, daemon=True).start()
+        one.begun.wait(60)
     print("begun" if watch.begun.is_set() else "never", flush=True)
     for line in sys.stdin:
-        asked = line.strip()
-        print(watch.worst_ms() if asked == "worst" else watch.breaks, flush=True)
+        if line.strip() == "worst":
+            print(watch.worst_ms(), control.worst_ms(), flush=True)
+        else:
+            print(watch.breaks, flush=True)
 
 
 def _named(told: dict[str, str]) -> dict[str, str]:

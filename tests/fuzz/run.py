@@ -32,7 +32,8 @@ class Report:
     seconds: float
     acts: Counter[str] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
-    gaps_ms: list[tuple[float, str]] = field(default_factory=list)
+    gaps_ms: list[tuple[float, float, str]] = field(default_factory=list)
+    slow: list[tuple[float, str]] = field(default_factory=list)
     memory_mb: tuple[float, float, float] = (0.0, 0.0, 0.0)
     calls: int = 0
     events: int = 0
@@ -53,7 +54,11 @@ class Report:
             f"  answers   {_counts(self.statuses)}",
             f"  memory    {before:.0f} MB, at most {most:.0f} MB, {after:.0f} MB at the end",
             f"  books     {self.calls} vendor calls, {self.events} events",
-            *(f"  gap       {gap:5.0f} ms during {what}" for gap, what in worst),
+            *(
+                f"  gap       {gap:5.0f} ms (past Tollgate {past:.0f} ms) during {what}"
+                for gap, past, what in worst
+            ),
+            *(f"  slow      {took_s:5.1f} s {what}" for took_s, what in self.slow),
             *(f"  WRONG     {problem}" for problem in self.problems[:50]),
         ]
 
@@ -95,7 +100,7 @@ class _Callers:
         while any(thread.is_alive() for thread in threads):
             time.sleep(SAMPLE_S)
             doing = ", ".join(sorted(self._doing.values()))
-            self._report.gaps_ms.append((self._target.pacer.worst_gap_ms(), doing))
+            self._report.gaps_ms.append((*self._target.pacer.worst_gap_ms(), doing))
             self._report.gaps_ms.sort(reverse=True)
             del self._report.gaps_ms[20:]
             if time.monotonic() > until_s:
@@ -105,7 +110,7 @@ class _Callers:
         target, count = self._target, 0
         while not self._over.is_set():
             count += 1
-            tag = f"f{number}-{count}"
+            tag, began_s = f"f{number}-{count}", time.monotonic()
             dice = random.Random(f"{self._report.seed} {tag}")  # noqa: S311 - repeatable
             self._doing[number] = tag
             try:
@@ -115,6 +120,10 @@ class _Callers:
                 continue
             self._doing[number] = f"{tag} {name}"
             self._report.acts[name] += 1
+            self._report.slow.append(
+                (time.monotonic() - began_s, f"{tag} {name} {said and said.status}")
+            )
+            self._report.slow = sorted(self._report.slow, reverse=True)[:5]
             if said is not None:
                 self._judge(f"{tag} {name}", said)
 
