@@ -36,7 +36,10 @@ def main(minutes: float, seed: int | None, only: str, *, named: bool) -> None:
 
 
 def attack_by_name(root: Path, only: str) -> None:
-    """Make each attack alone; say the stream's worst gap, the memory taken, and what came of it."""
+    """Make each attack alone; say the stream's worst gap and the memory taken.
+
+    In brackets what the worker computed in one gap; then what came of the attack.
+    """
     with running_target(root) as target:
         for name, attack in ATTACKS.items():
             if only in name:
@@ -45,8 +48,8 @@ def attack_by_name(root: Path, only: str) -> None:
                 target.pacer.worst_gap_ms()
                 said = attack(target)
                 time.sleep(0.3)
-                (gap, past), grown = target.pacer.worst_gap_ms(), target.memory_mb() - before
-                click.echo(f"{name:40} {gap:6.0f} ms ({past:4.0f}) {grown:+5.0f} MB  {said}")
+                (gap, busy), grown = target.pacer.worst_gap_ms(), target.memory_mb() - before
+                click.echo(f"{name:40} {gap:6.0f} ms ({busy:4.0f}) {grown:+5.0f} MB  {said}")
 
 
 if __name__ == "__main__":

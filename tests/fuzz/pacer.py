@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -48,19 +49,21 @@ class Pacer:
         self._process.kill()
         self._process.communicate()
 
-    def begin(self, base_url: str, api_key: str) -> None:
+    def begin(self, base_url: str, api_key: str, worker_pid: int) -> None:
         """Open the stream, and wait for its first chunk."""
-        self._tell(json.dumps({"url": base_url, "api_key": api_key}))
+        told = {"base_url": base_url, "api_key": api_key, "worker_pid": worker_pid}
+        self._tell(json.dumps(told))
         assert self._read() == "begun"
 
     def worst_gap_ms(self) -> tuple[float, float]:
         """Return the longest time without a chunk since this was last asked.
 
-        And the same of a stream that does not pass through Tollgate: what the machine adds.
+        And the most that the worker computed meanwhile: where the machine is busy with other
+        things, the worker is not to blame for the rest.
         """
         self._tell("worst")
-        through, past = self._read().split()
-        return float(through), float(past)
+        gap, busy = self._read().split()
+        return float(gap), float(busy)
 
     def breaks(self) -> int:
         """Return how often the stream has ended, which it never does by itself."""
@@ -81,7 +84,7 @@ class Pacer:
 class _Watch:
     """The caller: notes when each chunk came."""
 
-    def __init__(self, base_url: str, api_key: str) -> None:
+    def __init__(self, base_url: str, api_key: str, worker_pid: int) -> None:
         self._ask: dict[str, Any] = {
             "url": f"{base_url}/completions",
             "headers": {"x-api-key": api_key},
@@ -92,6 +95,9 @@ class _Watch:
         self.breaks = -1
         self._last_s = 0.0
         self._worst_s = 0.0
+        self._worker = Path(f"/proc/{worker_pid}/schedstat")
+        self._last_busy_s = 0.0
+        self._worst_busy_s = 0.0
 
     def run(self) -> None:
         """Read for ever, from one stream after the other."""
@@ -99,10 +105,7 @@ class _Watch:
             self.breaks += 1
             try:
                 for _ in self._chunks():
-                    now_s = time.monotonic()
-                    if self.begun.is_set():
-                        self._worst_s = max(self._worst_s, now_s - self._last_s)
-                    self._last_s = now_s
+                    self._note()
                     self.begun.set()
             except requests.RequestException:
                 time.sleep(PACE_S)  # not to ask without a pause where nobody listens
@@ -112,11 +115,26 @@ class _Watch:
             response.raise_for_status()
             yield from response.iter_content(None)
 
-    def worst_ms(self) -> float:
-        """Return the longest wait since the last call; one that is not over counts."""
+    def _note(self) -> None:
+        now_s, busy_s = time.monotonic(), self._busy_s()
+        if self.begun.is_set():
+            self._worst_s = max(self._worst_s, now_s - self._last_s)
+            self._worst_busy_s = max(self._worst_busy_s, busy_s - self._last_busy_s)
+        self._last_s, self._last_busy_s = now_s, busy_s
+
+    def _busy_s(self) -> float:
+        """Return how long the worker has computed so far."""
+        return int(self._worker.read_text().split()[0]) / 1e9
+
+    def worst_ms(self) -> tuple[float, float]:
+        """Return the longest wait since the last call; one that is not over counts.
+
+        And the most that the worker computed in one wait.
+        """
         worst_s = max(self._worst_s, time.monotonic() - self._last_s)
-        self._worst_s = 0.0
-        return worst_s * 1000
+        busy_s = max(self._worst_busy_s, self._busy_s() - self._last_busy_s)
+        self._worst_s = self._worst_busy_s = 0.0
+        return worst_s * 1000, busy_s * 1000
 
 
 def main() -> None:
@@ -125,21 +143,15 @@ def main() -> None:
     chunk = event(body_of(choice("on ")))
     vendor.default = lambda _: stream_reply(*[chunk, PACE_S] * 1_000_000)
     print(vendor.url, flush=True)
-    watch = _Watch(**_named(json.loads(sys.stdin.readline())))
-    control = _Watch(vendor.url, "")
-    for one in (control, watch):
-        threading.Thread(target=one.run, daemon=True).start()
-        one.begun.wait(60)
+    watch = _Watch(**json.loads(sys.stdin.readline()))
+    threading.Thread(target=watch.run, daemon=True).start()
+    watch.begun.wait(60)
     print("begun" if watch.begun.is_set() else "never", flush=True)
     for line in sys.stdin:
         if line.strip() == "worst":
-            print(watch.worst_ms(), control.worst_ms(), flush=True)
+            print(*watch.worst_ms(), flush=True)
         else:
             print(watch.breaks, flush=True)
-
-
-def _named(told: dict[str, str]) -> dict[str, str]:
-    return {"base_url": told["url"], "api_key": told["api_key"]}
 
 
 if __name__ == "__main__":

@@ -55,8 +55,8 @@ class Report:
             f"  memory    {before:.0f} MB, at most {most:.0f} MB, {after:.0f} MB at the end",
             f"  books     {self.calls} vendor calls, {self.events} events",
             *(
-                f"  gap       {gap:5.0f} ms (past Tollgate {past:.0f} ms) during {what}"
-                for gap, past, what in worst
+                f"  gap       {gap:5.0f} ms (the worker computed {busy:.0f} ms) during {what}"
+                for gap, busy, what in worst
             ),
             *(f"  slow      {took_s:5.1f} s {what}" for took_s, what in self.slow),
             *(f"  WRONG     {problem}" for problem in self.problems[:50]),

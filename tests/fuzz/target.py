@@ -98,9 +98,9 @@ def running_target(root: Path) -> Iterator[Target]:
         log = root / "web.log"
         url, pid = stack.enter_context(gunicorn(env, log))
         gateway = stack.enter_context(with_account(url, Settings.from_env(env)))
-        pacer.begin(url, gateway.api_key)
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        yield Target(gateway, vendor, calls, pacer, int(children[0]), log)
+        worker_pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+        pacer.begin(url, gateway.api_key, worker_pid)
+        yield Target(gateway, vendor, calls, pacer, worker_pid, log)
 
 
 class _Users(list[Asked]):

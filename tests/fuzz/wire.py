@@ -6,6 +6,9 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+#: The end of a body in the chunked coding.
+_LAST = b"0\r\n\r\n"
+
 #: Far above any deadline of a request.
 PATIENCE_S = 90.0
 
@@ -61,7 +64,8 @@ def read_answer(sock: socket.socket) -> Said:
             data += more
         head, _, body = data.partition(b"\r\n\r\n")
         length = _length(head)
-        while length is None or len(body) < length:
+        chunks = b"transfer-encoding: chunked" in head.lower()
+        while (length is None or len(body) < length) and not (chunks and body.endswith(_LAST)):
             if not (more := sock.recv(65536)):
                 return Said(_status(head), head, body, ended="closed")
             body += more
