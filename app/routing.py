@@ -1,7 +1,7 @@
 """Which vendor entry, and which of its two endpoints, answers a request."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -94,8 +94,7 @@ class Router:
             list_prompts=vendor.list_prompts and gateway.list_prompts,
             max_n=min(vendor.max_n, gateway.max_n),
         )
-        encoded = tuple((part, gateway.encode(vendor, part.request)) for part in parts)
-        return Plan(deployment, gateway, is_chat, encoded)
+        return Plan(deployment, gateway, is_chat, _encoded(gateway, vendor, parts))
 
     def learn(self, deployment: Deployment, error: WrongEndpoint) -> bool:
         """Remember the endpoint that a vendor named; False where it has no such other one."""
@@ -117,6 +116,22 @@ class Router:
         if gateway is None:
             raise RuntimeError("a family without a gateway")
         return gateway, gateway is family.chat
+
+
+def _encoded(
+    gateway: Gateway, vendor: Vendor, parts: Iterable[Part]
+) -> tuple[tuple[Part, VendorRequest], ...]:
+    """Return each part with its encoding; parts that ask for the same share one.
+
+    128 samples of one prompt are 128 calls of some vendors, and a prompt may have megabytes.
+    """
+    encoded: list[tuple[Part, VendorRequest]] = []
+    for part in parts:
+        if encoded and encoded[-1][0].request == part.request:
+            encoded.append((part, encoded[-1][1]))
+        else:
+            encoded.append((part, gateway.encode(vendor, part.request)))
+    return tuple(encoded)
 
 
 def is_pattern(model_name: str) -> bool:

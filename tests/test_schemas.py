@@ -514,3 +514,10 @@ def test_usage_has_every_detail_of_the_contract() -> None:
             "rejected_prediction_tokens": 9,
         },
     }
+
+
+@pytest.mark.parametrize("prompt", ["x" * 300_000, ["x" * 150_000] * 2, [7] * 300_000])
+def test_an_answer_repeats_no_more_of_its_prompts_than_anybody_can_want(prompt: Any) -> None:
+    assert problem(prompt=prompt, echo=True, n=128) == ("echo", "invalid_value")
+    load_completion_request({**LEAST, "prompt": prompt, "n": 128})
+    load_completion_request({**LEAST, "prompt": prompt, "echo": True})

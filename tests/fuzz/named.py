@@ -53,6 +53,11 @@ def _field(value: str) -> bytes:
     return ('{"model":"sim/m","prompt":"x","extra":' + value + "}").encode()
 
 
+def _fan_out() -> bytes:
+    asked = {"model": "single/m", "prompt": "word " * 1_800_000, "n": 128}
+    return json.dumps(asked).encode()
+
+
 def _polite_floods(target: Target) -> str:
     """Send 20 bodies of 20 MiB with a bad key at once; each is to get its answer."""
     raw = request("/v5/completions", "x-api-key: wrong", "connection: close", body=b"x" * 20 * MIB)
@@ -213,6 +218,7 @@ ATTACKS: Mapping[str, Callable[[Target], str]] = {
     "2,048 prompts": _json(
         lambda: json.dumps({"model": "sim/m", "prompt": ["word " * 900] * 2048}).encode()
     ),
+    "128 samples of a prompt of 9 MB": _json(_fan_out),
     "a number of 1,000,000 digits": _json(lambda: _field("9" * 1_000_000)),
     "a gzip bomb of 1 GiB": _gzip_bomb,
     "400,000 empty gzip members": _members,

@@ -30,6 +30,13 @@ base_url = "{sim}"
 retries = 0
 token_prompts = true
 
+[vendors.single]
+gateway = "openai"
+base_url = "{sim}"
+retries = 0
+list_prompts = false
+max_n = 1
+
 [vendors.paced]
 gateway = "openai"
 base_url = "{paced}"
