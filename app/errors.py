@@ -8,6 +8,9 @@ Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing e
     │   ├── UnsupportedParameter       400  this vendor cannot honour it
     │   ├── ModelNotFound              404
     │   ├── RequestTooLarge            413
+    │   ├── RequestTimeout             408
+    │   ├── InvalidContentCoding       400  its body is not what its coding says
+    │   ├── UnsupportedContentCoding   415
     │   ├── UsagePruned                400  what it asks for has been pruned from the ledger
     │   └── IdempotencyConflict        409  what this idempotency key stands for stands in the way
     │       ├── IdempotencyKeyReused            for another request
@@ -109,6 +112,26 @@ class RequestTooLarge(InvalidRequest):
 
     status = 413
     code = "request_too_large"
+
+
+class RequestTimeout(InvalidRequest):
+    """The body does not arrive in the time that it may take."""
+
+    status = 408
+    code = "request_timeout"
+
+
+class InvalidContentCoding(InvalidRequest):
+    """The body is not what its content coding says."""
+
+    code = "invalid_content_encoding"
+
+
+class UnsupportedContentCoding(InvalidRequest):
+    """The body has a content coding that we do not read."""
+
+    status = 415
+    code = "unsupported_content_encoding"
 
 
 class UsagePruned(InvalidRequest):

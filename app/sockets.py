@@ -6,7 +6,7 @@ import select
 import socket
 import ssl
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 # A socket's family and type only matter to calls that take an address.
 _ANY = (_socket.AF_INET, _socket.SOCK_STREAM, 0)
@@ -20,7 +20,7 @@ def peek(sock: socket.socket) -> bytes | None:
     """
     try:
         plain = _socket.socket(*_ANY, sock.fileno())
-    except OSError:  # closed on our side already
+    except (OSError, ValueError):  # closed on our side already
         return b""
     try:
         return plain.recv(1, _PEEK)
@@ -28,6 +28,22 @@ def peek(sock: socket.socket) -> bytes | None:
         return None
     except OSError:  # reset
         return b""
+    finally:
+        plain.detach()
+
+
+def far_side(sock: socket.socket) -> Literal["open", "ended", "gone"]:
+    """Return whether the other side may still send, has ended its sending, or has broken off."""
+    try:
+        plain = _socket.socket(*_ANY, sock.fileno())
+    except (OSError, ValueError):  # closed on our side already
+        return "gone"
+    try:
+        return "open" if plain.recv(1, _PEEK) else "ended"
+    except BlockingIOError:
+        return "open"
+    except OSError:  # reset
+        return "gone"
     finally:
         plain.detach()
 
@@ -138,9 +154,18 @@ class _TLSEnd:
 
 def shut_down(sock: socket.socket) -> None:
     """Shut both directions down, below any TLS; whoever waits for the socket wakes up at once."""
-    with contextlib.suppress(OSError):  # closed already
+    _shut(sock, _socket.SHUT_RDWR)
+
+
+def end_receiving(sock: socket.socket) -> None:
+    """Have whoever reads the socket find its end; what is sent still goes out."""
+    _shut(sock, _socket.SHUT_RD)
+
+
+def _shut(sock: socket.socket, how: int) -> None:
+    with contextlib.suppress(OSError, ValueError):  # closed already, by either side
         plain = _socket.socket(*_ANY, sock.fileno())
         try:
-            plain.shutdown(_socket.SHUT_RDWR)
+            plain.shutdown(how)
         finally:
             plain.detach()

@@ -1,7 +1,8 @@
 """The web application, wired together here alone."""
 
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response
 
@@ -32,9 +33,23 @@ from app.usage.spending import Spending
 from app.usage.stream import EventStream, connect
 from app.views import register_views
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+_SLASHES = re.compile("/{2,}")
+
 
 class Application(Flask):
-    """Flask, but for what becomes of a response that cannot be finished; and no view is async."""
+    """Flask, but for doubled slashes, and what becomes of a response that cannot be finished.
+
+    No view is async.
+    """
+
+    def wsgi_app(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Any:
+        """Answer a request; doubled slashes, as a base URL that ends in one makes, are one."""
+        if "//" in environ["PATH_INFO"]:
+            environ["PATH_INFO"] = _SLASHES.sub("/", environ["PATH_INFO"])
+        return super().wsgi_app(environ, start_response)
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function: Flask would look into it, at each call, for what none of ours is."""

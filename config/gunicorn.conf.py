@@ -16,13 +16,20 @@ workers = int(os.environ.get("WEB_CONCURRENCY", "1"))
 worker_class = "config.web_worker.WebWorker"
 
 # A greenlet per connection, most of which wait: open streams and clients' idle pools. Each stream
-# holds two descriptors, the caller's and the vendor's, so the soft limit is raised with it.
+# holds two descriptors, the caller's and the vendor's, so the soft limit is raised with it; where
+# the hard one is lower, connections are fewer: without descriptors none could be taken at all.
 worker_connections = 4000
 _soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 _wanted = 3 * worker_connections
 _limit = _wanted if _hard == resource.RLIM_INFINITY else min(_wanted, _hard)
 if _soft != resource.RLIM_INFINITY and _soft < _limit:
     resource.setrlimit(resource.RLIMIT_NOFILE, (_limit, _hard))
+worker_connections = min(worker_connections, _limit // 3)
+
+# No header of a caller's, nor of a proxy's, says where a path begins, who calls, or over what.
+forwarder_headers = ""
+secure_scheme_headers: dict[str, str] = {}
+forwarded_allow_ips = ""
 
 # Host names are looked up in threads, each of which a name server that hangs may keep for half a
 # minute. gevent has ten; these are made when they are needed, and end when they are not.
