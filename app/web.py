@@ -86,7 +86,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         stream=stream,
         open_records=open_records,
         accounting=accounting,
-        alarms=Alarms(redis, settings.spool_dir),
+        alarms=Alarms(redis, settings.spool_dir, spools=True),
         idempotency=IdempotencyKeys(redis, open_records, lambda: accounting.owner),
         engine=engine,
         rests=rests,
