@@ -1,10 +1,14 @@
-"""An address that leads to another server from one moment on, as a managed failover has it."""
+"""A managed failover: an address that leads to another Redis from one moment on."""
 
 import contextlib
 import socket
 import threading
+from pathlib import Path
+
+from redis import Redis
 
 from tests.services.listener import Listener
+from tests.services.valkey import Valkey
 
 
 class Switch(Listener):
@@ -46,3 +50,35 @@ def _pass_on(source: socket.socket, target: socket.socket) -> None:
             target.sendall(piece)
     with contextlib.suppress(OSError):
         target.shutdown(socket.SHUT_WR)
+
+
+class Pair:
+    """Two servers and an address that leads to the first."""
+
+    def __init__(self, directory: Path) -> None:
+        self.servers = []
+        for name in ("first", "second"):
+            (directory / name).mkdir()
+            self.servers.append(Valkey(directory / name, persistent=True).start())
+        self.first, self.second = (Redis.from_url(server.url) for server in self.servers)
+        self.address = Switch(self.servers[0].port)
+
+    def switch(self) -> None:
+        """Have new connections lead to the second server."""
+        self.address.target = self.servers[1].port
+
+    def stop(self) -> None:
+        """Stop both."""
+        self.address.stop()
+        for server in self.servers:
+            server.kill()
+
+
+def replicates(pair: Pair) -> None:
+    """Make the first server a replica of the second."""
+    pair.first.replicaof("127.0.0.1", str(pair.servers[1].port))
+
+
+def is_cut_off(pair: Pair) -> None:
+    """Make the first server a replica of nobody: it serves what it had, for ever."""
+    pair.first.replicaof("127.0.0.1", "1")

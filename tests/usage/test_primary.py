@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import requests
-from redis import Redis, ResponseError
+from redis import ResponseError
 
 from app.idempotency import Claim, IdempotencyKeys
 from app.resting import Rests
@@ -21,33 +21,10 @@ from app.usage.reservations import Check, Reservations
 from app.usage.stream import EventStream, connect
 from tests.gateway import Gateway, running
 from tests.services.polling import wait_until
-from tests.services.switch import Switch
-from tests.services.valkey import Valkey
+from tests.services.switch import Pair, is_cut_off, replicates
 from tests.usage.events import usage_event
 
 ASK = {"model": "sim/m", "prompt": "x"}
-
-
-class Pair:
-    """Two servers and an address that leads to the first."""
-
-    def __init__(self, directory: Path) -> None:
-        self.servers = []
-        for name in ("first", "second"):
-            (directory / name).mkdir()
-            self.servers.append(Valkey(directory / name, persistent=True).start())
-        self.first, self.second = (Redis.from_url(server.url) for server in self.servers)
-        self.address = Switch(self.servers[0].port)
-
-    def switch(self) -> None:
-        """Have new connections lead to the second server."""
-        self.address.target = self.servers[1].port
-
-    def stop(self) -> None:
-        """Stop both."""
-        self.address.stop()
-        for server in self.servers:
-            server.kill()
 
 
 @pytest.fixture
@@ -55,15 +32,6 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
     pair = Pair(tmp_path)
     yield pair
     pair.stop()
-
-
-def replicates(pair: Pair) -> None:
-    pair.first.replicaof("127.0.0.1", str(pair.servers[1].port))
-
-
-def is_cut_off(pair: Pair) -> None:
-    """It serves what it had, for ever."""
-    pair.first.replicaof("127.0.0.1", "1")
 
 
 def serves_nothing(pair: Pair) -> None:
@@ -176,7 +144,7 @@ def test_an_old_connection_is_left_for_what_the_address_means_by_now(
 def test_a_refusal_for_the_servers_role_is_told_from_others(text: str, refuses: bool) -> None:
     from redis._parsers.base import BaseParser
 
-    error = BaseParser.parse_error(text)
+    error = BaseParser.parse_error(text)  # type: ignore[no-untyped-call]
     assert isinstance(error, ResponseError)
     assert primary._is_refusal(error) is refuses
 
