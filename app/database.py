@@ -15,11 +15,12 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, Table, event
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import URL, ExceptionContext, make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.errors import LedgerUnavailable
+from app.postgresql import postgresql_engine, refused_parameter
 from app.settings import CONFIG_DIR, ConfigError
 
 T = TypeVar("T")
@@ -27,8 +28,6 @@ Insert = postgresql.Insert | sqlite.Insert
 
 #: How long a SQLite connection waits for another process's write.
 BUSY_S = 10.0
-#: How long a thread waits for a free connection to PostgreSQL.
-POOL_WAIT_S = 5.0
 #: Times that a transaction is tried when the database itself asks for a repeat.
 ATTEMPTS = 3
 #: The pause before each repeat, seconds: from, to.
@@ -42,18 +41,7 @@ MIGRATION_LOCK = 0x746F6C6C
 #: How long a migration waits for a table that somebody uses, in whole seconds.
 MIGRATION_WAIT_S = 10
 
-#: Defaults of a PostgreSQL connection; the same name in the URL's query wins.
-POSTGRESQL_DEFAULTS: dict[str, str] = {
-    "application_name": "tollgate",
-    "connect_timeout": "5",
-    # A peer that vanished without a word is found out within this, in milliseconds.
-    "tcp_user_timeout": "30000",
-    # An event leaves Redis once it is committed here, so a commit outlives a crash of the server.
-    "options": "-c synchronous_commit=on -c statement_timeout=30s -c lock_timeout=10s",
-}
-
 _MISSING_TABLE = "42P01"
-_READ_ONLY = "25006"
 _REPEATABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
 _NO_ANSWER = "The usage ledger does not answer."
 _NOT_MIGRATED = "The usage ledger's schema is not up to date."
@@ -69,7 +57,7 @@ def create_engine(url: str) -> Engine:
         if parsed.get_backend_name() == "sqlite":
             return _sqlite_engine(parsed)
         if parsed.get_backend_name() == "postgresql":
-            return _postgresql_engine(parsed)
+            return postgresql_engine(parsed)
     except ModuleNotFoundError as exc:
         raise ConfigError(f"DATABASE_URL needs a driver that is not installed: {exc.name}") from exc
     except SQLAlchemyError as exc:
@@ -106,22 +94,6 @@ def _begin_sqlite(connection: Connection) -> None:
         return
     # A transaction that read first and then writes would fail when another wrote in between.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes") else "BEGIN")
-
-
-def _postgresql_engine(url: URL) -> Engine:
-    engine = sa.create_engine(
-        url.set(drivername="postgresql+psycopg", query={**POSTGRESQL_DEFAULTS, **url.query}),
-        pool_pre_ping=True,
-        pool_timeout=POOL_WAIT_S,
-    )
-    event.listen(engine, "handle_error", _leave_former_primary)
-    return engine
-
-
-def _leave_former_primary(context: ExceptionContext) -> None:
-    """Have the pool connect anew where a server only reads: after a failover, it is the old one."""
-    if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
-        context.is_disconnect = True
 
 
 @contextmanager
@@ -176,9 +148,18 @@ def ledger_errors() -> Iterator[None]:
     except (IntegrityError, DataError):
         raise
     except DBAPIError as exc:
-        raise LedgerUnavailable(_NOT_MIGRATED if _table_missing(exc) else _NO_ANSWER) from exc
+        raise LedgerUnavailable(_message(exc)) from exc
     except PoolTimeout as exc:
         raise LedgerUnavailable(_NO_ANSWER) from exc
+
+
+def _message(error: DBAPIError) -> str:
+    if parameter := refused_parameter(error):
+        return (
+            f"The pooler in front of the usage ledger refuses the start-up parameter `{parameter}`:"
+            " take it out of DATABASE_URL, or name it in PgBouncer's ignore_startup_parameters."
+        )
+    return _NOT_MIGRATED if _table_missing(error) else _NO_ANSWER
 
 
 def _sqlstate(error: DBAPIError) -> str | None:
