@@ -176,34 +176,50 @@ def _table_missing(error: DBAPIError) -> bool:
     return _sqlstate(error) == _MISSING_TABLE or "no such table" in str(error.orig)
 
 
-def upgrade(url: str) -> None:
+def upgrade(url: str) -> str | None:
     """Bring the database at `url` to the newest schema; when it is there already, do nothing.
 
+    Where a newer version has been at work, nothing is changed either, and the revision returned
+    that it left; else None.
     All migrations run in one transaction behind a lock, so several processes may call this at once.
     Raises: LedgerUnavailable, nothing changed.
     """
     engine = create_engine(url)
     try:
         if engine.dialect.name == "sqlite":
-            _use_wal(engine)
-        write(engine, _run_migrations)
+            with ledger_errors():
+                _use_wal(engine)
+        return write(engine, _run_migrations)
     finally:
         engine.dispose()
 
 
 def _use_wal(engine: Engine) -> None:
-    with ledger_errors(), engine.connect() as connection:
-        connection.execution_options(isolation_level="AUTOCOMMIT")
-        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+    deadline_s = time.monotonic() + BUSY_S
+    while True:
+        try:
+            with engine.connect() as connection:
+                connection.execution_options(isolation_level="AUTOCOMMIT")
+                connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+                return
+        except DBAPIError as exc:
+            # Two that change it at once do not wait for each other: SQLite refuses the second.
+            if not _repeatable(exc) or time.monotonic() > deadline_s:
+                raise
+            time.sleep(random.uniform(*PAUSE_S))  # noqa: S311 - no secret
 
 
-def _run_migrations(connection: Connection) -> None:
+def _run_migrations(connection: Connection) -> str | None:
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
         connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
         # Who waits for a table keeps all others waiting for it, too: better to fail and be told.
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{MIGRATION_WAIT_S}s'")
+    revision = _revision(connection)
+    if revision is not None and revision not in _known_revisions():
+        _check_tables(connection)
+        return revision
     # Here, since it loads every database it knows: 0.2 s that no web process needs to start with.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
@@ -213,6 +229,24 @@ def _run_migrations(connection: Connection) -> None:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+    return None
+
+
+def _check_tables(connection: Connection) -> None:
+    """Raise LedgerUnavailable unless the tables of this version are there."""
+    from app.tables import metadata  # noqa: PLC0415 - who migrates knows them in any case
+
+    if missing := set(metadata.tables) - set(sa.inspect(connection).get_table_names()):
+        raise LedgerUnavailable(
+            f"The database has a revision that this version does not know, and no table"
+            f" {min(missing)!r}: it is another program's, or far too new."
+        )
+
+
+def _revision(connection: Connection) -> str | None:
+    if not sa.inspect(connection).has_table(_REVISION.name):
+        return None
+    return connection.scalar(sa.select(_REVISION.c.version_num))
 
 
 def schema_is_current(engine: Engine) -> bool:
@@ -222,15 +256,12 @@ def schema_is_current(engine: Engine) -> bool:
     Raises: LedgerUnavailable when the database does not answer.
     """
     with reading(engine) as connection:
-        if not sa.inspect(connection).has_table(_REVISION.name):
-            return False
-        revision = connection.scalar(sa.select(_REVISION.c.version_num))
-    return revision is not None and revision not in _outdated_revisions()
+        revision = _revision(connection)
+    return revision is not None and revision not in _known_revisions()[:-1]
 
 
 @cache
-def _outdated_revisions() -> frozenset[str]:
-    """Return the revisions before the newest: a file's name begins with its own."""
+def _known_revisions() -> tuple[str, ...]:
+    """Return the revisions of this version, the newest last: a file's name begins with its own."""
     names = (path.name for path in (MIGRATIONS / "versions").glob("*.py"))
-    known = sorted(name.partition("_")[0] for name in names if name[0].isdigit())
-    return frozenset(known[:-1])
+    return tuple(sorted(name.partition("_")[0] for name in names if name[0].isdigit()))
