@@ -50,6 +50,11 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # they double each l
 MODELS_LIMIT = 200
 OTHER = "other"
 
+#: What alerts name, of vendors' statuses and of requests. These series are there from the start: of
+#: one that begins with 1, Prometheus sees no increase.
+WATCHED_STATUSES = (401, 402, 403)
+WATCHED_ENDS: tuple[Status, ...] = ("completed", "failed", "truncated")
+
 #: Bounds in seconds: a small model on a fast vendor up to the longest stream.
 FIRST_TOKEN_S = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 20, 60, 300)
 DURATION_S = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 900)
@@ -84,6 +89,7 @@ class Metrics:
     """The counts of one web process. Units: seconds and tokens."""
 
     def __init__(self, vendors: Iterable[Vendor]) -> None:
+        vendors = tuple(vendors)
         self._vendors: dict[str, set[str]] = {
             vendor.name: {model for model in vendor.models if "*" not in model}
             for vendor in vendors
@@ -150,6 +156,13 @@ class Metrics:
         self._open = {flag: self.open_completions.labels(_flag(flag)) for flag in (True, False)}
         self._answers: dict[tuple[str | None, int], Counter] = {}
         self._series: dict[tuple[str, str, Status, bool], _Series] = {}
+        for name in (vendor.name for vendor in vendors if vendor.missing is None):
+            self._begin_vendor(name)
+
+    def begin_routes(self, routes: Iterable[str]) -> None:
+        """Have there be a count of faults for each route, and for a path that has none."""
+        for route in (*routes, "none"):
+            self.http_requests.labels(route, 500)
 
     @_unobtrusive
     def answered(self, route: str | None, status: int) -> None:
@@ -198,7 +211,19 @@ class Metrics:
             return vendor, OTHER
         self._room -= 1
         known.add(event.model)
+        self._begin_model(vendor, event.model)
         return vendor, event.model
+
+    def _begin_vendor(self, vendor: str) -> None:
+        for model in (*self._vendors[vendor], OTHER):
+            self._begin_model(vendor, model)
+        for status in WATCHED_STATUSES:
+            self.vendor_errors.labels(vendor, status)
+        self.first_token.labels(vendor)
+
+    def _begin_model(self, vendor: str, model: str) -> None:
+        for status in WATCHED_ENDS:
+            self.completions.labels(vendor, model, status)
 
 
 class _Series:

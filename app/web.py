@@ -71,7 +71,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     vendors = load_vendors(settings.vendors_file, settings.env, FAMILIES)
     app = Application("tollgate", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit_bytes
-    app.extensions[EXTENSION] = Services(
+    app.extensions[EXTENSION] = services = Services(
         settings=settings,
         vendors=vendors,
         completer=Completer(
@@ -94,4 +94,5 @@ def create_app(settings: Settings | None = None) -> Flask:
         tracing=tracing(settings.env),
     )
     register_views(app)
+    services.metrics.begin_routes({rule.rule for rule in app.url_map.iter_rules()})
     return app
