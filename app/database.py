@@ -44,6 +44,11 @@ MIGRATION_WAIT_S = 10
 _MISSING_TABLE = "42P01"
 _REPEATABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
 _NO_ANSWER = "The usage ledger does not answer."
+_FILE_FAULTS = {
+    sqlite3.SQLITE_CANTOPEN: "The usage ledger's file cannot be opened: see who may write there.",
+    sqlite3.SQLITE_READONLY: "The usage ledger's file cannot be written: see whose it is.",
+    sqlite3.SQLITE_FULL: "The disk of the usage ledger is full.",
+}
 _NOT_MIGRATED = "The usage ledger's schema is not up to date."
 
 
@@ -159,7 +164,9 @@ def _message(error: DBAPIError) -> str:
             f"The pooler in front of the usage ledger refuses the start-up parameter `{parameter}`:"
             " take it out of DATABASE_URL, or name it in PgBouncer's ignore_startup_parameters."
         )
-    return _NOT_MIGRATED if _table_missing(error) else _NO_ANSWER
+    if _table_missing(error):
+        return _NOT_MIGRATED
+    return _FILE_FAULTS.get(_sqlite_code(error), _NO_ANSWER)
 
 
 def _sqlstate(error: DBAPIError) -> str | None:
@@ -167,9 +174,12 @@ def _sqlstate(error: DBAPIError) -> str | None:
 
 
 def _repeatable(error: DBAPIError) -> bool:
-    # The low byte is the primary code; BUSY has variants.
-    sqlite_code: int = getattr(error.orig, "sqlite_errorcode", 0) or 0
-    return _sqlstate(error) in _REPEATABLE or sqlite_code & 0xFF == sqlite3.SQLITE_BUSY
+    return _sqlstate(error) in _REPEATABLE or _sqlite_code(error) == sqlite3.SQLITE_BUSY
+
+
+def _sqlite_code(error: DBAPIError) -> int:
+    """Return SQLite's primary code, the low byte of one of its variants; 0 for no error of its."""
+    return (getattr(error.orig, "sqlite_errorcode", 0) or 0) & 0xFF
 
 
 def _table_missing(error: DBAPIError) -> bool:

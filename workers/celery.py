@@ -68,7 +68,6 @@ class BoundedScheduler(Scheduler):  # type: ignore[misc]
             logger.warning("the broker refuses %s; it runs in beat", entry.task)
             return self.app.tasks[entry.task]()
 
-
     def _enough_wait(self) -> bool:
         """Say whether tasks wait already; not if a former primary of Redis says so.
 
