@@ -67,12 +67,21 @@ class _Following:
         Raises: NotPrimary; what else was sent on this connection is still to be read.
         """
         try:
-            return super().read_response(*args, **kwargs)  # type: ignore[misc]
+            answer = super().read_response(*args, **kwargs)  # type: ignore[misc]
         except ResponseError as exc:
-            if not _is_refusal(exc):
-                raise
+            self._check(exc)
+            raise
+        if type(answer) is list:  # of a transaction, each command's
+            for item in answer:
+                if isinstance(item, ResponseError):
+                    self._check(item)
+        return answer
+
+    def _check(self, error: ResponseError) -> None:
+        """Raise NotPrimary where an error says so, and have all connections be left."""
+        if _REFUSALS.search(f"{error.status_code or ''} {error}".lstrip()):
             self._together.good_since_s = time.monotonic()
-            raise NotPrimary(str(exc), status_code=exc.status_code) from exc
+            raise NotPrimary(str(error), status_code=error.status_code) from error
 
 
 class FollowingConnection(_Following, Connection):
@@ -81,7 +90,3 @@ class FollowingConnection(_Following, Connection):
 
 class FollowingTLSConnection(_Following, SSLConnection):
     """A connection over TLS."""
-
-
-def _is_refusal(error: ResponseError) -> bool:
-    return _REFUSALS.search(f"{error.status_code or ''} {error}".lstrip()) is not None
