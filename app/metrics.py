@@ -153,16 +153,19 @@ class Metrics:
             multiprocess_mode="livesum",
             registry=registry,
         )
-        self._open = {flag: self.open_completions.labels(_flag(flag)) for flag in (True, False)}
+        self._open: dict[bool, Gauge] = {}
         self._answers: dict[tuple[str | None, int], Counter] = {}
         self._series: dict[tuple[str, str, Status, bool], _Series] = {}
         for name in (vendor.name for vendor in vendors if vendor.missing is None):
             self._begin_vendor(name)
 
+    @_unobtrusive
     def begin_routes(self, routes: Iterable[str]) -> None:
         """Have there be a count of faults for each route, and for a path that has none."""
         for route in (*routes, "none"):
             self.http_requests.labels(route, 500)
+        for stream in (True, False):
+            self._under_way(stream)
 
     @_unobtrusive
     def answered(self, route: str | None, status: int) -> None:
@@ -176,12 +179,12 @@ class Metrics:
     @_unobtrusive
     def opened(self, *, stream: bool) -> None:
         """Count a completion request that was admitted."""
-        self._open[stream].inc()
+        self._under_way(stream).inc()
 
     @_unobtrusive
     def recorded(self, event: UsageEvent) -> None:
         """Count a completion request that has ended."""
-        self._open[event.stream].dec()
+        self._under_way(event.stream).dec()
         key = (*self._labels(event), event.status, event.stream)
         series = self._series.get(key)
         if series is None:  # finding them costs ten times as much as counting
@@ -214,6 +217,13 @@ class Metrics:
         self._begin_model(vendor, event.model)
         return vendor, event.model
 
+    def _under_way(self, stream: bool) -> Gauge:
+        gauge = self._open.get(stream)
+        if gauge is None:
+            gauge = self._open[stream] = self.open_completions.labels(_flag(stream))
+        return gauge
+
+    @_unobtrusive
     def _begin_vendor(self, vendor: str) -> None:
         for model in (*self._vendors[vendor], OTHER):
             self._begin_model(vendor, model)
