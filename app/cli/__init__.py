@@ -72,11 +72,18 @@ class CommandTable(click.Group):
                 sys.exit(1)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; a wrong environment becomes a sentence and exit code 1."""
+        """Run the command; a wrong environment becomes a sentence and exit code 1.
+
+        So does a file that cannot be read or written.
+        """
         try:
             return super().invoke(ctx)
         except ConfigError as exc:
             raise click.ClickException(str(exc)) from exc
+        except OSError as exc:
+            if exc.filename is None:
+                raise
+            raise click.ClickException(f"{exc.filename}: {exc.strerror}.") from exc
 
 
 @click.command("tollgate", cls=CommandTable)

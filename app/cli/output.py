@@ -9,6 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -33,6 +34,19 @@ def checked_output() -> Iterator[None]:
         sys.stdout, sys.stderr = before
         for stream in checked:
             stream.leave()
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Put a file in the place of another, or leave that as it is.
+
+    Raises: OSError.
+    """
+    new = path.with_name(f".{path.name}.new")
+    try:
+        new.write_bytes(content)
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 class _Checked:
