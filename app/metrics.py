@@ -50,11 +50,6 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # they double each l
 MODELS_LIMIT = 200
 OTHER = "other"
 
-#: What alerts name, of vendors' statuses and of requests. These series are there from the start: of
-#: one that begins with 1, Prometheus sees no increase.
-WATCHED_STATUSES = (401, 402, 403)
-WATCHED_ENDS: tuple[Status, ...] = ("completed", "failed", "truncated")
-
 #: Bounds in seconds: a small model on a fast vendor up to the longest stream.
 FIRST_TOKEN_S = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 20, 60, 300)
 DURATION_S = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 900)
@@ -68,6 +63,11 @@ TOKENS = {
     "cache_write": "cache_write_tokens",
     "reasoning": "reasoning_tokens",
 }
+
+#: What alerts name, of vendors' statuses and of requests. These series are there from the start: of
+#: one that begins with 1, Prometheus sees no increase.
+WATCHED_STATUSES = (401, 402, 403)
+WATCHED_ENDS: tuple[Status, ...] = ("completed", "failed", "truncated")
 
 
 def _unobtrusive(

@@ -9,7 +9,7 @@ from pathlib import Path
 from app.settings import ROOT
 from tests.services.polling import wait_until
 from tests.services.ports import free_port
-from tests.services.tls import sign_oneself
+from tests.services.tls import make_certificate
 
 #: What a distribution's own file has around the sites, and nothing that changes what they do.
 AROUND = """
@@ -57,7 +57,7 @@ class Nginx:
         site = DEFAULTS.format(port=self.port, target=target)
         self.base_url = f"http://127.0.0.1:{self.port}"
         if ours:
-            sign_oneself(self.certificate, folder / "key.pem")
+            make_certificate(self.certificate, folder / "key.pem")
             site = self._ours(target)
             self.base_url = f"https://127.0.0.1:{self.port}"
         (folder / "site.conf").write_text(site)

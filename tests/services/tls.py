@@ -26,7 +26,7 @@ class TLSProxy(Listener):
         self._target = port
         self.certificate = directory / "certificate.pem"
         key = directory / "key.pem"
-        sign_oneself(self.certificate, key)
+        make_certificate(self.certificate, key)
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(self.certificate, key)
         super().__init__(self._relay)
@@ -53,7 +53,7 @@ def _passed_on(secured: ssl.SSLSocket, server: socket.socket) -> bool:
     return True
 
 
-def sign_oneself(certificate: Path, key: Path) -> None:
+def make_certificate(certificate: Path, key: Path) -> None:
     """Write a certificate for `localhost` and 127.0.0.1 that is its own authority, and its key."""
     secret = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
