@@ -168,7 +168,7 @@ class Accounts:
         """Have a new key work once its secret has been shown in this block.
 
         Where that fails, there is no such key any more; where this process dies, it is a revoked
-        one.
+        one. Raises: AccountsError when another command has taken it back in the meantime.
         """
         try:
             yield
@@ -176,7 +176,11 @@ class Accounts:
             with suppress(LedgerUnavailable):  # then it stays, and does not work
                 write(self._engine, lambda connection: _discard(connection, key.key_id))
             raise
-        write(self._engine, lambda connection: _enable(connection, key))
+        if not write(self._engine, lambda connection: _enable(connection, key)):
+            raise AccountsError(
+                f"The same operation has run twice at once. The key that was printed here,"
+                f" {key.key_id}, does not work: use the other one."
+            )
 
     def rotate(
         self, key_id: str, operation_id: str | None = None, *, works: bool = True
@@ -287,9 +291,9 @@ def _revoke(connection: Connection, key_id: str, now_ms: int) -> bool:
     return connection.execute(statement.values(revoked_at_ms=revoked_at_ms)).rowcount == 1
 
 
-def _enable(connection: Connection, key: ApiKey) -> None:
+def _enable(connection: Connection, key: ApiKey) -> bool:
     statement = update(api_keys).where(api_keys.c.key_id == key.key_id)
-    connection.execute(statement.values(revoked_at_ms=None))
+    return connection.execute(statement.values(revoked_at_ms=None)).rowcount == 1
 
 
 def _discard(connection: Connection, key_id: str) -> None:
@@ -311,7 +315,11 @@ def _rotate(
     old = _keys(connection, _KEYS.where(api_keys.c.key_id == key_id).with_for_update(of=api_keys))
     if not old:
         raise _no_such_key(key_id)
-    if operation_id and (made := _made_by(connection, key_id, operation_id)):
+    made = _made_by(connection, key_id, operation_id) if operation_id else None
+    if made and _was_never_shown(connection, made):  # the process died before it had shown it
+        _discard(connection, made)
+        made = None
+    if made:
         raise AccountsError(
             f"The operation {operation_id!r} has made the key {made} already, and showed it then."
             f" If it is lost, revoke {made} and rotate with another operation id."
@@ -322,6 +330,12 @@ def _rotate(
     _add_key(connection, new, secret, rotated_from=key_id, operation_id=operation_id)
     copy_limits(connection, key_id, new.key_id)
     return _keys(connection, _KEYS.where(api_keys.c.key_id == new.key_id))[0]
+
+
+def _was_never_shown(connection: Connection, key_id: str) -> bool:
+    never = api_keys.c.revoked_at_ms == api_keys.c.created_at_ms
+    found = select(api_keys.c.key_id).where(api_keys.c.key_id == key_id, never)
+    return connection.scalar(found) is not None
 
 
 def _made_by(connection: Connection, key_id: str, operation_id: str) -> str | None:

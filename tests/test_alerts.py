@@ -161,6 +161,35 @@ def test_a_vendor_whose_first_requests_fail_fires(
     assert firing(promtool, tmp_path, told, BEFORE + 12) == {("TollgateVendorFails", "openai")}
 
 
+def test_every_other_alert_fires_on_what_it_is_for(
+    promtool: str, metrics: Metrics, tmp_path: Path
+) -> None:
+    values = {
+        "tollgate_redis_up": "1+0x30 0+0x60",
+        "tollgate_ledger_up": "0+0x90",
+        "tollgate_backlog_oldest_seconds": "301+0x90",
+        "tollgate_backlog_events": "10001+100x90",
+        "tollgate_dead_events": "1+0x90",
+        "tollgate_unpriced_requests": "1+0x90",
+        'tollgate_vendor_resting{vendor="openai"}': "1+0x90",
+    }
+    told = [{"series": name, "values": it} for name, it in values.items()]
+    before = scraped(metrics)
+    metrics.recorded(usage_event(stream=True, first_token_ms=30_000))
+    slow = [it for it in series(before, scraped(metrics)) if "first_token" in it["series"]]
+    for it in slow:
+        it["values"] = it["values"].replace(f" 1.000000+0x{AFTER}", f" 1+1x{AFTER}")
+    fired = {name for name, _ in firing(promtool, tmp_path, [*told, *slow], BEFORE + 20)}
+    spool = [
+        {"series": "tollgate_spool_bytes", "values": "5+0x90"},
+        {"series": "tollgate_redis_up", "values": "1+0x90"},
+    ]
+    fired |= {name for name, _ in firing(promtool, tmp_path, spool, BEFORE)}
+    elsewhere = {"TollgateDown", "TollgateGone", "TollgateFaults"}
+    elsewhere |= {"TollgateVendorFails", "TollgateVendorAuthentication"}
+    assert fired == {rule["alert"] for rule in alerts()} - elsewhere
+
+
 def test_a_tollgate_that_is_down_fires_and_one_that_is_gone_does(
     promtool: str, tmp_path: Path
 ) -> None:
