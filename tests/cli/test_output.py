@@ -125,26 +125,50 @@ def test_a_key_works_from_the_moment_that_it_is_printed(shell: Shell) -> None:
     assert key.revoked_at_ms is None
 
 
-def test_a_command_that_is_killed_before_it_has_printed_leaves_no_key_that_works(
-    shell: Shell,
-) -> None:
+@contextmanager
+def printing(shell: Shell) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    """A command that has made a key and waits to print it; yield it and its output's reader."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
-    while True:  # a full pipe: nobody reads, and it waits
+    while True:  # a full pipe
         try:
-            os.write(writer, bytes(4096))
+            os.write(writer, b"x" * 4096)
         except BlockingIOError:
             break
     os.set_blocking(writer, True)
     command = [sys.executable, "-m", "app.cli", "keys", "create", "acme"]
     env = {**os.environ, **shell.env}
-    with subprocess.Popen(command, cwd=ROOT, env=env, stdout=writer) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, env=env, stdout=writer, stderr=subprocess.PIPE, text=True
+    ) as process:
+        os.close(writer)
         wait_until(lambda: len(shell.accounts.list_keys()) == 2)
-        process.send_signal(signal.SIGKILL)
+        yield process, reader
     os.close(reader)
-    os.close(writer)
+
+
+def test_a_command_that_is_killed_before_it_has_printed_leaves_no_key_that_works(
+    shell: Shell,
+) -> None:
+    with printing(shell) as (process, _):
+        process.send_signal(signal.SIGKILL)
     _, new = shell.accounts.list_keys()
     assert new.revoked_at_ms is not None
+
+
+def test_a_key_that_was_printed_and_could_not_be_made_to_work_is_told(shell: Shell) -> None:
+    with printing(shell) as (process, reader):
+        with shell.engine.begin() as connection:
+            connection.exec_driver_sql("ALTER TABLE api_keys RENAME TO hidden")
+            connection.commit()
+        printed = b""
+        while piece := os.read(reader, 65536):
+            printed += piece
+        assert process.stderr is not None
+        told = process.stderr.read().splitlines()
+    assert process.returncode == 1
+    assert printed.strip(b"x\n").startswith(b"tg_")
+    assert "The key that was printed does not work" in told[-1]
 
 
 @pytest.mark.parametrize("output", [left, closed])
