@@ -86,7 +86,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     vendors = load_vendors(settings.vendors_file, settings.env, FAMILIES)
     app = Application("tollgate", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit_bytes
-    app.extensions[EXTENSION] = Services(
+    app.extensions[EXTENSION] = services = Services(
         settings=settings,
         vendors=vendors,
         completer=Completer(
@@ -101,7 +101,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         stream=stream,
         open_records=open_records,
         accounting=accounting,
-        alarms=Alarms(redis, settings.spool_dir),
+        alarms=Alarms(redis, settings.spool_dir, spools=True),
         idempotency=IdempotencyKeys(redis, open_records, lambda: accounting.owner),
         engine=engine,
         rests=rests,
@@ -109,4 +109,5 @@ def create_app(settings: Settings | None = None) -> Flask:
         tracing=tracing(settings.env),
     )
     register_views(app)
+    services.metrics.begin_routes({rule.rule for rule in app.url_map.iter_rules()})
     return app

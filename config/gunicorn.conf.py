@@ -54,7 +54,9 @@ errorlog = "-"
 limit_request_line = 8190
 
 # A heartbeat file on a disk can stall; memory does not. No control socket: it would write to HOME.
-worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
+# Without either it is TMPDIR's; `--worker-tmp-dir` in GUNICORN_CMD_ARGS names another place.
+_memory = "/dev/shm"  # noqa: S108
+worker_tmp_dir = _memory if os.access(_memory, os.W_OK | os.X_OK) else None
 control_socket_disable = True
 
 
@@ -71,7 +73,7 @@ def on_starting(server: Any) -> None:
     for handler in server.log.error_log.handlers:
         handler.setFormatter(formatter(os.environ.get("TOLLGATE_LOG_FORMAT")))
     tokenizer()
-    os.environ[metrics_directory.VARIABLE] = metrics_directory.make(worker_tmp_dir)
+    os.environ[metrics_directory.VARIABLE] = metrics_directory.make(server.cfg.worker_tmp_dir)
 
 
 def post_worker_init(worker: Any) -> None:  # noqa: ARG001

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from app.cli.ledger import open_ledger
+from app.cli.output import write_whole
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import Moment, show_time
 from app.settings import prices_file
@@ -187,7 +188,7 @@ def import_prices() -> None:
             f"{exc.name} is not installed: pip install 'tollgate[prices]'"
         ) from exc
     before, after = json.loads(SNAPSHOT_FILE.read_bytes()), source.snapshot_rows()
-    SNAPSHOT_FILE.write_bytes(source.encode_rows(after))
+    write_whole(SNAPSHOT_FILE, source.encode_rows(after))
     old, new = _models(before), _models(after)
     changed = sum(old[key] != new[key] for key in old.keys() & new.keys())
     added, gone = len(new.keys() - old.keys()), len(old.keys() - new.keys())
