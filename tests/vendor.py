@@ -15,21 +15,24 @@ from typing import Any, Literal
 
 #: In a reply's body: break the connection here, without ceremony.
 CUT = object()
+#: In a reply's body: close the connection here, in order, whatever was promised.
+FIN = object()
 
 Step = bytes | float | threading.Event | Callable[[], None] | object
 
 
 @dataclass
 class Reply:
-    """One response. `body` is bytes to send, seconds or an event to wait for, functions, or CUT.
+    """One response. `body` is bytes to send, seconds or an event to wait for, functions, CUT, FIN.
 
-    `packet` splits the bytes into writes of that many bytes, each sent by itself.
+    `packet` splits the bytes into writes of that many bytes, each sent by itself. With the framing
+    "raw", `headers` and `body` are all that is sent: lengths that are not true are theirs to tell.
     """
 
     body: list[Step]
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
-    framing: Literal["length", "chunked", "close"] = "chunked"
+    framing: Literal["length", "chunked", "close", "raw"] = "chunked"
     packet: int | None = None
 
 
@@ -113,7 +116,7 @@ class SimulatedVendor:
         elif reply.framing == "length":
             size = sum(len(step) for step in reply.body if isinstance(step, bytes))
             headers["content-length"] = str(size)
-        else:
+        elif reply.framing == "close":
             headers["connection"] = "close"
         head = f"HTTP/1.1 {reply.status} Whatever\r\n"
         head += "".join(f"{name}: {value}\r\n" for name, value in headers.items())
@@ -121,6 +124,8 @@ class SimulatedVendor:
         for step in reply.body:
             if step is CUT:
                 _break(connection)
+                return False
+            if step is FIN:
                 return False
             if isinstance(step, bytes):
                 for piece in _pieces(step, reply.packet):
@@ -132,7 +137,7 @@ class SimulatedVendor:
                 return False
         if reply.framing == "chunked":
             connection.sendall(b"0\r\n\r\n")
-        return reply.framing != "close"
+        return reply.framing in ("chunked", "length")
 
     def _wait(self, connection: socket.socket, step: Step) -> bool:
         """Wait as told, noticing a caller that hangs up meanwhile; return False for one."""
