@@ -1,0 +1,110 @@
+"""Deals a case from a seed: a row, a request, and some deviations that go together."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from random import Random
+from typing import Any
+
+from app.completion import CompletionRequest
+from app.gateways import FAMILIES
+from app.gateways.vendors import load_vendors
+from app.routing import Router
+from tests.vendors.test_contract import KEY, _table, _variables
+from tests.vendors.wild.case import Case
+from tests.vendors.wild.deviations import Deviation
+from tests.vendors.wild.deviations.table import DEVIATIONS
+from tests.vendors.wild.wires.rows import SPEAKERS
+
+#: What is said comes before how it is framed, and the end comes last.
+ORDER = ("texts", "counts", "finish", "indices", "errors", "frames", "labels", "cuts", "ends")
+
+#: Most deviations of one answer, and how likely one, two or three are.
+COUNTS = (1, 1, 2, 2, 3)
+
+
+def deal(seed: int, only: str = "", row: str = "") -> Case:
+    """Return the case of a seed.
+
+    `only` is a pattern of names: one deviation that it matches is dealt; `row` names the row.
+    """
+    rng = Random(seed)
+    while True:
+        case = _request(rng, seed, row)
+        fitting = [deviation for deviation in DEVIATIONS if _fits(case, deviation)]
+        if only:
+            fitting = [deviation for deviation in fitting if re.search(only, deviation.name)]
+        if not fitting:
+            if not DEVIATIONS:
+                return case
+            continue
+        case.deviations = _chosen(rng, fitting, 1 if only else rng.choice(COUNTS))
+        return case
+
+
+def _request(rng: Random, seed: int, row: str) -> Case:
+    row = row or rng.choice(sorted(SPEAKERS))
+    n, prompts = rng.choice(((1, 1), (1, 1), (3, 1), (2, 1), (1, 3), (2, 2)))
+    stream = rng.random() < 0.65
+    include_usage = stream and rng.random() < 0.5
+    case = Case(seed, row, stream, n, [chr(65 + at) for at in range(prompts)], include_usage)
+    case.parts = _parts(case)
+    return case
+
+
+def _parts(case: Case) -> int:
+    """Return how many calls the request takes."""
+    body: dict[str, Any] = {**case.request()}
+    request = CompletionRequest(**body)
+    (deployment, *_) = _router().deployments(request)
+    return len(_router().plan(deployment, request).parts)
+
+
+@cache
+def _router() -> Router:
+    keys = {row["api_key_env"]: KEY for row in _table().values() if "api_key_env" in row}
+    return Router(load_vendors(None, {**_variables(), **keys}, FAMILIES), FAMILIES)
+
+
+def _fits(case: Case, deviation: Deviation) -> bool:
+    if case.speaker.family not in deviation.families:
+        return False
+    if deviation.rows and case.row not in deviation.rows:
+        return False
+    if ("stream" if case.stream else "whole") not in deviation.modes:
+        return False
+    single = case.parts == 1
+    if deviation.breaks and not single:
+        return False
+    choices, prompts = case.n * len(case.prompts), len(case.prompts)
+    return {
+        "": True,
+        "call": single,
+        "one": single and choices == 1,
+        "several": single and choices > 1,
+        "samples": single and choices > 1 and prompts == 1,
+        "list": single and prompts > 1,
+    }[deviation.shape]
+
+
+def _chosen(rng: Random, fitting: Sequence[Deviation], count: int) -> tuple[Deviation, ...]:
+    """Choose among kinds first, so that a kind with many names is not dealt more often."""
+    chosen: list[Deviation] = []
+    kinds = sorted({deviation.kind for deviation in fitting})
+    rng.shuffle(kinds)
+    for kind in kinds:
+        if len(chosen) == count:
+            break
+        deviation = rng.choice([d for d in fitting if d.kind == kind])
+        if not any(_collide(deviation, other) for other in chosen):
+            chosen.append(deviation)
+    return tuple(sorted(chosen, key=lambda deviation: ORDER.index(deviation.kind)))
+
+
+def _collide(one: Deviation, other: Deviation) -> bool:
+    return (
+        one.kind in other.excludes
+        or other.kind in one.excludes
+        or one.name in other.excludes
+        or other.name in one.excludes
+    )

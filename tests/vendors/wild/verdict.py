@@ -1,0 +1,242 @@
+"""Holds what a caller got and what was recorded against the truth. Returns faults, as sentences."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from app.usage.event import UsageEvent
+from tests.vendors.wild.case import Case
+from tests.vendors.wild.rig import Outcome
+from tests.vendors.wild.truth import Sample, Truth
+
+#: A second, and as much again for a machine that others use, too.
+LATEST_S = 2.0
+
+
+def faults(case: Case, outcome: Outcome, events: list[UsageEvent]) -> list[str]:
+    """Return what is wrong; nothing is, where the list is empty."""
+    found = [f"the vendor refused the request: {words}" for words in case.refusals]
+    if len(events) != 1:
+        return [*found, f"{len(events)} events instead of one"]
+    if outcome.status >= 500 and b"internal_error" in outcome.content:
+        found.append("the gateway itself failed")
+    found += _answer_faults(case, outcome)
+    found += _status_faults(case, outcome, events[0])
+    found += _usage_faults(case, outcome, events[0])
+    if case.ended_s and outcome.ended_s - case.ended_s > LATEST_S:
+        late_s = outcome.ended_s - case.ended_s
+        found.append(f"the caller's answer ended {late_s:.1f} s after the vendor's")
+    return found
+
+
+# Texts
+
+
+def _answer_faults(case: Case, outcome: Outcome) -> Iterator[str]:
+    failure = _failure(case)
+    delivered = _is_delivered(case, outcome)
+    got = _choices(case, outcome)
+    yield from _mixed(case, got, whole=delivered)
+    if delivered and failure is not None and not _may_be_either(case):
+        yield f"a failure ({sorted(failure)}) was told as a success"
+    if not delivered and failure is None and not _may_be_either(case):
+        yield f"an answer was lost: {_told_failure(case, outcome)}"
+    if not delivered and failure is not None:
+        status = _told_status(case, outcome)
+        if status not in failure:
+            yield f"told as {_told_failure(case, outcome)}, not as one of {sorted(failure)}"
+    if delivered:
+        yield from _incomplete(case, got)
+
+
+def _failure(case: Case) -> frozenset[int] | None:
+    failures = [call.failure for call in case.calls if call.failure]
+    return frozenset().union(*failures) if failures else None
+
+
+def _may_be_either(case: Case) -> bool:
+    return any(call.either for call in case.calls)
+
+
+def _is_delivered(case: Case, outcome: Outcome) -> bool:
+    if outcome.status != 200 or outcome.was_cut:
+        return False
+    return not case.stream or ("done", "[DONE]") in outcome.events
+
+
+def _told_status(case: Case, outcome: Outcome) -> int:
+    error = _error(case, outcome)
+    if outcome.status != 200:
+        return outcome.status
+    return STATUS_OF_CODE.get(str(error.get("code")), 400)
+
+
+#: An error in a stream has no status but its code's.
+STATUS_OF_CODE = {
+    "vendor_failed": 502,
+    "vendor_authentication": 502,
+    "vendor_timeout": 504,
+    "vendor_overloaded": 503,
+    "vendor_rate_limited": 429,
+    "internal_error": 500,
+}
+
+
+def _told_failure(case: Case, outcome: Outcome) -> str:
+    return f"{outcome.status} {_error(case, outcome)} cut={outcome.was_cut}"
+
+
+def _error(case: Case, outcome: Outcome) -> dict[str, Any]:
+    if outcome.status != 200:
+        error: dict[str, Any] = outcome.body["error"]
+        return error
+    if not case.stream:
+        return {}
+    return next((body["error"] for name, body in outcome.events if name == "error"), {})
+
+
+Got = dict[int, dict[str, Any]]
+
+
+def _choices(case: Case, outcome: Outcome) -> Got:
+    """Return each choice: its text, its finish reasons, and the vendor's words for them."""
+    got: Got = {}
+    if outcome.status != 200:
+        return got
+    bodies = [b for name, b in outcome.events if name is None] if case.stream else [outcome.body]
+    for body in bodies:
+        for choice in body["choices"]:
+            one = got.setdefault(choice["index"], {"text": "", "reasons": [], "native": None})
+            if one["reasons"] and choice["text"]:
+                one["late"] = True
+            one["text"] += choice["text"]
+            if choice["finish_reason"] is not None:
+                one["reasons"].append(choice["finish_reason"])
+                one["native"] = choice.get("native_finish_reason")
+    return got
+
+
+def _mixed(case: Case, got: Got, *, whole: bool) -> Iterator[str]:
+    """Yield a fault for every text that is no sample's, or is there twice, or under a wrong prompt."""
+    used: list[int] = []
+    for index, one in got.items():
+        if not 0 <= index < case.n * len(case.prompts):
+            yield f"choice {index} was not asked for"
+            continue
+        letter = case.prompts[index // case.n]
+        sample = _sample_of(case, one["text"], whole=whole)
+        if sample is None:
+            yield f"choice {index} is no sample's text: {one['text']!r}"
+        elif one["text"]:
+            if sample.prompt != letter:
+                yield f"choice {index} has a text of prompt {sample.prompt}"
+            if id(sample) in used:
+                yield f"choice {index} has a text that another one has, too"
+            used.append(id(sample))
+
+
+def _sample_of(case: Case, text: str, *, whole: bool) -> Sample | None:
+    for call in case.calls:
+        for sample in call.samples:
+            wanted, found = (sample.text, text)
+            if sample.fuzzy:
+                wanted, found = _plain(wanted), _plain(found)
+            if wanted == found or (not whole and wanted.startswith(found)):
+                return sample
+    return None
+
+
+#: Half a character, and what may stand for it.
+HALVES = re.compile("[\ud800-\udfff\ufffd\U0001f642]+")
+
+
+def _plain(text: str) -> str:
+    return HALVES.sub("", text)
+
+
+def _incomplete(case: Case, got: Got) -> Iterator[str]:
+    wanted = case.n * len(case.prompts)
+    if len(got) != wanted:
+        yield f"{len(got)} choices instead of {wanted}"
+    for index, one in got.items():
+        sample = _sample_of(case, one["text"], whole=True)
+        if len(one["reasons"]) > 1:
+            yield f"choice {index} has the finish reasons {one['reasons']}"
+        if _ends_otherwise(one, sample):
+            yield f"choice {index} ended with {one['reasons']}, not with {sample and sample.finish}"
+        if not one["reasons"]:
+            yield f"choice {index} has no finish reason"
+        if one.get("late"):
+            yield f"choice {index} went on after its finish reason"
+        if sample is not None and sample.native and one["native"] != sample.native:
+            yield f"choice {index} has native_finish_reason {one['native']}, not {sample.native}"
+
+
+def _ends_otherwise(one: dict[str, Any], sample: Sample | None) -> bool:
+    if sample is None or sample.finish == "?" or len(one["reasons"]) != 1:
+        return False
+    return bool(one["reasons"] != [sample.finish])
+
+
+# The event
+
+
+def _status_faults(case: Case, outcome: Outcome, event: UsageEvent) -> Iterator[str]:
+    delivered = _is_delivered(case, outcome)
+    if delivered and event.status != "completed":
+        yield f"the event of a whole answer says {event.status}"
+    if not delivered and event.status not in ("failed", "truncated"):
+        yield f"the event of a failure says {event.status}"
+
+
+def _usage_faults(case: Case, outcome: Outcome, event: UsageEvent) -> Iterator[str]:
+    if event.total_tokens != event.prompt_tokens + event.completion_tokens:
+        yield f"the event's total is not the sum: {event.usage}"
+    calls = [call for call in case.calls if not call.free]
+    if not calls:
+        if event.total_tokens:
+            yield f"booked {event.total_tokens} tokens where nothing was to be"
+        return
+    yield from _side_faults(event, calls, "prompt")
+    yield from _side_faults(event, calls, "completion")
+    if all(call.told.prompt is not None and not call.told.loose for call in calls):
+        cached = sum(call.told.cached for call in calls)
+        if event.cached_tokens != cached:
+            yield f"{event.cached_tokens} cached tokens recorded, {cached} told"
+    yield from _shown_faults(case, outcome, event)
+
+
+def _side_faults(event: UsageEvent, calls: list[Truth], side: str) -> Iterator[str]:
+    told = [getattr(call.told, side) for call in calls]
+    recorded = getattr(event, f"{side}_tokens")
+    source = getattr(event, f"{side}_source", event.source)
+    sums = sum(count for count in told if count is not None)
+    if any(call.told.loose for call in calls):
+        return
+    if None not in told:
+        if recorded != sums:
+            yield f"{side}: {recorded} recorded, {sums} told"
+        if source != "vendor":
+            yield f"{side}: told by the vendor, marked {source}"
+    else:
+        least = sums + sum(call.told.at_least for call in calls if side == "completion")
+        if recorded < least:
+            yield f"{side}: {recorded} recorded, at least {least} told"
+        if source == "vendor":
+            yield f"{side}: not told by the vendor, marked as its own"
+        if side == "prompt" and recorded == 0:
+            yield "prompt: nothing recorded of a prompt that was read"
+
+
+def _shown_faults(case: Case, outcome: Outcome, event: UsageEvent) -> Iterator[str]:
+    if not _is_delivered(case, outcome):
+        return
+    bodies = [b for name, b in outcome.events if name is None] if case.stream else [outcome.body]
+    shown = [body["usage"] for body in bodies if body.get("usage")]
+    wanted = 1 if case.include_usage or not case.stream else 0
+    if len(shown) != wanted:
+        yield f"{len(shown)} usages shown instead of {wanted}"
+    for usage in shown:
+        counts = (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"])
+        if counts != (event.prompt_tokens, event.completion_tokens, event.total_tokens):
+            yield f"the caller was shown {counts}, recorded is {event.usage}"
