@@ -25,7 +25,7 @@ from tests.vendors.wild.verdict import faults
 @click.option("--show", type=int, default=20, show_default=True, help="Faults to print in full.")
 def main(seeds: int, first: int, only: str, row: str, side_by_side: int, show: int) -> None:
     """Play cases against a gateway of this process, and print what was dealt and what was lost."""
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    logging.disable(logging.CRITICAL)
     begun_s, dealt, lost = time.monotonic(), Counter[str](), Counter[str]()
     shown = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+import traceback
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -92,7 +93,12 @@ class Rig:
         vendor.default = self._answer
 
     def _answer(self, asked: Asked) -> Reply:
-        return self._cases[seed_in(asked.raw)].answer(asked)
+        case = self._cases[seed_in(asked.raw)]
+        try:
+            return case.answer(asked)
+        except Exception:  # noqa: BLE001 - a fault of the case, and to be seen with it
+            case.refusals.append(traceback.format_exc())
+            return Reply([], 500)
 
     def play(self, case: Case) -> Outcome:
         """Ask what the case asks, and read the answer to its end."""
@@ -111,7 +117,6 @@ class Rig:
             except requests.exceptions.RequestException:
                 outcome.was_cut = True
         outcome.ended_s = time.monotonic()
-        del self._cases[case.seed]
         return outcome
 
 

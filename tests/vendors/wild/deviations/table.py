@@ -1,8 +1,26 @@
 """All deviations, of every kind."""
 
 from tests.vendors.wild.deviations import Deviation
+from tests.vendors.wild.deviations.counts import COUNTS
+from tests.vendors.wild.deviations.cuts import CUTS
 from tests.vendors.wild.deviations.ends import ENDS
+from tests.vendors.wild.deviations.errors import ERRORS
+from tests.vendors.wild.deviations.finish import FINISHES
 from tests.vendors.wild.deviations.frames import FRAMES
+from tests.vendors.wild.deviations.indices import INDICES
 from tests.vendors.wild.deviations.labels import LABELS
+from tests.vendors.wild.deviations.own_counts import OWN_COUNTS
+from tests.vendors.wild.deviations.texts import TEXTS
 
-DEVIATIONS: tuple[Deviation, ...] = (*FRAMES, *LABELS, *ENDS)
+DEVIATIONS: tuple[Deviation, ...] = (
+    *COUNTS,
+    *OWN_COUNTS,
+    *FINISHES,
+    *INDICES,
+    *TEXTS,
+    *ERRORS,
+    *FRAMES,
+    *LABELS,
+    *CUTS,
+    *ENDS,
+)

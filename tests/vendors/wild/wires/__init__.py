@@ -30,7 +30,7 @@ def said_of(draft: Draft, position: int = 0) -> Said:
     sample, told = draft.truth.samples[position], draft.truth.told
     return Said(
         text=sample.text,
-        finish=sample.finish,  # type: ignore[arg-type]
+        finish="stop" if sample.finish == "?" else sample.finish,  # type: ignore[arg-type]
         prompt_tokens=told.prompt or 0,
         completion_tokens=told.completion or 0,
         cached_tokens=told.cached,

@@ -1,0 +1,261 @@
+"""How a vendor may say, or not say, why an answer ended."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.vendors.wild.deviations import OPENAI, Deviation
+from tests.vendors.wild.draft import ABSENT, Draft, Event
+from tests.vendors.wild.truth import BROKEN
+from tests.vendors.wild.wires.rows import SPEAKERS
+
+#: Wires that have a word for it which a draft can change.
+WORDED = (*OPENAI, "anthropic", "cohere", "google", "converse")
+
+UNKNOWN = ("flibbertigibbet", "ended_by_moonlight", "HALT_7", "stopped early", "ünknown")
+
+
+def _unknown(draft: Draft) -> None:
+    """Say a word that nobody knows, of one choice or of all."""
+    word = draft.rng.choice(UNKNOWN)
+    for position in _some(draft):
+        draft.words[position] = word
+        sample = draft.truth.samples[position]
+        sample.finish, sample.native = "length", word
+
+
+def _some(draft: Draft) -> list[int]:
+    return draft.rng.choice([[draft.rng.choice(draft.positions)], list(draft.positions)])
+
+
+def _said(*words: Any, finish: str) -> Callable[[Draft], None]:
+    def apply(draft: Draft) -> None:
+        for position in draft.positions:
+            draft.words[position] = draft.rng.choice(words)
+            draft.truth.samples[position].finish = finish
+
+    return apply
+
+
+def _no_word(draft: Draft) -> None:
+    """Say no reason; where nothing else marks a stream's end, nobody knows that it is one."""
+    word = draft.rng.choice((None, ABSENT, ""))
+    for position in _some(draft):
+        draft.words[position] = word
+        draft.truth.samples[position].finish = "stop"
+
+
+def _never_ends(draft: Draft) -> None:
+    """Send a stream whose end nothing marks: no reason, and no mark."""
+    draft.events = [event for event in draft.events if not event.mark]
+    for event in draft.events:
+        if event.ends:
+            _take_reason(event.body)
+            event.ends = []
+    draft.truth.fail(*BROKEN)
+    draft.truth.told = draft.heard(len(draft.events)).told
+
+
+def _take_reason(body: Any) -> None:
+    for choice in [*body.get("choices", ()), *body.get("candidates", ())]:
+        choice.pop("finishReason", None)
+        if "finish_reason" in choice:
+            choice["finish_reason"] = None
+    if "output" in body:
+        body["output"] = {**body["output"], "finished": False}
+
+
+def _failed(*words: str) -> Callable[[Draft], None]:
+    def apply(draft: Draft) -> None:
+        draft.words[0] = draft.rng.choice(words)
+        draft.truth.samples[0].failed = True
+        draft.truth.fail(*BROKEN)
+
+    return apply
+
+
+def _sibling_failed(draft: Draft) -> None:
+    """Say of one choice that it failed; what becomes of it is open, the others are not lost."""
+    draft.words[draft.rng.choice(draft.positions)] = draft.rng.choice(("error", "abort"))
+    draft.truth.either = True
+
+
+def _everywhere(draft: Draft) -> None:
+    """Say the reason in every chunk that has text."""
+    for event in draft.events:
+        _put_reason(draft, event)
+
+
+def _early(draft: Draft) -> None:
+    """Say the reason with the first text of each choice, and more text after it."""
+    begun: set[int] = set()
+    for event in draft.events:
+        if event.says and event.says[0][0] not in begun:
+            begun.add(event.says[0][0])
+            _put_reason(draft, event)
+
+
+def _put_reason(draft: Draft, event: Event) -> None:
+    if event.says and isinstance(event.body, dict):
+        position = event.says[0][0]
+        word = _word(draft, position)
+        choices = [{**choice, "finish_reason": word} for choice in event.body["choices"]]
+        event.body = {**event.body, "choices": choices}
+
+
+def _word(draft: Draft, position: int) -> Any:
+    """Return the word that a choice ends with, as it is sent."""
+    for event in draft.events:
+        if position in event.ends:
+            return event.body["choices"][0].get("finish_reason")
+    return None
+
+
+def _with_text(draft: Draft) -> None:
+    """Say the reason with the last text, and in no chunk of its own."""
+    for position in draft.positions:
+        last = draft.last_of(lambda event, at=position: any(p == at for p, _ in event.says))
+        end = draft.last_of(lambda event, at=position: at in event.ends)
+        if last < 0 or end < 0 or draft.events[end].final:
+            continue
+        _put_reason(draft, draft.events[last])
+        draft.events[last].ends = [position]
+        del draft.events[end]
+
+
+def _again(draft: Draft) -> None:
+    at = draft.last_of(lambda event: event.ends)
+    event = draft.events[at]
+    bare = {name: value for name, value in event.body.items() if name != "usage"}
+    draft.events.insert(at + 1, Event(bare))
+
+
+def _empty_words(draft: Draft) -> None:
+    """Say "" for a reason in every chunk but the last."""
+    for event in draft.events:
+        if event.says:
+            choices = [{**choice, "finish_reason": ""} for choice in event.body["choices"]]
+            event.body = {**event.body, "choices": choices}
+
+
+def _verdict_after(draft: Draft) -> None:
+    """Send a filter's verdict after the reason, with a reason of null and no text."""
+    at = draft.last_of(lambda event: event.ends)
+    offsets = {"check_offset": 9, "start_offset": 9, "end_offset": 12}
+    late = {"index": 0, "finish_reason": None, "content_filter_offsets": offsets}
+    body = {"id": "", "object": "", "created": 0, "model": "", "choices": [late]}
+    draft.events.insert(at + 1, Event(body))
+
+
+def _google_first(draft: Draft) -> None:
+    """Say STOP in a first event without text, and the text after it."""
+    end = draft.events[-1].body
+    first = {**end, "candidates": [{**c, "content": {}} for c in end["candidates"]]}
+    first.pop("usageMetadata", None)
+    draft.events.insert(0, Event(first))
+
+
+def _finish(name: str, families: tuple[str, ...], apply: Any, **more: Any) -> Deviation:
+    return Deviation(f"finish: {name}", "finish", families, apply, **more)
+
+
+CHUNKS: dict[str, Any] = {"stage": "spoken", "modes": ("stream",), "excludes": {"labels"}}
+FAILS: dict[str, Any] = {
+    "breaks": True,
+    "excludes": frozenset({"ends", "cuts", "errors", "indices", "labels", "texts"}),
+}
+
+FINISHES: tuple[Deviation, ...] = (
+    _finish("a word that nobody knows", WORDED, _unknown),
+    _finish("no reason", (*OPENAI, "anthropic", "cohere"), _no_word, modes=("whole",)),
+    _finish("no reason of Google's", ("google",), _no_word, modes=("whole",)),
+    _finish(
+        "no reason before the mark",
+        OPENAI,
+        _no_word,
+        modes=("stream",),
+        rows=tuple(row for row in SPEAKERS if row != "llmengine"),
+        excludes=frozenset({"ends"}),
+    ),
+    _finish(
+        "no reason, and no mark",
+        (*OPENAI, "google", "v1"),
+        _never_ends,
+        modes=("stream",),
+        stage="spoken",
+        shape="call",
+        source="router-for-me/CLIProxyAPI#5226, earendil-works/pi#5793",
+        **FAILS,
+    ),
+    _finish(
+        "no reason before a message's end",
+        ("anthropic",),
+        _no_word,
+        modes=("stream",),
+        excludes=frozenset({"ends"}),
+        source="vllm-project/vllm#27572",
+    ),
+    _finish("words of other vendors", OPENAI, _said("end_turn", "eos", "eos_token", finish="stop")),
+    _finish("words in capitals", OPENAI, _said("STOP", "Stop", "LENGTH", finish="?")),
+    _finish("no text for a reason", OPENAI, _said(7, {"type": "stop"}, ["stop"], finish="?")),
+    _finish("error", OPENAI, _failed("error", "abort"), shape="one", **FAILS),
+    _finish("ERROR", ("cohere",), _failed("ERROR", "TIMEOUT"), shape="one", **FAILS),
+    _finish(
+        "MALFORMED",
+        ("google",),
+        _failed("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE"),
+        shape="one",
+        **FAILS,
+    ),
+    _finish(
+        "malformed",
+        ("converse",),
+        _failed("malformed_model_output"),
+        shape="one",
+        **FAILS,
+    ),
+    _finish("error of one of several", OPENAI, _sibling_failed, shape="several", **FAILS),
+    _finish(
+        "in every chunk",
+        OPENAI,
+        _everywhere,
+        source="BerriAI/litellm#376",
+        **{**CHUNKS, "excludes": frozenset({"labels", "cuts", "errors"})},
+    ),
+    _finish(
+        "early, and more text after it",
+        OPENAI,
+        _early,
+        **{**CHUNKS, "excludes": frozenset({"labels", "cuts", "errors"})},
+    ),
+    _finish(
+        "with the last text",
+        OPENAI,
+        _with_text,
+        source="vllm-project/vllm#35705",
+        **{**CHUNKS, "excludes": frozenset({"labels"})},
+    ),
+    _finish("twice", OPENAI, _again, **{**CHUNKS, "excludes": frozenset({"labels"})}),
+    _finish(
+        "blanks before it",
+        OPENAI,
+        _empty_words,
+        source="sgl-project/sglang#3912, ollama/ollama#4357",
+        **{**CHUNKS, "excludes": frozenset({"labels"})},
+    ),
+    _finish(
+        "a verdict after it",
+        ("chat",),
+        _verdict_after,
+        source="microsoft/autogen#6465, langchain-ai/langchain#18977",
+        **{**CHUNKS, "excludes": frozenset({"labels"})},
+    ),
+    _finish(
+        "first, and then the text",
+        ("google",),
+        _google_first,
+        source="Chevey339/kelivo#1002",
+        modes=("stream",),
+        stage="spoken",
+        excludes=frozenset({"cuts", "errors"}),
+    ),
+)

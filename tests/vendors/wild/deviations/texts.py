@@ -1,0 +1,195 @@
+"""What may stand where text should, or beside it."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tests.vendors.wild.deviations import ALL, OPENAI, Deviation
+from tests.vendors.wild.draft import Body, Draft, Event
+from tests.vendors.wild.wires.rows import SPEAKERS
+
+
+def _chunk_like(draft: Draft, **fields: Any) -> Event:
+    """Return a chunk that says nothing, with these fields in place of its own."""
+    body = next(e.body for e in draft.events if isinstance(e.body, dict) and "choices" in e.body)
+    return Event({**{n: v for n, v in body.items() if n not in ("usage", "x_groq")}, **fields})
+
+
+def _extra(*fields: Body) -> Callable[[Draft], None]:
+    """Send chunks that say nothing, anywhere."""
+
+    def apply(draft: Draft) -> None:
+        for one in fields:
+            at = draft.rng.randrange(len(draft.events))
+            draft.events.insert(at, _chunk_like(draft, **one))
+
+    return apply
+
+
+def _without_choices(draft: Draft) -> None:
+    event = _chunk_like(draft)
+    del event.body["choices"]
+    draft.events.insert(draft.rng.randrange(len(draft.events)), event)
+
+
+def _usage_without_choices(draft: Draft) -> None:
+    """Say the usage in a chunk that has no choices, or null."""
+    at = draft.last_of(lambda event: event.final and not event.ends)
+    if at >= 0:
+        body = dict(draft.events[at].body)
+        body["choices"] = None
+        if draft.rng.random() < 0.5:
+            del body["choices"]
+        draft.events[at].body = body
+
+
+def _in_choice(change: Callable[[Draft, Body], Body]) -> Callable[[Draft], None]:
+    """Change every choice that has text."""
+
+    def apply(draft: Draft) -> None:
+        if not draft.streams:
+            draft.body["choices"] = [change(draft, choice) for choice in draft.body["choices"]]
+        for event in draft.events:
+            if event.says:
+                choices = [change(draft, choice) for choice in event.body["choices"]]
+                event.body = {**event.body, "choices": choices}
+
+    return apply
+
+
+def _said(choice: Body, change: Callable[[Body], Body]) -> Body:
+    key = "delta" if "delta" in choice else "message"
+    return {**choice, key: change(choice[key])}
+
+
+def _parts(_: Draft, choice: Body) -> Body:
+    """Return a choice with its text as a list of parts, after some thinking."""
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+
+    def parted(said: Body) -> Body:
+        return {**said, "content": [thought, {"type": "text", "text": said["content"]}]}
+
+    return _said(choice, parted)
+
+
+def _thinking(draft: Draft, choice: Body) -> Body:
+    name = draft.rng.choice(("reasoning_content", "reasoning", "reasoning_details"))
+    return _said(choice, lambda said: {**said, name: "hm"})
+
+
+def _beside(_: Draft, choice: Body) -> Body:
+    more = {"stop_reason": 128009, "token_ids": [1, 2], "content_filter_results": {"hate": {}}}
+    return {**choice, **more}
+
+
+def _null_fields(_: Draft, choice: Body) -> Body:
+    return {**choice, "logprobs": None, "seed": None, "matched_stop": None, "error": None}
+
+
+def _thoughts(draft: Draft) -> None:
+    """Think before each choice's text: chunks with no content, or null."""
+    first = draft.first_of(lambda event: event.says)
+    for content in (None, ""):
+        delta = {"role": "assistant", "content": content, "reasoning_content": "Let me see."}
+        choice = {"index": 0, "delta": delta, "finish_reason": None}
+        draft.events.insert(first, _chunk_like(draft, choices=[choice]))
+
+
+def _null_at_the_end(draft: Draft) -> None:
+    """Send null for the text of the last piece."""
+    for event in draft.events:
+        if event.ends:
+            choices = [
+                {**c, "text": None} if "text" in c else {**c, "delta": {"content": None}}
+                for c in event.body["choices"]
+            ]
+            event.body = {**event.body, "choices": choices}
+
+
+def _no_delta(draft: Draft) -> None:
+    """Send a reason without a delta, or with null for one."""
+    for event in draft.events:
+        if event.ends and "delta" in event.body["choices"][0]:
+            choices = [{**c, "delta": None} for c in event.body["choices"]]
+            event.body = {**event.body, "choices": choices}
+
+
+def _halves(draft: Draft) -> None:
+    """Cut an emoji into its two surrogates, one a piece."""
+    for sample in draft.truth.samples:
+        at = draft.rng.randrange(len(sample.pieces) - 1)
+        sample.pieces[at] += "\ud83d"
+        sample.pieces[at + 1] = "\ude42" + sample.pieces[at + 1]
+        sample.fuzzy = True
+
+
+def _lone(draft: Draft) -> None:
+    """Say half an emoji, and never the other half."""
+    for sample in draft.truth.samples:
+        sample.pieces[-1] += draft.rng.choice(("\ud83d", "\ude42"))
+        sample.fuzzy = True
+
+
+def _cut_bytes(draft: Draft) -> None:
+    """Cut an emoji's bytes into two events, so that neither is valid UTF-8."""
+    emoji = "🙂".encode()
+    for at, event in enumerate(draft.events):
+        if event.says:
+            marker = json.dumps(event.says[0][1])[1:-1].encode()
+            if marker in draft.pieces[at]:
+                draft.pieces[at] = draft.pieces[at].replace(marker, marker + emoji[:2], 1)
+    for sample in draft.truth.samples:
+        sample.fuzzy = True
+
+
+def _nul(draft: Draft) -> None:
+    for sample in draft.truth.samples:
+        sample.pieces[-1] += "\0\x07\x1b"
+
+
+def _empty(draft: Draft) -> None:
+    """Say nothing at all, which was counted all the same."""
+    for sample in draft.truth.samples:
+        sample.pieces = [""]
+
+
+def _long(draft: Draft) -> None:
+    for sample in draft.truth.samples:
+        sample.pieces[-1] += "x" * draft.rng.choice((70_000, 300_000))
+
+
+def _text(name: str, families: tuple[str, ...], apply: Any, **more: Any) -> Deviation:
+    return Deviation(f"text: {name}", "texts", families, apply, **more)
+
+
+STREAM: dict[str, Any] = {
+    "stage": "spoken",
+    "modes": ("stream",),
+    "excludes": frozenset({"labels"}),
+}
+#: Told by the events' own text, which is not what a cut leaves of it.
+UNCUT = frozenset({"cuts", "errors"})
+#: Rows whose simulated vendor can write half a character at all.
+ENCODED = tuple(row for row in SPEAKERS if row not in ("llamacpp", "gemini", "vertex_ai"))
+
+TEXTS: tuple[Deviation, ...] = (
+    _text("null for choices", OPENAI, _extra({"choices": None}), source="RooCodeInc/Roo-Code#9105", **STREAM),
+    _text("no choices in a chunk", OPENAI, _extra({"choices": []}), **STREAM),
+    _text("a chunk without choices", OPENAI, _without_choices, source="openai/openai-node#364", **STREAM),
+    _text("usage without choices", OPENAI, _usage_without_choices, source="Portkey-AI/gateway#1627", **STREAM),
+    _text("an error that is null", OPENAI, _extra({"choices": [], "error": None}), **STREAM),
+    _text("a prompt's verdict", OPENAI, _extra({"choices": [], "prompt_filter_results": [{}]}), source="microsoft/semantic-kernel#3650", **STREAM),
+    _text("thinking before it", ("chat",), _thoughts, **STREAM),
+    _text("null at the end", OPENAI, _null_at_the_end, **STREAM),
+    _text("no delta at the end", ("chat",), _no_delta, **STREAM),
+    _text("parts", ("chat",), _in_choice(_parts), stage="spoken", source="symfony/ai#2422"),
+    _text("thinking beside it", ("chat",), _in_choice(_thinking), stage="spoken"),
+    _text("fields beside it", OPENAI, _in_choice(_beside), stage="spoken"),
+    _text("fields that are null", OPENAI, _in_choice(_null_fields), stage="spoken"),
+    _text("a character cut into surrogates", (*OPENAI, "cohere", "converse"), _halves, rows=ENCODED, excludes=UNCUT, source="abetlen/llama-cpp-python#372"),
+    _text("half a character", ALL, _lone, rows=ENCODED, excludes=UNCUT),
+    _text("bytes that are no UTF-8", OPENAI, _cut_bytes, stage="sent", modes=("stream",), excludes=UNCUT | {"frames", "labels", "ends"}, source="ggml-org/llama.cpp#11738"),
+    _text("control characters", ALL, _nul),
+    _text("none at all", OPENAI, _empty, excludes=UNCUT | {"finish", "indices"}),
+    _text("very much", ALL, _long, excludes=UNCUT | {"frames"}),
+)
