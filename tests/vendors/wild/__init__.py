@@ -1,4 +1,4 @@
-"""Sloppy vendors: every wire's answers, dealt with deviations from a seed, and the truth kept aside.
+"""Sloppy vendors: answers of every wire with deviations that a seed deals; the truth is kept.
 
 `truth.py` says what a vendor really generated; `draft.py` is an answer in the making; `wires/`
 speaks it as each vendor would; `deviations/` is the table of what may be wrong with it;

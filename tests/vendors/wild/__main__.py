@@ -31,9 +31,10 @@ def main(seeds: int, first: int, only: str, row: str, side_by_side: int, show: i
     with tempfile.TemporaryDirectory() as folder:
         valkey = Valkey(Path(folder)).start()
         try:
-            with running_rig(Path(folder), valkey.url) as rig, ThreadPoolExecutor(
-                side_by_side
-            ) as pool:
+            with (
+                running_rig(Path(folder), valkey.url) as rig,
+                ThreadPoolExecutor(side_by_side) as pool,
+            ):
                 numbers = range(first, first + seeds)
                 for names, line, found in pool.map(lambda s: _play(rig, s, only, row), numbers):
                     dealt.update(names)
@@ -54,7 +55,7 @@ def main(seeds: int, first: int, only: str, row: str, side_by_side: int, show: i
 
 
 def _play(rig: Rig, seed: int, only: str, row: str) -> tuple[list[str], str, list[str]]:
-    case = deal(seed, only, row)
+    case = deal(seed, row, only)
     outcome = rig.play(case)
     found = faults(case, outcome, rig.recorded.of(outcome.request_id))
     return [deviation.name for deviation in case.deviations] or ["nothing"], str(case), found

@@ -6,11 +6,12 @@ import time
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
 from tests.vendor import Asked, Reply
 from tests.vendors import WIRES
 from tests.vendors.base import Wire
+from tests.vendors.wild.deviations import Deviation
 from tests.vendors.wild.draft import KEEP, Draft
 from tests.vendors.wild.truth import Sample, Told, Truth
 from tests.vendors.wild.wires import Speaker
@@ -20,18 +21,6 @@ MARK = re.compile(r"case (\d+) prompt ([A-Z])")
 WORDS = ("naïve", "日本語", "🙂", "two\nlines", '"quoted"', "para\u2028graph", "plain", "é", "x")
 #: Rows whose usage has no word for cached tokens.
 UNCACHED = ("sglang", "tgi", "ollama", "llmengine_v1", "bedrock:")
-
-
-class Deviation(Protocol):
-    """What one deviation does to an answer, at each of the stages of its making."""
-
-    name: str
-    stage: str
-    everywhere: bool
-
-    def apply(self, draft: Draft) -> None:
-        """Change the draft, and the truth that it keeps."""
-        ...
 
 
 @dataclass
@@ -74,10 +63,14 @@ class Case:
         return body
 
     def answer(self, asked: Asked) -> Reply:
-        """Answer one call; those beyond what the request takes are answered as they should be."""
+        """Answer one call, unless the real vendor would refuse it."""
         if refused := self.wire.check(asked):
             self.refusals.append(str(refused.body))
             return refused
+        return self.say(asked)
+
+    def say(self, asked: Asked) -> Reply:
+        """Answer one call; those beyond what the request takes are answered as they should be."""
         with self._lock:
             number = len(self.calls)
             draft = self._draft(asked, number)
@@ -95,7 +88,7 @@ class Case:
         return self._reply(draft)
 
     def _draft(self, asked: Asked, number: int) -> Draft:
-        rng = Random(f"{self.seed}/{number}")
+        rng = Random(f"{self.seed}/{number}")  # noqa: S311 - a dealer has no secrets
         body = asked.body.get("args", asked.body)
         n = body.get("n") or body.get("generationConfig", {}).get("candidateCount") or 1
         length = rng.randint(2, 5)

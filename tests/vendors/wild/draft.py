@@ -80,7 +80,7 @@ class Draft:
     order: list[int] = field(default_factory=list)
     body: Any = None
     events: list[Event] = field(default_factory=list)
-    style: Style = field(default_factory=lambda: Style())
+    style: Style = field(default_factory=Style)
     pieces: list[bytes] = field(default_factory=list)
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)

@@ -117,7 +117,7 @@ def _choices(case: Case, outcome: Outcome) -> Got:
 
 
 def _mixed(case: Case, got: Got, *, whole: bool) -> Iterator[str]:
-    """Yield a fault for every text that is no sample's, or is there twice, or under a wrong prompt."""
+    """Yield what is wrong with the texts: no sample's, there twice, or under a wrong prompt."""
     used: list[int] = []
     for index, one in got.items():
         if not 0 <= index < case.n * len(case.prompts):

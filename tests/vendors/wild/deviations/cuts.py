@@ -86,11 +86,15 @@ STREAM: dict[str, Any] = {
 
 CUTS: tuple[Deviation, ...] = (
     *(
-        Deviation(f"cut: between events, and the body {name}", "cuts", ALL, _cut(False, how), **STREAM)
+        Deviation(
+            f"cut: between events, and the body {name}", "cuts", ALL, _cut(False, how), **STREAM
+        )
         for name, how in HOW.items()
     ),
     *(
-        Deviation(f"cut: inside an event, and the body {name}", "cuts", ALL, _cut(True, how), **STREAM)
+        Deviation(
+            f"cut: inside an event, and the body {name}", "cuts", ALL, _cut(True, how), **STREAM
+        )
         for name, how in HOW.items()
     ),
     *(

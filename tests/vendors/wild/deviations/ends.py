@@ -117,7 +117,14 @@ ENDS: tuple[Deviation, ...] = (
     ),
     _end("nothing but the end of the connection", _by_close),
     _end("gzip without its trailer", _no_trailer),
-    _end("no mark", _without_mark(), stage="spoken", modes=("stream",), families=MARKED, excludes=WHOLE_FRAMES),
+    _end(
+        "no mark",
+        _without_mark(),
+        stage="spoken",
+        modes=("stream",),
+        families=MARKED,
+        excludes=WHOLE_FRAMES,
+    ),
     _end(
         "no mark, then a reset",
         _without_mark(_reset),

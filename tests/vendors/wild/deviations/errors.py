@@ -27,7 +27,10 @@ FAILURES: dict[str, tuple[Any, tuple[int, ...]]] = {
     ),
     "of an overload": ({"error": {"message": "Overloaded", "type": "overloaded_error"}}, (503,)),
     "of an object called error": ({"object": "error", "message": "It broke.", "code": 500}, BROKEN),
-    "an http status": ({"error": {"message": "It broke.", "http_status_code": 424}}, (*BROKEN, 400)),
+    "an http status": (
+        {"error": {"message": "It broke.", "http_status_code": 424}},
+        (*BROKEN, 400),
+    ),
 }
 
 

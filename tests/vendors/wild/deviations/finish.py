@@ -113,13 +113,13 @@ def _word(draft: Draft, position: int) -> Any:
 def _with_text(draft: Draft) -> None:
     """Say the reason with the last text, and in no chunk of its own."""
     for position in draft.positions:
-        last = draft.last_of(lambda event, at=position: any(p == at for p, _ in event.says))
-        end = draft.last_of(lambda event, at=position: at in event.ends)
-        if last < 0 or end < 0 or draft.events[end].final:
+        spoken = [e for e in draft.events if position in (at for at, _ in e.says)]
+        end = next((e for e in draft.events if position in e.ends), None)
+        if not spoken or end is None or end.final:
             continue
-        _put_reason(draft, draft.events[last])
-        draft.events[last].ends = [position]
-        del draft.events[end]
+        _put_reason(draft, spoken[-1])
+        spoken[-1].ends = [position]
+        draft.events = [event for event in draft.events if event is not end]
 
 
 def _again(draft: Draft) -> None:
@@ -158,7 +158,11 @@ def _finish(name: str, families: tuple[str, ...], apply: Any, **more: Any) -> De
     return Deviation(f"finish: {name}", "finish", families, apply, **more)
 
 
-CHUNKS: dict[str, Any] = {"stage": "spoken", "modes": ("stream",), "excludes": {"labels"}}
+CHUNKS: dict[str, Any] = {
+    "stage": "spoken",
+    "modes": ("stream",),
+    "excludes": frozenset({"labels"}),
+}
 FAILS: dict[str, Any] = {
     "breaks": True,
     "excludes": frozenset({"ends", "cuts", "errors", "indices", "labels", "texts"}),
@@ -232,22 +236,22 @@ FINISHES: tuple[Deviation, ...] = (
         OPENAI,
         _with_text,
         source="vllm-project/vllm#35705",
-        **{**CHUNKS, "excludes": frozenset({"labels"})},
+        **CHUNKS,
     ),
-    _finish("twice", OPENAI, _again, **{**CHUNKS, "excludes": frozenset({"labels"})}),
+    _finish("twice", OPENAI, _again, **CHUNKS),
     _finish(
         "blanks before it",
         OPENAI,
         _empty_words,
         source="sgl-project/sglang#3912, ollama/ollama#4357",
-        **{**CHUNKS, "excludes": frozenset({"labels"})},
+        **CHUNKS,
     ),
     _finish(
         "a verdict after it",
         ("chat",),
         _verdict_after,
         source="microsoft/autogen#6465, langchain-ai/langchain#18977",
-        **{**CHUNKS, "excludes": frozenset({"labels"})},
+        **CHUNKS,
     ),
     _finish(
         "first, and then the text",

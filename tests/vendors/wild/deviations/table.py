@@ -10,10 +10,12 @@ from tests.vendors.wild.deviations.frames import FRAMES
 from tests.vendors.wild.deviations.indices import INDICES
 from tests.vendors.wild.deviations.labels import LABELS
 from tests.vendors.wild.deviations.own_counts import OWN_COUNTS
+from tests.vendors.wild.deviations.placed_counts import PLACED_COUNTS
 from tests.vendors.wild.deviations.texts import TEXTS
 
 DEVIATIONS: tuple[Deviation, ...] = (
     *COUNTS,
+    *PLACED_COUNTS,
     *OWN_COUNTS,
     *FINISHES,
     *INDICES,

@@ -150,7 +150,7 @@ def _nul(draft: Draft) -> None:
 def _empty(draft: Draft) -> None:
     """Say nothing at all, which was counted all the same."""
     for sample in draft.truth.samples:
-        sample.pieces = [""]
+        sample.pieces, sample.finish = [""], "?"
 
 
 def _long(draft: Draft) -> None:
@@ -173,12 +173,36 @@ UNCUT = frozenset({"cuts", "errors"})
 ENCODED = tuple(row for row in SPEAKERS if row not in ("llamacpp", "gemini", "vertex_ai"))
 
 TEXTS: tuple[Deviation, ...] = (
-    _text("null for choices", OPENAI, _extra({"choices": None}), source="RooCodeInc/Roo-Code#9105", **STREAM),
+    _text(
+        "null for choices",
+        OPENAI,
+        _extra({"choices": None}),
+        source="RooCodeInc/Roo-Code#9105",
+        **STREAM,
+    ),
     _text("no choices in a chunk", OPENAI, _extra({"choices": []}), **STREAM),
-    _text("a chunk without choices", OPENAI, _without_choices, source="openai/openai-node#364", **STREAM),
-    _text("usage without choices", OPENAI, _usage_without_choices, source="Portkey-AI/gateway#1627", **STREAM),
+    _text(
+        "a chunk without choices",
+        OPENAI,
+        _without_choices,
+        source="openai/openai-node#364",
+        **STREAM,
+    ),
+    _text(
+        "usage without choices",
+        OPENAI,
+        _usage_without_choices,
+        source="Portkey-AI/gateway#1627",
+        **STREAM,
+    ),
     _text("an error that is null", OPENAI, _extra({"choices": [], "error": None}), **STREAM),
-    _text("a prompt's verdict", OPENAI, _extra({"choices": [], "prompt_filter_results": [{}]}), source="microsoft/semantic-kernel#3650", **STREAM),
+    _text(
+        "a prompt's verdict",
+        OPENAI,
+        _extra({"choices": [], "prompt_filter_results": [{}]}),
+        source="microsoft/semantic-kernel#3650",
+        **STREAM,
+    ),
     _text("thinking before it", ("chat",), _thoughts, **STREAM),
     _text("null at the end", OPENAI, _null_at_the_end, **STREAM),
     _text("no delta at the end", ("chat",), _no_delta, **STREAM),
@@ -186,9 +210,24 @@ TEXTS: tuple[Deviation, ...] = (
     _text("thinking beside it", ("chat",), _in_choice(_thinking), stage="spoken"),
     _text("fields beside it", OPENAI, _in_choice(_beside), stage="spoken"),
     _text("fields that are null", OPENAI, _in_choice(_null_fields), stage="spoken"),
-    _text("a character cut into surrogates", (*OPENAI, "cohere", "converse"), _halves, rows=ENCODED, excludes=UNCUT, source="abetlen/llama-cpp-python#372"),
+    _text(
+        "a character cut into surrogates",
+        (*OPENAI, "cohere", "converse"),
+        _halves,
+        rows=ENCODED,
+        excludes=UNCUT,
+        source="abetlen/llama-cpp-python#372",
+    ),
     _text("half a character", ALL, _lone, rows=ENCODED, excludes=UNCUT),
-    _text("bytes that are no UTF-8", OPENAI, _cut_bytes, stage="sent", modes=("stream",), excludes=UNCUT | {"frames", "labels", "ends"}, source="ggml-org/llama.cpp#11738"),
+    _text(
+        "bytes that are no UTF-8",
+        OPENAI,
+        _cut_bytes,
+        stage="sent",
+        modes=("stream",),
+        excludes=UNCUT | {"frames", "labels", "ends"},
+        source="ggml-org/llama.cpp#11738",
+    ),
     _text("control characters", ALL, _nul),
     _text("none at all", OPENAI, _empty, excludes=UNCUT | {"finish", "indices"}),
     _text("very much", ALL, _long, excludes=UNCUT | {"frames"}),

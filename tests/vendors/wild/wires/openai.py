@@ -181,7 +181,7 @@ class ChatSpeaker(TextSpeaker):
         """Return a choice of a chunk."""
         return self._chat.piece(asked, piece, position)
 
-    def ending(self, asked: Body, draft: Draft, position: int) -> Body:
+    def ending(self, _: Body, draft: Draft, position: int) -> Body:
         """Return the last piece of a choice."""
         return self._chat.ending(said_of(draft, position), position)
 

@@ -42,6 +42,4 @@ OTHERS: Mapping[str, Speaker] = {
     "vertex_ai": GoogleSpeaker(),
 }
 
-SPEAKERS: Mapping[str, Speaker] = {
-    row: _speaker(row) for row in sorted(WIRES) if row not in LEARNT
-}
+SPEAKERS: Mapping[str, Speaker] = {row: _speaker(row) for row in sorted(WIRES) if row not in LEARNT}
