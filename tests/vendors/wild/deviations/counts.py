@@ -29,6 +29,7 @@ FORMS: dict[str, Form] = {
     "the prompt alone": Form(usage(P), "p"),
     "the prompt, and a null": Form(usage(P, None, None), "p"),
     "the completion alone": Form(usage(completion=C), "c"),
+    "the completion, and a total that is no more": Form(usage(completion=C, total=C), "?"),
     "the total alone": Form(usage(total=T), "?"),
     "prompt and total": Form(usage(P, total=T), "pc"),
     "prompt and total, and a null": Form(usage(P, None, T), "pc"),
@@ -58,7 +59,7 @@ FORMS: dict[str, Form] = {
 SOURCES = {
     "other names": "earendil-works/pi#2325",
     "nulls": "openai/openai-agents-python#1179",
-    "the completion alone": "sgl-project/sglang#10012",
+    "the completion, and a total that is no more": "sgl-project/sglang#10012",
     "cached, as hits": "genkit-ai/genkit#6229",
 }
 

@@ -201,7 +201,14 @@ FINISHES: tuple[Deviation, ...] = (
     _finish("words of other vendors", OPENAI, _said("end_turn", "eos", "eos_token", finish="stop")),
     _finish("words in capitals", OPENAI, _said("STOP", "Stop", "LENGTH", finish="?")),
     _finish("no text for a reason", OPENAI, _said(7, {"type": "stop"}, ["stop"], finish="?")),
-    _finish("error", OPENAI, _failed("error", "abort"), shape="one", **FAILS),
+    _finish(
+        "error",
+        OPENAI,
+        _failed("error", "abort"),
+        shape="one",
+        source="vllm-project/vllm#57082, togethercomputer/together-python#153",
+        **FAILS,
+    ),
     _finish("ERROR", ("cohere",), _failed("ERROR", "TIMEOUT"), shape="one", **FAILS),
     _finish(
         "MALFORMED",

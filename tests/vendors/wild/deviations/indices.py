@@ -113,7 +113,7 @@ UNCOUNTED = frozenset({"count: a running count of each choice, and no other"})
 
 INDICES: tuple[Deviation, ...] = (
     _number("missing", _all(lambda _: ABSENT), "several", **WHOLE),
-    _number("missing of the only one", _all(lambda _: ABSENT), "one"),
+    _number("missing of the only one", _all(lambda _: ABSENT), "one", source="vercel/ai#4031"),
     _number("null", _all(lambda _: None), "several", **WHOLE),
     _number("null of the only one", _all(lambda _: None), "one"),
     _number("all 0", _all(lambda _: 0), "several", **WHOLE),

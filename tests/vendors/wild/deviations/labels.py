@@ -1,5 +1,7 @@
 """What an answer is called, against what it is."""
 
+import gzip
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +33,28 @@ def _streams(is_so: bool, label: str = "") -> Callable[[Draft], None]:
             draft.headers["content-type"] = label
 
     return apply
+
+
+def _gzip(draft: Draft) -> None:
+    """Compress, though nobody asked for it."""
+    draft.pieces = [gzip.compress(b"".join(draft.pieces))]
+    draft.headers = {**draft.headers, "content-encoding": "gzip"}
+
+
+def _gzip_by_event(draft: Draft) -> None:
+    """Compress each event by itself: one member of gzip after the other."""
+    draft.pieces = [gzip.compress(piece) for piece in draft.pieces]
+    draft.headers = {**draft.headers, "content-encoding": "gzip"}
+
+
+def _identity(draft: Draft) -> None:
+    draft.headers = {**draft.headers, "content-encoding": "identity"}
+
+
+def _as_list(draft: Draft) -> None:
+    """Send all events as one JSON list, as Google does where nobody asks for events."""
+    draft.pieces = [json.dumps([event.body for event in draft.events], indent=1).encode()]
+    draft.headers["content-type"] = "application/json; charset=UTF-8"
 
 
 def _label(name: str, apply: Callable[[Draft], None], **more: Any) -> Deviation:
@@ -80,6 +104,22 @@ LABELS: tuple[Deviation, ...] = (
     _label("an event stream called JSON", _type("application/json"), modes=("stream",)),
     _label("JSON called an event stream", _type("text/event-stream"), modes=("whole",)),
     _label("NDJSON", _type("application/x-ndjson"), modes=("stream",)),
+    _label("gzip", _gzip, source="Wei-Shaw/claude-relay-service#1027"),
+    _label(
+        "gzip, event by event",
+        _gzip_by_event,
+        modes=("stream",),
+        source="envoyproxy/ai-gateway#1927",
+    ),
+    _label("identity", _identity),
+    _label(
+        "a JSON list where a stream was asked for",
+        _as_list,
+        modes=("stream",),
+        families=("google",),
+        excludes=frozenset({"cuts", "errors", "frames", "ends"}),
+        source="nyo16/nous#26, symfony/ai#1988",
+    ),
     _label("status 201", _status(201)),
     _label("status 202", _status(202)),
 )

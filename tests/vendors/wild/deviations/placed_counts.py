@@ -45,6 +45,15 @@ def _run(draft: Draft) -> None:
     _spread(_running)(draft)
 
 
+def _steps(draft: Draft) -> None:
+    """Count 1 in every chunk, not all so far; the last usage is the call's own."""
+    prompt = draft.truth.told.prompt or 0
+    for event in draft.events:
+        if event.says and not event.final:
+            event.body = {**event.body, "usage": _openai(prompt, 1, prompt + 1)}
+            event.told = Told(prompt, at_least=1)
+
+
 def _by_choice(draft: Draft) -> None:
     """Count each choice by itself, each time with its whole prompt, and never the call."""
     prompts = sorted({sample.prompt for sample in draft.truth.samples})
@@ -114,7 +123,14 @@ def _placed(name: str, apply: Callable[[Draft], None], **more: Any) -> Deviation
 PLACED_COUNTS: tuple[Deviation, ...] = (
     _placed("a running total in every chunk", _run, source="alfredapp/openai-workflow#52"),
     _placed("a running count of each choice, and no other", _by_choice),
-    _placed("in the choice", _in_choice, modes=("stream", "whole"), shape="one"),
+    _placed(
+        "in the choice",
+        _in_choice,
+        modes=("stream", "whole"),
+        shape="one",
+        source="earendil-works/pi#2017",
+    ),
+    _placed("of each chunk alone, but for the last", _steps, source="vllm-project/vllm#9357"),
     _placed("twice", _twice),
     _placed("zeros first", _zeros_first),
 )

@@ -10,6 +10,7 @@ from tests.vendors.wild.deviations.frames import FRAMES
 from tests.vendors.wild.deviations.indices import INDICES
 from tests.vendors.wild.deviations.labels import LABELS
 from tests.vendors.wild.deviations.own_counts import OWN_COUNTS
+from tests.vendors.wild.deviations.own_texts import OWN_TEXTS
 from tests.vendors.wild.deviations.placed_counts import PLACED_COUNTS
 from tests.vendors.wild.deviations.texts import TEXTS
 
@@ -20,6 +21,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
     *FINISHES,
     *INDICES,
     *TEXTS,
+    *OWN_TEXTS,
     *ERRORS,
     *FRAMES,
     *LABELS,

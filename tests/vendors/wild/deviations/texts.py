@@ -158,6 +158,45 @@ def _long(draft: Draft) -> None:
         sample.pieces[-1] += "x" * draft.rng.choice((70_000, 300_000))
 
 
+def _message_beside(draft: Draft) -> None:
+    """Say the whole so far in a message beside each delta."""
+    so_far = dict.fromkeys(draft.positions, "")
+    for event in draft.events:
+        for position, piece in event.says:
+            so_far[position] += piece
+            message = {"role": "assistant", "content": so_far[position]}
+            choices = [{**choice, "message": message} for choice in event.body["choices"]]
+            event.body = {**event.body, "choices": choices}
+
+
+def _message_at_the_end(draft: Draft) -> None:
+    """Say the whole text once more where it ends, as a message and not as a delta."""
+    for event in draft.events:
+        for position in event.ends:
+            text = draft.truth.samples[position].text
+            message = {"role": "assistant", "content": text}
+            choices = [{**choice, "message": message} for choice in event.body["choices"]]
+            event.body = {**event.body, "choices": choices}
+
+
+def _odd_object(draft: Draft) -> None:
+    """Say nonsense around the choices: who, when, and what it is."""
+    odd = {"id": None, "created": "now", "object": 7, "model": None, "system_fingerprint": 5}
+    bodies = [event.body for event in draft.events] if draft.streams else [draft.body]
+    for body in bodies:
+        if isinstance(body, dict):
+            body.update(odd)
+
+
+def _bare_object(draft: Draft) -> None:
+    """Say nothing around the choices."""
+    bodies = [event.body for event in draft.events] if draft.streams else [draft.body]
+    for body in bodies:
+        for name in ("id", "created", "object", "model", "system_fingerprint"):
+            if isinstance(body, dict):
+                body.pop(name, None)
+
+
 def _text(name: str, families: tuple[str, ...], apply: Any, **more: Any) -> Deviation:
     return Deviation(f"text: {name}", "texts", families, apply, **more)
 
@@ -229,6 +268,22 @@ TEXTS: tuple[Deviation, ...] = (
         source="ggml-org/llama.cpp#11738",
     ),
     _text("control characters", ALL, _nul),
+    _text(
+        "the whole so far beside it",
+        ("chat",),
+        _message_beside,
+        source="open-webui/open-webui#9927",
+        **STREAM,
+    ),
+    _text(
+        "the whole again at the end",
+        ("chat",),
+        _message_at_the_end,
+        source="abundantbeing/hermes-browser-extension#11",
+        **STREAM,
+    ),
+    _text("nonsense around it", OPENAI, _odd_object, stage="spoken"),
+    _text("nothing around it", OPENAI, _bare_object, stage="spoken"),
     _text("none at all", OPENAI, _empty, excludes=UNCUT | {"finish", "indices"}),
     _text("very much", ALL, _long, excludes=UNCUT | {"frames"}),
 )
