@@ -147,7 +147,7 @@ def _sample_of(case: Case, text: str, *, whole: bool) -> Sample | None:
 
 
 #: Half a character, and what may stand for it.
-HALVES = re.compile("[\ud800-\udfff\ufffd\U0001f642]+")
+HALVES = re.compile("[?\ud800-\udfff\ufffd\U0001f642]+")
 
 
 def _plain(text: str) -> str:
@@ -222,7 +222,7 @@ def _side_faults(event: UsageEvent, calls: list[Truth], side: str) -> Iterator[s
         least = sums + sum(call.told.at_least for call in calls if side == "completion")
         if recorded < least:
             yield f"{side}: {recorded} recorded, at least {least} told"
-        if source == "vendor":
+        if source == "vendor" and not least:
             yield f"{side}: not told by the vendor, marked as its own"
         if side == "prompt" and recorded == 0:
             yield "prompt: nothing recorded of a prompt that was read"

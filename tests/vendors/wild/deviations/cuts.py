@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.vendor import CUT
 from tests.vendors.wild.deviations import ALL, OPENAI, Deviation
+from tests.vendors.wild.deviations.ends import LEAVE_S
 from tests.vendors.wild.draft import Draft
 from tests.vendors.wild.truth import BROKEN, Told
 
@@ -48,7 +49,7 @@ def _clean(_: Draft) -> None:
 
 
 def _reset(draft: Draft) -> None:
-    draft.tail = [CUT]
+    draft.tail = [LEAVE_S, CUT]
 
 
 def _closed(draft: Draft) -> None:

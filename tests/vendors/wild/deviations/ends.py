@@ -11,12 +11,17 @@ from tests.vendors.wild.deviations import ALL, OPENAI, SSE, Deviation
 from tests.vendors.wild.draft import Draft, Event
 
 
+#: How long bytes take to leave, in seconds.
+LEAVE_S = 0.03
+
+
 def _held_open(draft: Draft) -> None:
     draft.tail = [threading.Event()]
 
 
 def _reset(draft: Draft) -> None:
-    draft.tail = [CUT]
+    """Reset the connection when all has left: a reset throws away what the kernel still holds."""
+    draft.tail = [LEAVE_S, CUT]
 
 
 def _no_last_chunk(draft: Draft) -> None:

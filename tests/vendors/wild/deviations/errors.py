@@ -83,6 +83,8 @@ def _in_choice(draft: Draft, error: Any, _: int) -> None:
     choice = {"index": 0, "text": "", "delta": {"content": ""}, "finish_reason": "error"}
     draft.events.append(Event({"id": "x", "object": "x", "choices": [{**choice, **error}]}))
     draft.truth.fail(*BROKEN, 429, 400)
+    if draft.truth.free:  # a choice is a sign of work, if of no text
+        draft.truth.free, draft.truth.told = False, Told(loose=True)
 
 
 class Bare(str):

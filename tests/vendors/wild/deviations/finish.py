@@ -148,7 +148,7 @@ def _verdict_after(draft: Draft) -> None:
 
 def _google_first(draft: Draft) -> None:
     """Say STOP in a first event without text, and the text after it."""
-    end = draft.events[-1].body
+    end = draft.events[draft.first_of(lambda event: event.ends)].body
     first = {**end, "candidates": [{**c, "content": {}} for c in end["candidates"]]}
     first.pop("usageMetadata", None)
     draft.events.insert(0, Event(first))

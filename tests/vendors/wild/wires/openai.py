@@ -39,7 +39,7 @@ class TextSpeaker:
 
     def asked(self, draft: Draft) -> Body:
         """Return the request's body, as the builder knows it."""
-        return {**draft.asked.body, "stream": draft.streams}
+        return as_answered(draft, draft.asked.body)
 
     def object(self, asked: Body) -> Body:
         """Return what is around the choices."""
@@ -137,6 +137,13 @@ class TextSpeaker:
     def dump(self, draft: Draft) -> bytes:
         """Return a whole answer as it is sent."""
         return json.dumps(draft.body).encode()
+
+
+def as_answered(draft: Draft, body: Body) -> Body:
+    """Return a request's body as if it had asked for what is answered."""
+    if draft.streams and not body.get("stream"):
+        return {**body, "stream": True, "stream_options": {"include_usage": True}}
+    return {**body, "stream": draft.streams}
 
 
 def told_in(body: Any) -> bool:

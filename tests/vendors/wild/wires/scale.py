@@ -8,7 +8,7 @@ from tests.vendors.llmengine import CONTAINER, LLMEngineV1Wire, without_nulls
 from tests.vendors.wild.draft import ABSENT, KEEP, Body, Draft, Event
 from tests.vendors.wild.truth import Told
 from tests.vendors.wild.wires import said_of
-from tests.vendors.wild.wires.openai import TextSpeaker
+from tests.vendors.wild.wires.openai import TextSpeaker, as_answered
 from tests.vendors.wild.wires.sse import framed, read_back
 
 
@@ -30,7 +30,7 @@ class LaunchSpeaker(TextSpeaker):
 
     def asked(self, draft: Draft) -> Body:
         """Return the request's body, as the container gets it."""
-        return {**draft.asked.body["args"], "stream": draft.streams}
+        return as_answered(draft, draft.asked.body["args"])
 
     def frame(self, draft: Draft, event: Event) -> bytes:
         """Return one event as it is sent."""
@@ -70,10 +70,13 @@ class V1Speaker:
         output = body["output"]
         says = [(0, output["text"])] if output["text"] else []
         if not output["finished"]:
-            return Event(body, says=says)
+            return Event(body, says=says, told=Told(at_least=output["num_completion_tokens"]))
         body["output"] = self._counted(draft, output)
         told = draft.truth.told
-        return Event(body, says=says, ends=[0], told=told, final=told != Told())
+        if told.completion is None:  # it has said before how far it was
+            told = dataclasses.replace(told, at_least=len(draft.truth.samples[0].pieces))
+            draft.truth.told = told
+        return Event(body, says=says, ends=[0], told=told, final=draft.usage is not ABSENT)
 
     def _counted(self, draft: Draft, output: Body) -> Body:
         if draft.usage is KEEP:
