@@ -10,7 +10,6 @@ from tests.vendor import CUT
 from tests.vendors.wild.deviations import ALL, OPENAI, SSE, Deviation
 from tests.vendors.wild.draft import Draft, Event
 
-
 #: How long bytes take to leave, in seconds.
 LEAVE_S = 0.03
 

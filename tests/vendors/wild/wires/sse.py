@@ -24,11 +24,11 @@ def framed(draft: Draft, event: Event, text: str | None = None) -> bytes:
 def _lines(draft: Draft, event: Event, text: str | None) -> list[str]:
     if text is None:
         text = event.text
-        if draft.style.raw and not isinstance(event.body, str):
-            text = json.dumps(event.body, ensure_ascii=False)
-    if draft.style.spread and not isinstance(event.body, str):
-        return json.dumps(event.body, indent=1).split("\n")
-    return [text]
+    if isinstance(event.body, str):
+        return [text]
+    if draft.style.spread:
+        return json.dumps(json.loads(text), indent=1).split("\n")
+    return [json.dumps(json.loads(text), ensure_ascii=False) if draft.style.raw else text]
 
 
 def read_back(reply: Reply) -> list[tuple[str | None, Any]]:
