@@ -23,10 +23,11 @@ ORDER = ("texts", "counts", "finish", "indices", "errors", "frames", "labels", "
 COUNTS = (1, 1, 2, 2, 3)
 
 
-def deal(seed: int, row: str = "", only: str = "") -> Case:
+def deal(seed: int, row: str = "", only: str = "", but: str = "") -> Case:
     """Return the case of a seed.
 
-    `row` names the row; `only` is a pattern of names, and one deviation that it matches is dealt.
+    `row` names the row; `only` is a pattern of names, and one deviation that it matches is dealt;
+    none that `but` matches is.
     Raises: ValueError when nothing fits the row.
     """
     rng = Random(seed)  # noqa: S311 - a dealer has no secrets
@@ -35,6 +36,8 @@ def deal(seed: int, row: str = "", only: str = "") -> Case:
         fitting = [deviation for deviation in DEVIATIONS if fits(case, deviation)]
         if only:
             fitting = [deviation for deviation in fitting if re.search(only, deviation.name)]
+        if but:
+            fitting = [deviation for deviation in fitting if not re.search(but, deviation.name)]
         if fitting:
             case.deviations = _chosen(rng, fitting, 1 if only else rng.choice(COUNTS))
             return case
