@@ -179,7 +179,14 @@ ERRORS: tuple[Deviation, ...] = (
     _error("a bare line and a blank one", OPENAI, _bare("", "\n\n"), rows=PLAIN, **UNFRAMED),
     _error("a field named error", OPENAI, _bare("error: ", "\n\n"), rows=PLAIN, **UNFRAMED),
     _error("in a whole answer", OPENAI, _in_whole, modes=("whole",)),
-    _error("in a whole answer, with usage", OPENAI, _with_usage, modes=("whole",), shape="one"),
+    _error(
+        "in a whole answer, with usage",
+        OPENAI,
+        _with_usage,
+        modes=("whole",),
+        shape="one",
+        excludes=frozenset({"counts"}),
+    ),
     _error("of Anthropic's", ("anthropic",), _anthropic),
     _error(
         "of Amazon's",

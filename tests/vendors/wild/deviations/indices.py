@@ -110,6 +110,8 @@ WHOLE: dict[str, Any] = {
 
 #: A running count of what has no number of its own says nothing.
 UNCOUNTED = frozenset({"count: a running count of each choice, and no other"})
+#: Whether more was to come where some were missing, nobody knows.
+UNMARKED = frozenset({"end: no mark, then a reset", "end: no mark, then silence"})
 
 INDICES: tuple[Deviation, ...] = (
     _number("missing", _all(lambda _: ABSENT), "several", **WHOLE),
@@ -130,8 +132,8 @@ INDICES: tuple[Deviation, ...] = (
     _number("negative, of a list", _one(lambda _: -1), "list", **WHOLE),
     _number("out of range, of a list", _one(lambda d: len(d.positions) + 5), "list", **WHOLE),
     _number("twice", _twice, "several", **WHOLE),
-    _number("fewer", _fewer, "several", excludes=UNCOUNTED),
-    _number("one alone, again and again", _one_only, "samples", everywhere=True),
+    _number("fewer", _fewer, "several", excludes=UNCOUNTED | UNMARKED),
+    _number("one alone, again and again", _one_only, "samples", everywhere=True, excludes=UNMARKED),
     _number("more", _surplus, "several", stage="spoken", excludes=UNCOUNTED),
     _number("more than the only one", _surplus, "one", stage="spoken", excludes=UNCOUNTED),
     _number("missing (google)", _all(lambda _: ABSENT), "several", families=("google",)),

@@ -122,7 +122,11 @@ def _placed(name: str, apply: Callable[[Draft], None], **more: Any) -> Deviation
 
 PLACED_COUNTS: tuple[Deviation, ...] = (
     _placed("a running total in every chunk", _run, source="alfredapp/openai-workflow#52"),
-    _placed("a running count of each choice, and no other", _by_choice),
+    _placed(
+        "a running count of each choice, and no other",
+        _by_choice,
+        excludes=frozenset({"labels", "cuts", "errors"}),
+    ),
     _placed(
         "in the choice",
         _in_choice,
