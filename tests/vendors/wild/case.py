@@ -84,7 +84,6 @@ class Case:
                 self.speaker.render(draft)
             if stage == "spoken":
                 self._dump(draft)
-        draft.truth.said = [piece for event in draft.events for _, piece in event.says]
         return self._reply(draft)
 
     def _draft(self, asked: Asked, number: int) -> Draft:
@@ -121,6 +120,10 @@ class Case:
             draft.pieces.insert(0, draft.style.lead)
 
     def _reply(self, draft: Draft) -> Reply:
+        if draft.tail and draft.framing == "length":  # what follows is to be within the body
+            size = sum(map(len, draft.pieces)) + 99
+            draft.headers = {**draft.headers, "content-length": str(size)}
+            draft.framing = "close"
         steps = [*draft.pieces, partial(self._ended), *draft.tail]
         return Reply(
             steps,

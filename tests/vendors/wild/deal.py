@@ -17,7 +17,10 @@ from tests.vendors.wild.deviations.table import DEVIATIONS
 from tests.vendors.wild.wires.rows import SPEAKERS
 
 #: What is said comes before how it is framed, and the end comes last.
-ORDER = ("texts", "counts", "finish", "indices", "errors", "frames", "labels", "cuts", "ends")
+ORDER = (
+    *("texts", "counts", "finish", "indices", "errors", "refusals"),
+    *("frames", "labels", "cuts", "ends"),
+)
 
 #: Most deviations of one answer, and how likely one, two or three are.
 COUNTS = (1, 1, 2, 2, 3)

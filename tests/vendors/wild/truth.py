@@ -52,7 +52,7 @@ class Truth:
     failure   the statuses of which the caller is to be told one; None: all is to be delivered
     either    a careful reader may deliver or refuse: but never half of it as a whole
     free      nothing is to be booked for this call
-    sent      the pieces that left the vendor before it broke off, where it did
+    retry_after   what the caller is to be told of when to try again
     """
 
     samples: list[Sample]
@@ -60,8 +60,7 @@ class Truth:
     failure: frozenset[int] | None = None
     either: bool = False
     free: bool = False
-    broke_off: bool = False
-    said: list[str] = field(default_factory=list)
+    retry_after: str | None = None
 
     def fail(self, *statuses: int) -> None:
         """Expect a failure with one of these statuses, before the first byte or within a stream."""

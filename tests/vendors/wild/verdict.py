@@ -45,6 +45,9 @@ def _answer_faults(case: Case, outcome: Outcome) -> Iterator[str]:
         status = _told_status(case, outcome)
         if status not in failure:
             yield f"told as {_told_failure(case, outcome)}, not as one of {sorted(failure)}"
+        for call in case.calls:
+            if call.retry_after and outcome.headers.get("retry-after") != call.retry_after:
+                yield f"retry-after {call.retry_after} was not passed on"
     if delivered:
         yield from _incomplete(case, got)
 

@@ -37,7 +37,6 @@ def _judge(draft: Draft, count: int) -> None:
     if heard.has_mark or (heard.all_ended and heard.is_told):
         return
     draft.truth.told = heard.told
-    draft.truth.broke_off = True
     if heard.all_ended:
         draft.truth.either = True
     else:
@@ -64,8 +63,7 @@ def _whole_cut(how: Callable[[Draft], None]) -> Callable[[Draft], None]:
         draft.pieces = [content[: draft.rng.randrange(len(content.rstrip()) - 1)]]
         draft.truth.fail(*BROKEN)
         draft.truth.told = Told()
-        draft.truth.broke_off = True
-        draft.framing = "chunked"
+            draft.framing = "chunked"
         how(draft)
 
     return apply

@@ -19,8 +19,6 @@ def _held_open(draft: Draft) -> None:
 
     Where neither a mark nor a count says that the answer is whole, nobody could know: it ends well.
     """
-    if draft.framing == "length":
-        _too_long(draft)
     marked = any(event.mark for event in draft.events)
     if marked or not draft.streams or draft.truth.told.completion is not None:
         draft.tail = [threading.Event()]

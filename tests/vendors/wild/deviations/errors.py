@@ -8,6 +8,7 @@ from tests.vendors.bedrock import exception_frame
 from tests.vendors.wild.deviations import OPENAI, SSE, Deviation
 from tests.vendors.wild.draft import Body, Draft, Event
 from tests.vendors.wild.truth import BROKEN, Told
+from tests.vendors.wild.wires.rows import SPEAKERS
 
 #: An error body in a vendor's words, and the statuses that it may be told as.
 FAILURES: dict[str, tuple[Any, tuple[int, ...]]] = {
@@ -75,7 +76,7 @@ def _as_data_and_mark(draft: Draft, error: Any, _: int) -> None:
 def _beside_choices(draft: Draft, error: Any, _: int) -> None:
     """Send the error in a chunk whose choice ends with it."""
     choice = {"index": 0, "delta": {"content": ""}, "text": "", "finish_reason": "error"}
-    draft.events.append(Event({**error, "id": "x", "object": "x", "choices": [choice]}))
+    draft.events.append(Event({"id": "x", "object": "x", **error, "choices": [choice]}))
 
 
 def _in_choice(draft: Draft, error: Any, _: int) -> None:
@@ -162,16 +163,14 @@ def _error(name: str, families: tuple[str, ...], apply: Any, **more: Any) -> Dev
 
 #: Bytes of their own, which no style of frames changes.
 UNFRAMED: dict[str, Any] = {"excludes": frozenset({"frames"})}
-#: Rows whose chunks are the container's, inside of a task.
-PLAIN = tuple(
-    row
-    for row in ("vllm", "sglang", "tgi", "ollama", "fireworks_ai", "openrouter", "openai", "azure")
-)
+#: Rows whose chunks are not inside of a task; and some of them.
+UNWRAPPED = tuple(row for row in SPEAKERS if not row.startswith("launch"))
+PLAIN = ("vllm", "sglang", "tgi", "ollama", "fireworks_ai", "openrouter", "openai", "azure")
 
 ERRORS: tuple[Deviation, ...] = (
     _error("as data", OPENAI, _told(_as_data), source="huggingface/text-generation-inference#2668"),
     _error("as data, then the mark", OPENAI, _told(_as_data_and_mark)),
-    _error("in an event of that name", OPENAI, _told(_named)),
+    _error("in an event of that name", OPENAI, _told(_named), rows=UNWRAPPED),
     _error("beside choices", OPENAI, _told(_beside_choices), source="vercel/ai#2720"),
     _error("in a choice", OPENAI, _told(_in_choice), source="genkit-ai/genkit#6259"),
     _error("after the usage", OPENAI, _after_usage),

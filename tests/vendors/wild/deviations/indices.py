@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.vendors.wild.deviations import OPENAI, Deviation
 from tests.vendors.wild.draft import ABSENT, Draft, Event
+from tests.vendors.wild.wires.rows import SPEAKERS
 
 #: A part is asked for at most so often; each time, one choice of it may come.
 CALLS = 3
@@ -112,6 +113,8 @@ WHOLE: dict[str, Any] = {
 UNCOUNTED = frozenset({"count: a running count of each choice, and no other"})
 #: Whether more was to come where some were missing, nobody knows.
 UNMARKED = frozenset({"end: no mark, then a reset", "end: no mark, then silence"})
+UNENDED = frozenset({"ends"}) | UNCOUNTED
+MARKED = tuple(row for row in SPEAKERS if row != "llmengine")
 
 INDICES: tuple[Deviation, ...] = (
     _number("missing", _all(lambda _: ABSENT), "several", **WHOLE),
@@ -132,8 +135,16 @@ INDICES: tuple[Deviation, ...] = (
     _number("negative, of a list", _one(lambda _: -1), "list", **WHOLE),
     _number("out of range, of a list", _one(lambda d: len(d.positions) + 5), "list", **WHOLE),
     _number("twice", _twice, "several", **WHOLE),
-    _number("fewer", _fewer, "several", excludes=UNCOUNTED | UNMARKED),
-    _number("one alone, again and again", _one_only, "samples", everywhere=True, excludes=UNMARKED),
+    _number("fewer", _fewer, "several", rows=MARKED, excludes=UNCOUNTED | UNMARKED),
+    _number("fewer, and no mark", _fewer, "several", rows=("llmengine",), excludes=UNENDED),
+    _number(
+        "one alone, again and again",
+        _one_only,
+        "samples",
+        everywhere=True,
+        rows=MARKED,
+        excludes=UNMARKED,
+    ),
     _number("more", _surplus, "several", stage="spoken", excludes=UNCOUNTED),
     _number("more than the only one", _surplus, "one", stage="spoken", excludes=UNCOUNTED),
     _number("missing (google)", _all(lambda _: ABSENT), "several", families=("google",)),

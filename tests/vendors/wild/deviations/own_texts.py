@@ -125,11 +125,12 @@ def _own(family: str, name: str, apply: Callable[[Draft], None], **more: Any) ->
 
 
 BOTH: dict[str, Any] = {"modes": ("stream", "whole"), "excludes": frozenset({"labels"})}
+ALONE: dict[str, Any] = {"excludes": frozenset({"labels", "indices"})}
 UNLABELLED: dict[str, Any] = {"excludes": frozenset({"labels"})}
 
 OWN_TEXTS: tuple[Deviation, ...] = (
     *(
-        _own(family, f"an event that says nothing, {number}", _between(name, body), **UNLABELLED)
+        _own(family, f"an event that says nothing, {number}", _between(name, body), **ALONE)
         for family, events in UNKNOWN.items()
         for number, (name, body) in enumerate(events, 1)
     ),

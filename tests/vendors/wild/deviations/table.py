@@ -12,6 +12,7 @@ from tests.vendors.wild.deviations.labels import LABELS
 from tests.vendors.wild.deviations.own_counts import OWN_COUNTS
 from tests.vendors.wild.deviations.own_texts import OWN_TEXTS
 from tests.vendors.wild.deviations.placed_counts import PLACED_COUNTS
+from tests.vendors.wild.deviations.refusals import REFUSALS
 from tests.vendors.wild.deviations.texts import TEXTS
 
 DEVIATIONS: tuple[Deviation, ...] = (
@@ -23,6 +24,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
     *TEXTS,
     *OWN_TEXTS,
     *ERRORS,
+    *REFUSALS,
     *FRAMES,
     *LABELS,
     *CUTS,
