@@ -63,7 +63,7 @@ def _whole_cut(how: Callable[[Draft], None]) -> Callable[[Draft], None]:
         draft.pieces = [content[: draft.rng.randrange(len(content.rstrip()) - 1)]]
         draft.truth.fail(*BROKEN)
         draft.truth.told = Told()
-            draft.framing = "chunked"
+        draft.framing = "chunked"
         how(draft)
 
     return apply
