@@ -25,7 +25,7 @@ UNCACHED = ("sglang", "tgi", "ollama", "llmengine_v1", "bedrock:")
 
 @dataclass
 class Case:
-    """A request, and the calls that became of it."""
+    """A request, and the calls that became of it; `leaves`: its caller hangs up after a chunk."""
 
     seed: int
     row: str
@@ -33,6 +33,7 @@ class Case:
     n: int
     prompts: list[str]
     include_usage: bool
+    leaves: bool = False
     deviations: tuple[Deviation, ...] = ()
     parts: int = 1
     calls: list[Truth] = field(default_factory=list)
@@ -140,6 +141,7 @@ class Case:
         """The case in one line."""
         names = ", ".join(deviation.name for deviation in self.deviations) or "nothing"
         kind = "stream" if self.stream else "whole"
+        kind += ", its caller leaves" if self.leaves else ""
         return (
             f"seed {self.seed}: {self.row}, {kind}, n={self.n}, prompts={len(self.prompts)}, "
             f"usage={self.include_usage}: {names}"

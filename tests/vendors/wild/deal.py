@@ -22,6 +22,9 @@ ORDER = (
     *("frames", "labels", "cuts", "ends"),
 )
 
+#: How many callers of streams hang up.
+LEAVING = 0.04
+
 #: Most deviations of one answer, and how likely one, two or three are.
 COUNTS = (1, 1, 2, 2, 3)
 
@@ -43,6 +46,7 @@ def deal(seed: int, row: str = "", only: str = "", but: str = "") -> Case:
             fitting = [deviation for deviation in fitting if not re.search(but, deviation.name)]
         if fitting:
             case.deviations = _chosen(rng, fitting, 1 if only else rng.choice(COUNTS))
+            case.leaves = case.stream and not only and rng.random() < LEAVING
             return case
     raise ValueError(f"no deviation {only!r} fits {row or 'any row'}")
 

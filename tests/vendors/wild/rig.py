@@ -114,6 +114,8 @@ class Rig:
             try:
                 for packet in response.iter_content(None):
                     outcome.content += packet
+                    if case.leaves:
+                        break
             except requests.exceptions.RequestException:
                 outcome.was_cut = True
         outcome.ended_s = time.monotonic()

@@ -28,6 +28,7 @@ class Sample:
     fuzzy        the text holds half characters, of which a reader makes what it can
     readable     whether a reader can tell that this text is there, and whose it is
     failed       whether the vendor said that this choice failed
+    extra        fields beside the choice, which the caller is to get
     """
 
     prompt: str

@@ -20,6 +20,8 @@ def faults(case: Case, outcome: Outcome, events: list[UsageEvent]) -> list[str]:
         return [*found, f"{len(events)} events instead of one"]
     if outcome.status >= 500 and b"internal_error" in outcome.content:
         found.append("the gateway itself failed")
+    if case.leaves:
+        return [*found, *_left_faults(outcome, events[0])]
     found += _answer_faults(case, outcome)
     found += _status_faults(case, outcome, events[0])
     found += _usage_faults(case, outcome, events[0])
@@ -99,6 +101,7 @@ def _error(case: Case, outcome: Outcome) -> dict[str, Any]:
 
 
 Got = dict[int, dict[str, Any]]
+NOTHING: dict[str, Any] = {"text": "", "native": None}
 
 
 def _choices(case: Case, outcome: Outcome) -> Got:
@@ -109,7 +112,8 @@ def _choices(case: Case, outcome: Outcome) -> Got:
     bodies = [b for name, b in outcome.events if name is None] if case.stream else [outcome.body]
     for body in bodies:
         for choice in body["choices"]:
-            one = got.setdefault(choice["index"], {"text": "", "reasons": [], "native": None})
+            one = got.setdefault(choice["index"], {**NOTHING, "reasons": [], "fields": {}})
+            one["fields"] |= choice
             if one["reasons"] and choice["text"]:
                 one["late"] = True
             one["text"] += choice["text"]
@@ -171,6 +175,8 @@ def _incomplete(case: Case, got: Got) -> Iterator[str]:
             yield f"choice {index} has no finish reason"
         if one.get("late"):
             yield f"choice {index} went on after its finish reason"
+        if sample is not None and not sample.extra.items() <= one["fields"].items():
+            yield f"choice {index} lacks {sample.extra}"
         if sample is not None and sample.native and one["native"] != sample.native:
             yield f"choice {index} has native_finish_reason {one['native']}, not {sample.native}"
 
@@ -182,6 +188,14 @@ def _ends_otherwise(one: dict[str, Any], sample: Sample | None) -> bool:
 
 
 # The event
+
+
+def _left_faults(outcome: Outcome, event: UsageEvent) -> Iterator[str]:
+    """Yield what is wrong with the event of a caller that left: not more can be known."""
+    if event.total_tokens != event.prompt_tokens + event.completion_tokens:
+        yield f"the event's total is not the sum: {event.usage}"
+    if event.status == "abandoned" or (outcome.status == 200 and event.source == "none"):
+        yield f"the event of a caller that left says {event.status}, {event.source}"
 
 
 def _status_faults(case: Case, outcome: Outcome, event: UsageEvent) -> Iterator[str]:

@@ -77,9 +77,11 @@ def _thinking(draft: Draft, choice: Body) -> Body:
     return _said(choice, lambda said: {**said, name: "hm"})
 
 
-def _beside(_: Draft, choice: Body) -> Body:
-    more = {"stop_reason": 128009, "token_ids": [1, 2], "content_filter_results": {"hate": {}}}
-    return {**choice, **more}
+def _beside(draft: Draft) -> None:
+    """Send fields beside each choice that are not the contract's; the caller is to get them."""
+    kinds = ({"stop_reason": 128009}, {"token_ids": [1, 2]}, {"content_filter_results": {"x": {}}})
+    for sample in draft.truth.samples:
+        sample.extra = draft.rng.choice(kinds)
 
 
 def _null_fields(_: Draft, choice: Body) -> Body:
@@ -247,7 +249,7 @@ TEXTS: tuple[Deviation, ...] = (
     _text("no delta at the end", ("chat",), _no_delta, **STREAM),
     _text("parts", ("chat",), _in_choice(_parts), stage="spoken", source="symfony/ai#2422"),
     _text("thinking beside it", ("chat",), _in_choice(_thinking), stage="spoken"),
-    _text("fields beside it", OPENAI, _in_choice(_beside), stage="spoken"),
+    _text("fields beside it", OPENAI, _beside),
     _text("fields that are null", OPENAI, _in_choice(_null_fields), stage="spoken"),
     _text(
         "a character cut into surrogates",
