@@ -25,7 +25,11 @@ UNCACHED = ("sglang", "tgi", "ollama", "llmengine_v1", "bedrock:")
 
 @dataclass
 class Case:
-    """A request, and the calls that became of it; `leaves`: its caller hangs up after a chunk."""
+    """A request, and the calls that became of it.
+
+    leaves     its caller hangs up after a chunk
+    fails_at   of several calls, the only one that meets what breaks an answer
+    """
 
     seed: int
     row: str
@@ -34,6 +38,7 @@ class Case:
     prompts: list[str]
     include_usage: bool
     leaves: bool = False
+    fails_at: int | None = None
     deviations: tuple[Deviation, ...] = ()
     parts: int = 1
     calls: list[Truth] = field(default_factory=list)
@@ -76,16 +81,20 @@ class Case:
             number = len(self.calls)
             draft = self._draft(asked, number)
             self.calls.append(draft.truth)
-        again = number >= self.parts
         for stage in ("said", "spoken", "sent"):
             for deviation in self.deviations:
-                if deviation.stage == stage and (deviation.everywhere or not again):
+                if deviation.stage == stage and self._meets(deviation, number):
                     deviation.apply(draft)
             if stage == "said":
                 self.speaker.render(draft)
             if stage == "spoken":
                 self._dump(draft)
         return self._reply(draft)
+
+    def _meets(self, deviation: Deviation, number: int) -> bool:
+        if deviation.breaks and self.fails_at is not None:
+            return number == self.fails_at
+        return deviation.everywhere or number < self.parts
 
     def _draft(self, asked: Asked, number: int) -> Draft:
         rng = Random(f"{self.seed}/{number}")  # noqa: S311 - a dealer has no secrets

@@ -46,6 +46,8 @@ def deal(seed: int, row: str = "", only: str = "", but: str = "") -> Case:
             fitting = [deviation for deviation in fitting if not re.search(but, deviation.name)]
         if fitting:
             case.deviations = _chosen(rng, fitting, 1 if only else rng.choice(COUNTS))
+            if case.parts > 1 and any(deviation.breaks for deviation in case.deviations):
+                case.fails_at = rng.randrange(case.parts)
             case.leaves = case.stream and not only and rng.random() < LEAVING
             return case
     raise ValueError(f"no deviation {only!r} fits {row or 'any row'}")
@@ -87,10 +89,10 @@ def fits(case: Case, deviation: Deviation) -> bool:
         return False
     if ("stream" if case.stream else "whole") not in deviation.modes:
         return False
-    single = case.parts == 1
-    if deviation.breaks and not single:
-        return False
     choices, prompts = case.n * len(case.prompts), len(case.prompts)
+    single = case.parts == 1
+    if deviation.breaks and not single:  # one of several calls, each with one choice
+        return case.parts == choices and deviation.shape in ("call", "one")
     return {
         "": True,
         "call": single,

@@ -24,7 +24,8 @@ def faults(case: Case, outcome: Outcome, events: list[UsageEvent]) -> list[str]:
         return [*found, *_left_faults(outcome, events[0])]
     found += _answer_faults(case, outcome)
     found += _status_faults(case, outcome, events[0])
-    found += _usage_faults(case, outcome, events[0])
+    check = _usage_faults if case.fails_at is None else _partial_faults
+    found += check(case, outcome, events[0])
     if case.ended_s and outcome.ended_s - case.ended_s > LATEST_S:
         late_s = outcome.ended_s - case.ended_s
         found.append(f"the caller's answer ended {late_s:.1f} s after the vendor's")
@@ -221,6 +222,17 @@ def _usage_faults(case: Case, outcome: Outcome, event: UsageEvent) -> Iterator[s
         if event.cached_tokens != cached:
             yield f"{event.cached_tokens} cached tokens recorded, {cached} told"
     yield from _shown_faults(case, outcome, event)
+
+
+def _partial_faults(case: Case, _: Outcome, event: UsageEvent) -> Iterator[str]:
+    """Yield what is wrong where one of several calls failed, and some of the rest were cut."""
+    if event.total_tokens != event.prompt_tokens + event.completion_tokens:
+        yield f"the event's total is not the sum: {event.usage}"
+    failed = [call for call in case.calls if call.failure and not call.free and not call.told.loose]
+    for side in ("prompt", "completion"):
+        told = sum(getattr(call.told, side) or 0 for call in failed)
+        if getattr(event, f"{side}_tokens") < told:
+            yield f"{side}: less recorded than the failed call alone was told, {told}"
 
 
 def _side_faults(event: UsageEvent, calls: list[Truth], side: str) -> Iterator[str]:

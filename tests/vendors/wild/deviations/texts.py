@@ -79,7 +79,11 @@ def _thinking(draft: Draft, choice: Body) -> Body:
 
 def _beside(draft: Draft) -> None:
     """Send fields beside each choice that are not the contract's; the caller is to get them."""
-    kinds = ({"stop_reason": 128009}, {"token_ids": [1, 2]}, {"content_filter_results": {"x": {}}})
+    kinds: tuple[Body, ...] = (
+        {"stop_reason": 128009},
+        {"token_ids": [1, 2]},
+        {"content_filter_results": {"x": {}}},
+    )
     for sample in draft.truth.samples:
         sample.extra = draft.rng.choice(kinds)
 
