@@ -178,7 +178,7 @@ FINISHES: tuple[Deviation, ...] = (
         _no_word,
         modes=("stream",),
         rows=tuple(row for row in SPEAKERS if row != "llmengine"),
-        excludes=frozenset({"ends"}),
+        excludes=frozenset({"ends", "cuts", "errors"}),
     ),
     _finish(
         "no reason, and no mark",
@@ -195,7 +195,7 @@ FINISHES: tuple[Deviation, ...] = (
         ("anthropic",),
         _no_word,
         modes=("stream",),
-        excludes=frozenset({"ends"}),
+        excludes=frozenset({"ends", "cuts", "errors"}),
         source="vllm-project/vllm#27572",
     ),
     _finish("words of other vendors", OPENAI, _said("end_turn", "eos", "eos_token", finish="stop")),
