@@ -88,7 +88,7 @@ def _google_surplus(draft: Draft) -> None:
     if not draft.streams:
         draft.body["candidates"].append(extra)
         return
-    draft.events[-1].body["candidates"].append(extra)
+    draft.events[draft.first_of(lambda event: event.ends)].body["candidates"].append(extra)
 
 
 def _number(name: str, apply: Callable[[Draft], None], shape: str, **more: Any) -> Deviation:
@@ -151,7 +151,7 @@ INDICES: tuple[Deviation, ...] = (
     _number("all 0 (google)", _all(lambda _: 0), "several", families=("google",), **WHOLE),
     _number("from 1 (google)", _all(lambda at: at + 1), "several", families=("google",)),
     _number("shuffled (google)", _shuffled, "several", families=("google",)),
-    _number("fewer (google)", _fewer, "several", families=("google",)),
+    _number("fewer (google)", _fewer, "several", families=("google",), excludes=UNENDED),
     _number("more (google)", _google_surplus, "several", families=("google",), stage="spoken"),
     _number("more than one (google)", _google_surplus, "one", families=("google",), stage="spoken"),
 )

@@ -140,7 +140,11 @@ def _table(family: str, forms: dict[str, Form], **more: Any) -> list[Deviation]:
     return [_own(family, name, counted(form), **more) for name, form in forms.items()]
 
 
-STREAM: dict[str, Any] = {"stage": "spoken", "modes": ("stream",)}
+STREAM: dict[str, Any] = {
+    "stage": "spoken",
+    "modes": ("stream",),
+    "excludes": frozenset({"labels"}),
+}
 
 OWN_COUNTS: tuple[Deviation, ...] = (
     *(one for family, forms in FORMS.items() for one in _table(family, forms)),
