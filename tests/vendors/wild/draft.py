@@ -114,6 +114,7 @@ class Heard:
         self.ended = {position for event in events for position in event.ends}
         self.has_mark = any(event.mark for event in events)
         self.is_told = any(event.final for event in events)
+        self.none_open = bool(self.ended) and {p for e in events for p, _ in e.says} <= self.ended
         self.all_ended = self.ended == set(draft.positions)
         tellings = [event.told for event in events if event.told is not None]
         prompts = [told for told in tellings if told.prompt is not None]

@@ -37,7 +37,7 @@ def _judge(draft: Draft, count: int) -> None:
     if heard.has_mark or (heard.all_ended and heard.is_told):
         return
     draft.truth.told = heard.told
-    if heard.all_ended:
+    if heard.all_ended or heard.none_open:  # what never began may be asked for again
         draft.truth.either = True
     else:
         draft.truth.fail(*BROKEN)

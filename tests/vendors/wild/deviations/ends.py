@@ -9,6 +9,7 @@ from typing import Any
 from tests.vendor import CUT
 from tests.vendors.wild.deviations import ALL, OPENAI, SSE, Deviation
 from tests.vendors.wild.draft import Draft, Event
+from tests.vendors.wild.wires.rows import SPEAKERS
 
 #: How long bytes take to leave, in seconds.
 LEAVE_S = 0.03
@@ -123,7 +124,6 @@ def _end(name: str, apply: Callable[[Draft], None], **more: Any) -> Deviation:
 WHOLE_FRAMES = frozenset({"frame: the last blank line is missing"})
 #: Wires whose stream has a mark of its end, which the last event is.
 MARKED = (*OPENAI, "anthropic")
-UNMARKED = ("llmengine",)
 ERROR = {"error": {"message": "too late", "type": "server_error"}}
 
 ENDS: tuple[Deviation, ...] = (
@@ -181,6 +181,7 @@ ENDS: tuple[Deviation, ...] = (
         _raw_after(b"data: " + json.dumps(ERROR).encode() + b"\n\n"),
         modes=("stream",),
         families=MARKED,
+        rows=tuple(row for row in SPEAKERS if row != "llmengine"),
         excludes=WHOLE_FRAMES | {"frames", "labels"},
     ),
     _end(
