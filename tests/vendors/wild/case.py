@@ -8,7 +8,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from tests.vendor import Asked, Reply
+from tests.vendor import Asked, Reply, Step
 from tests.vendors import WIRES
 from tests.vendors.base import Wire
 from tests.vendors.wild.deviations import Deviation
@@ -37,6 +37,7 @@ class Case:
     n: int
     prompts: list[str]
     include_usage: bool
+    logprobs: bool = False
     leaves: bool = False
     fails_at: int | None = None
     deviations: tuple[Deviation, ...] = ()
@@ -61,9 +62,11 @@ class Case:
         texts = [f"case {self.seed} prompt {letter}: go on" for letter in self.prompts]
         model = f"{self.row.partition(':')[0]}/{getattr(self.wire, 'model', 'm')}"
         body: dict[str, Any] = {"model": model, "max_tokens": 64, "stream": self.stream}
-        body["prompt"] = texts[0] if len(texts) == 1 else texts
+        body["prompt"] = texts if len(texts) > 1 or self.seed % 3 == 0 else texts[0]
         if self.n > 1:
             body["n"] = self.n
+        if self.logprobs:
+            body["logprobs"] = 2
         if self.include_usage:
             body["stream_options"] = {"include_usage": True}
         return body
@@ -134,7 +137,9 @@ class Case:
             size = sum(map(len, draft.pieces)) + 99
             draft.headers = {**draft.headers, "content-length": str(size)}
             draft.framing = "close"
-        steps = [*draft.pieces, partial(self._ended), *draft.tail]
+        steps: list[Step] = [partial(self._ended), *draft.tail]
+        for at, piece in reversed(list(enumerate(draft.pieces))):
+            steps[:0] = [draft.pauses[at], piece] if at in draft.pauses else [piece]
         return Reply(
             steps,
             draft.status,
@@ -153,7 +158,7 @@ class Case:
         kind += ", its caller leaves" if self.leaves else ""
         return (
             f"seed {self.seed}: {self.row}, {kind}, n={self.n}, prompts={len(self.prompts)}, "
-            f"usage={self.include_usage}: {names}"
+            f"usage={self.include_usage}{', logprobs' if self.logprobs else ''}: {names}"
         )
 
 

@@ -6,6 +6,7 @@ from functools import cache
 from random import Random
 
 from app.completion import CompletionRequest
+from app.errors import UnsupportedParameter
 from app.gateways import FAMILIES
 from app.gateways.base import VendorRequest
 from app.gateways.vendors import load_vendors
@@ -21,6 +22,9 @@ ORDER = (
     *("texts", "counts", "finish", "indices", "errors", "refusals"),
     *("frames", "labels", "cuts", "ends"),
 )
+
+#: How many requests ask for log probabilities.
+LOGPROBS = 0.15
 
 #: How many callers of streams hang up.
 LEAVING = 0.04
@@ -64,8 +68,20 @@ def _request(rng: Random, seed: int, row: str) -> Case:
     stream = rng.random() < 0.65
     include_usage = stream and rng.random() < 0.5
     case = Case(seed, row, stream, n, [chr(65 + at) for at in range(prompts)], include_usage)
+    if rng.random() < LOGPROBS:
+        case.logprobs = True
+        case.logprobs = _takes(case)
     case.parts = len(vendor_requests(case))
     return case
+
+
+def _takes(case: Case) -> bool:
+    """Say whether the row's vendor takes the request."""
+    try:
+        vendor_requests(case)
+    except UnsupportedParameter:
+        return False
+    return True
 
 
 def vendor_requests(case: Case) -> list[VendorRequest]:
@@ -86,6 +102,8 @@ def fits(case: Case, deviation: Deviation) -> bool:
     if case.speaker.family not in deviation.families:
         return False
     if deviation.rows and case.row not in deviation.rows:
+        return False
+    if deviation.unrated and case.logprobs:
         return False
     if ("stream" if case.stream else "whole") not in deviation.modes:
         return False

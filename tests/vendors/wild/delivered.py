@@ -14,6 +14,7 @@ def answer_faults(case: Case, outcome: Outcome) -> Iterator[str]:
     failure = _failure(case)
     delivered = is_delivered(case, outcome)
     got = _choices(case, outcome)
+    yield from _invalid(outcome, got)
     yield from _mixed(case, got, whole=delivered)
     if delivered and failure is not None and not _may_be_either(case):
         yield f"a failure ({sorted(failure)}) was told as a success"
@@ -28,6 +29,15 @@ def answer_faults(case: Case, outcome: Outcome) -> Iterator[str]:
                 yield f"retry-after {call.retry_after} was not passed on"
     if delivered:
         yield from _incomplete(case, got)
+
+
+def _invalid(outcome: Outcome, got: "Got") -> Iterator[str]:
+    """Yield what no strict reader of JSON or UTF-8 would take."""
+    if re.search(rb"[:,[] ?-?(NaN|Infinity)\b", outcome.content):
+        yield "a number that is none was passed on"
+    for index, one in got.items():
+        if any("\ud800" <= letter <= "\udfff" for letter in one["text"]):
+            yield f"choice {index} has half a character"
 
 
 def _failure(case: Case) -> frozenset[int] | None:

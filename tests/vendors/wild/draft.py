@@ -66,6 +66,7 @@ class Draft:
     indices    each sample's index, as it is sent
     streams    whether it is answered as a stream, whatever was asked
     pieces     the bytes, one frame each; `tail` is what comes after the last of them
+    pauses     seconds to wait, by the number of the piece before which to do so
     """
 
     rng: Random
@@ -86,6 +87,7 @@ class Draft:
     headers: dict[str, str] = field(default_factory=dict)
     framing: str = "chunked"
     packet: int | None = None
+    pauses: dict[int, float] = field(default_factory=dict)
     tail: Sequence[Step] = ()
 
     @property

@@ -7,11 +7,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.vendor import Asked, Reply
+from tests.vendors.base import Said
 from tests.vendors.wild.case import Case
-from tests.vendors.wild.deal import deal, fits, vendor_requests
+from tests.vendors.wild.deal import deal, fits, plain, vendor_requests
 from tests.vendors.wild.deviations import Deviation
 from tests.vendors.wild.deviations.table import DEVIATIONS
 from tests.vendors.wild.wires.rows import SPEAKERS
+from tests.vendors.wild.wires.sse import read_back
 
 
 def _asked(case: Case) -> list[Asked]:
@@ -31,6 +33,36 @@ def _answers(case: Case) -> list[Reply]:
 
 def _content(reply: Reply) -> bytes:
     return b"".join(step for step in reply.body if isinstance(step, bytes))
+
+
+#: What these say beside the answer itself is dealt as deviations: verdicts, and blank lines.
+TALKATIVE = ("azure", "deepseek", "deepseek:fim")
+
+
+@pytest.mark.parametrize("row", sorted({*SPEAKERS} - {*TALKATIVE}))
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_without_deviations_is_the_simulated_vendors(row: str, stream: bool) -> None:
+    case = plain(1, row)
+    case.n, case.prompts, case.stream, case.logprobs = 1, ["A"], stream, False
+    case.parts = 1
+    (asked,) = _asked(case)
+    spoken = case.say(asked)
+    (truth,) = case.calls
+    said = Said(
+        truth.samples[0].text,
+        truth.samples[0].finish,  # type: ignore[arg-type]
+        truth.told.prompt or 0,
+        truth.told.completion or 0,
+        truth.told.cached,
+    )
+    assert _parsed(spoken) == _parsed(case.wire.answer(asked, said))
+
+
+def _parsed(reply: Reply) -> object:
+    content = _content(reply)
+    if content.startswith((b"data:", b"event:")):
+        return read_back(Reply([content.replace(b"data: [DONE]\n\n", b"")]))
+    return json.loads(content) if content.startswith(b"{") else content
 
 
 def test_names_are_unique() -> None:

@@ -22,6 +22,7 @@ class Deviation:
     breaks      it ends in a failure, or leaves open which side a reader takes
     excludes    kinds that make no sense together with it
     everywhere  the calls that ask again meet it, too
+    unrated     the simulated vendor cannot write it beside log probabilities
     """
 
     name: str
@@ -34,5 +35,6 @@ class Deviation:
     breaks: bool = False
     excludes: frozenset[str] = frozenset()
     everywhere: bool = False
+    unrated: bool = False
     rows: tuple[str, ...] = ()
     source: str = ""

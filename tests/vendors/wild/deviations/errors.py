@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.vendors.bedrock import exception_frame
-from tests.vendors.wild.deviations import OPENAI, SSE, Deviation
+from tests.vendors.wild.deviations import ALL, OPENAI, SSE, Deviation
 from tests.vendors.wild.draft import Body, Draft, Event
 from tests.vendors.wild.truth import BROKEN, Told
 from tests.vendors.wild.wires.rows import SPEAKERS
@@ -153,6 +153,28 @@ def _page(draft: Draft) -> None:
     draft.tail = [b"<html><head><title>504 Gateway Time-out</title></head></html>\r\n"]
 
 
+def _nothing(draft: Draft) -> None:
+    """Answer with a body that is no answer; what becomes of it is open, but for the books."""
+    draft.pieces = [draft.rng.choice(NOTHINGS)]
+    draft.events, draft.truth.told = [], Told(loose=True)
+    draft.truth.either = True
+    draft.framing = "length"
+
+
+NOTHINGS = (
+    b"",
+    b" \n",
+    b"null",
+    b"[]",
+    b"{}",
+    b'""',
+    b"0",
+    b"OK",
+    b"data: [DONE]\n\n",
+    b": hm\n\n",
+)
+
+
 def _error(name: str, families: tuple[str, ...], apply: Any, **more: Any) -> Deviation:
     values: dict[str, Any] = {"stage": "spoken", "modes": ("stream",), "shape": "call", **more}
     excludes = frozenset({"ends", "cuts", "labels", "indices", "finish"})
@@ -195,4 +217,5 @@ ERRORS: tuple[Deviation, ...] = (
         **UNFRAMED,
     ),
     _error("a page of a proxy", SSE, _page, **UNFRAMED),
+    _error("no answer at all", ALL, _nothing, stage="sent", modes=("stream", "whole"), **UNFRAMED),
 )

@@ -6,6 +6,9 @@ from typing import Any
 from tests.vendors.wild.deviations import ALL, OPENAI, SSE, Deviation
 from tests.vendors.wild.draft import Draft, Event
 
+#: In seconds.
+PAUSE_S = 0.8
+
 
 def _style(**values: Any) -> Callable[[Draft], None]:
     def apply(draft: Draft) -> None:
@@ -50,6 +53,13 @@ def _blank_lines(draft: Draft) -> None:
 def _insert(draft: Draft, nothing: bytes) -> None:
     if not draft.style.glued:
         draft.pieces.insert(draft.rng.randrange(len(draft.pieces)), nothing)
+
+
+def _pause(draft: Draft) -> None:
+    """Pause before the usage, or another event: longer than a whole answer waits for more."""
+    final = [at for at, event in enumerate(draft.events) if event.final and not event.ends]
+    at = final[-1] if final and draft.rng.random() < 0.5 else draft.rng.randrange(len(draft.events))
+    draft.pauses = {at: PAUSE_S}
 
 
 def _one_packet(draft: Draft) -> None:
@@ -102,6 +112,15 @@ FRAMES: tuple[Deviation, ...] = (
         source="Kilo-Org/kilocode#3083",
     ),
     _frame("data that is an empty object", _between("{}"), stage="spoken", families=OPENAI),
+    Deviation(
+        "frame: a pause",
+        "frames",
+        ALL,
+        _pause,
+        "sent",
+        ("stream",),
+        excludes=frozenset({"labels", "ends", "cuts", "errors"}),
+    ),
     Deviation("frame: byte by byte", "frames", ALL, _packets(1, 1)),
     Deviation("frame: packets of odd sizes", "frames", ALL, _packets(2, 40)),
     Deviation("frame: all in one packet", "frames", ALL, _one_packet, "sent", ("stream",)),

@@ -118,6 +118,24 @@ def _no_delta(draft: Draft) -> None:
             event.body = {**event.body, "choices": choices}
 
 
+def _odd_logprobs(draft: Draft, choice: Body) -> Body:
+    """Send log probabilities that are none, in the form of the wire or of the other one."""
+    number = draft.rng.choice((NAN, -INFINITY, None, "x", -9999.0, 2.5))
+    token = {"token": "a", "logprob": number, "bytes": None, "top_logprobs": [{"token": "b"}]}
+    forms: tuple[Any, ...] = (
+        {"tokens": ["a", "b"], "token_logprobs": [number], "top_logprobs": [{"a": number}]},
+        {"tokens": ["a"], "token_logprobs": [number], "top_logprobs": None, "text_offset": []},
+        {"tokens": None, "token_logprobs": None},
+        {"content": [token, token], "refusal": None},
+        {"content": None},
+        {"content": [None, 7]},
+        [],
+        "none",
+        number,
+    )
+    return {**choice, "logprobs": draft.rng.choice(forms)}
+
+
 def _message_beside(draft: Draft) -> None:
     """Say the whole so far in a message beside each delta."""
     so_far = dict.fromkeys(draft.positions, "")
@@ -161,6 +179,7 @@ def _text(name: str, families: tuple[str, ...], apply: Any, **more: Any) -> Devi
     return Deviation(f"text: {name}", "texts", families, apply, **more)
 
 
+NAN, INFINITY = float("nan"), float("inf")
 STREAM: dict[str, Any] = {
     "stage": "spoken",
     "modes": ("stream",),
@@ -225,5 +244,6 @@ SHAPES: tuple[Deviation, ...] = (
         **STREAM,
     ),
     _text("nonsense around it", OPENAI, _odd_object, stage="spoken"),
+    _text("log probabilities that are none", OPENAI, _in_choice(_odd_logprobs), stage="spoken"),
     _text("nothing around it", OPENAI, _bare_object, stage="spoken"),
 )

@@ -68,10 +68,11 @@ TEXTS: tuple[Deviation, ...] = (
         (*OPENAI, "cohere", "converse"),
         _halves,
         rows=ENCODED,
+        unrated=True,
         excludes=UNCUT,
         source="abetlen/llama-cpp-python#372",
     ),
-    _text("half a character", ALL, _lone, rows=ENCODED, excludes=UNCUT),
+    _text("half a character", ALL, _lone, rows=ENCODED, unrated=True, excludes=UNCUT),
     _text(
         "bytes that are no UTF-8",
         OPENAI,

@@ -81,4 +81,5 @@ def _usage(draft: Draft) -> Any:
     prompt, completion = told.prompt or 0, told.completion or 0
     counts = {"promptTokenCount": prompt, "candidatesTokenCount": completion}
     cached = {"cachedContentTokenCount": told.cached} if told.cached else {}
-    return {**counts, **cached, "totalTokenCount": prompt + completion}
+    details = {"promptTokensDetails": [{"modality": "TEXT", "tokenCount": prompt}]}
+    return {**counts, **cached, **details, "totalTokenCount": prompt + completion}

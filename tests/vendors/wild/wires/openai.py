@@ -174,7 +174,8 @@ class ChatSpeaker(TextSpeaker):
         """Return what is around the choices."""
         suffix = ".chunk" if asked.get("stream") else ""
         named = {"id": "chatcmpl-vendor", "object": f"chat.completion{suffix}"}
-        return {**named, "created": 1_790_000_000, "model": "m-2026-01-01"}
+        served = {"created": 1_790_000_000, "model": "m-2026-01-01", "system_fingerprint": "fp_1"}
+        return {**named, **served}
 
     def whole(self, asked: Body, draft: Draft, position: int) -> Body:
         """Return a choice of a whole answer."""
