@@ -54,7 +54,7 @@ def _passed_on(secured: ssl.SSLSocket, server: socket.socket) -> bool:
 
 
 def make_certificate(certificate: Path, key: Path, days: int = 1, host: str = "127.0.0.1") -> None:
-    """Write a certificate for `host` that is its own authority, and its key; `days` < 0: expired."""
+    """Write a certificate for `host` that signs itself, and its key; `days` < 0: expired."""
     secret = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.datetime.now(datetime.UTC)
