@@ -2,6 +2,7 @@
 # make test   everything that CI runs
 # make check  style, types and layers alone
 # make bench  Tollgate and, where `make bench-peers` has installed them, its peers, measured here
+# make fuzz   hostile callers for an hour, and the worst gap of a stream beside them
 # make chaos  load while everything fails, and the vendor's list of calls held against the ledger
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ BIN := .venv/bin
 PEERS := .venv-peers
 FILES := app workers tests bench config
 
-.PHONY: run test check bench bench-peers chaos
+.PHONY: run test check bench bench-peers chaos fuzz
 .DELETE_ON_ERROR:
 
 run: .venv/run.stamp
@@ -40,6 +41,9 @@ bench-peers: | $(BIN)/python
 
 chaos: .venv/dev.stamp
 	@$(BIN)/python -m tests.chaos $(CHAOS_FLAGS)
+
+fuzz: .venv/dev.stamp
+	@$(BIN)/python -m tests.fuzz $(FUZZ_FLAGS)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tollgate needs Python 3.11 or newer; this is " + sys.version)'

@@ -6,11 +6,12 @@ Errors are sentences for the person at the command line. Does not know how a req
 import builtins
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, Select, func, select, update
+from sqlalchemy import Connection, Engine, Row, Select, delete, func, select, update
 
 from app.apikey import (
     SCOPES,
@@ -24,6 +25,7 @@ from app.apikey import (
     successor,
 )
 from app.database import insert, reading, write
+from app.errors import LedgerUnavailable
 from app.limit_rows import OF_KEYS, change_limits, copy_limits, find_limits, limits_in
 from app.limits import Kind, Limits
 from app.tables import accounts, api_key_accounts, api_keys, limits
@@ -84,9 +86,12 @@ class Accounts:
         scopes: Iterable[str],
         name: str | None = None,
         expires_at_ms: int | None = None,
+        *,
+        works: bool = True,
     ) -> tuple[ApiKey, str]:
         """Create a key and return it with its secret, which nothing can show again.
 
+        `works` False: it does only after `hand_over`, so that none does that nobody has.
         Raises: AccountsError when an account is unknown, a scope is, or the expiry has passed; or
         when there is no account, unless the scope is `admin` alone.
         """
@@ -100,6 +105,7 @@ class Accounts:
             revoked_at_ms=None,
         )
         check_key(key)
+        key = key if works else replace(key, revoked_at_ms=key.created_at_ms)
         secret = new_secret()
         write(self._engine, lambda connection: _add_key(connection, key, secret))
         return key, secret
@@ -157,10 +163,31 @@ class Accounts:
         if not write(self._engine, lambda connection: _revoke(connection, key_id, now_ms)):
             raise _no_such_key(key_id)
 
-    def rotate(self, key_id: str, operation_id: str | None = None) -> tuple[ApiKey, str]:
+    @contextmanager
+    def hand_over(self, key: ApiKey) -> Iterator[None]:
+        """Have a new key work once its secret has been shown in this block.
+
+        Where that fails, there is no such key any more; where this process dies, it is a revoked
+        one. Raises: AccountsError when another command has taken it back in the meantime.
+        """
+        try:
+            yield
+        except BaseException:
+            with suppress(LedgerUnavailable):  # then it stays, and does not work
+                write(self._engine, lambda connection: _discard(connection, key.key_id))
+            raise
+        if not write(self._engine, lambda connection: _enable(connection, key)):
+            raise AccountsError(
+                f"The same operation has run twice at once. The key that was printed here,"
+                f" {key.key_id}, does not work: use the other one."
+            )
+
+    def rotate(
+        self, key_id: str, operation_id: str | None = None, *, works: bool = True
+    ) -> tuple[ApiKey, str]:
         """Create a key like `key_id`, which goes on working, and return it with its secret.
 
-        A key that expires gives one that lives as long, from now.
+        A key that expires gives one that lives as long, from now. `works` is as in `create_key`.
         Repeats: one `operation_id` makes one new key of a key. As its secret cannot be shown
         again, the second call raises, and names the key that the first one made.
         Raises: AccountsError; also when the key is unknown, revoked or expired.
@@ -171,7 +198,7 @@ class Accounts:
         now_ms = self._now_ms()
 
         def work(connection: Connection) -> ApiKey:
-            return _rotate(connection, key_id, operation_id, secret, now_ms)
+            return _rotate(connection, key_id, operation_id, secret, now_ms, works=works)
 
         return write(self._engine, work), secret
 
@@ -247,6 +274,7 @@ def _add_key(
             scopes=" ".join(sorted(key.scopes)),
             created_at_ms=key.created_at_ms,
             expires_at_ms=key.expires_at_ms,
+            revoked_at_ms=key.revoked_at_ms,
             rotated_from=rotated_from,
             operation_id=operation_id,
         )
@@ -263,24 +291,51 @@ def _revoke(connection: Connection, key_id: str, now_ms: int) -> bool:
     return connection.execute(statement.values(revoked_at_ms=revoked_at_ms)).rowcount == 1
 
 
+def _enable(connection: Connection, key: ApiKey) -> bool:
+    statement = update(api_keys).where(api_keys.c.key_id == key.key_id)
+    return connection.execute(statement.values(revoked_at_ms=None)).rowcount == 1
+
+
+def _discard(connection: Connection, key_id: str) -> None:
+    connection.execute(delete(limits).where(limits.c.kind == "key", limits.c.subject_id == key_id))
+    for table in (api_key_accounts, api_keys):
+        connection.execute(delete(table).where(table.c.key_id == key_id))
+
+
 def _rotate(
-    connection: Connection, key_id: str, operation_id: str | None, secret: str, now_ms: int
+    connection: Connection,
+    key_id: str,
+    operation_id: str | None,
+    secret: str,
+    now_ms: int,
+    *,
+    works: bool,
 ) -> ApiKey:
     # Locked, so that one operation that is sent twice at once comes here one after the other.
     old = _keys(connection, _KEYS.where(api_keys.c.key_id == key_id).with_for_update(of=api_keys))
     if not old:
         raise _no_such_key(key_id)
-    if operation_id and (made := _made_by(connection, key_id, operation_id)):
+    made = _made_by(connection, key_id, operation_id) if operation_id else None
+    if made and _was_never_shown(connection, made):  # the process died before it had shown it
+        _discard(connection, made)
+        made = None
+    if made:
         raise AccountsError(
             f"The operation {operation_id!r} has made the key {made} already, and showed it then."
             f" If it is lost, revoke {made} and rotate with another operation id."
         )
     if not old[0].is_live(now_ms):
         raise AccountsError(f"The key {key_id} is revoked or expired; create a new one.")
-    new = successor(old[0], now_ms)
+    new = replace(successor(old[0], now_ms), revoked_at_ms=None if works else now_ms)
     _add_key(connection, new, secret, rotated_from=key_id, operation_id=operation_id)
     copy_limits(connection, key_id, new.key_id)
     return _keys(connection, _KEYS.where(api_keys.c.key_id == new.key_id))[0]
+
+
+def _was_never_shown(connection: Connection, key_id: str) -> bool:
+    never = api_keys.c.revoked_at_ms == api_keys.c.created_at_ms
+    found = select(api_keys.c.key_id).where(api_keys.c.key_id == key_id, never)
+    return connection.scalar(found) is not None
 
 
 def _made_by(connection: Connection, key_id: str, operation_id: str) -> str | None:

@@ -49,10 +49,9 @@ class BacklogCollector(Collector):
                 )
             )
         except StreamUnavailable:
-            yield _redis_up(0)
-        else:
-            yield _redis_up(1)
-            yield from found
+            found = []
+        yield _redis_up(self._redis_takes_writes())
+        yield from found
         try:
             unpriced = self._unpriced_requests()
         except LedgerUnavailable:
@@ -62,6 +61,13 @@ class BacklogCollector(Collector):
             yield _unpriced(unpriced)
         yield self._resting()
         yield _spool(spooled_bytes(self._services.settings.spool_dir))
+
+    def _redis_takes_writes(self) -> bool:
+        try:
+            self._services.stream.check_write()
+        except StreamUnavailable:
+            return False
+        return True
 
     @staticmethod
     def _redis(
@@ -103,7 +109,9 @@ class BacklogCollector(Collector):
 
 
 def _redis_up(up: int) -> Metric:
-    return GaugeMetricFamily("tollgate_redis_up", "Whether Redis answers this machine.", up)
+    return GaugeMetricFamily(
+        "tollgate_redis_up", "Whether Redis takes what this machine writes.", up
+    )
 
 
 def _ledger_up(up: int) -> Metric:

@@ -45,8 +45,9 @@ LESSONS = 2
 #: How long the other calls of a request may go on when one has failed, in seconds.
 SIBLINGS_S = 2.0
 
-#: Statuses of answers: some gateways in between accept (202) or create (201) a completion.
-SUCCESSES = (200, 201, 202, 203)
+#: Statuses from here on are failures after the request was taken.
+SERVER_ERRORS = 500
+
 
 Put = Callable[[Completion], None]
 
@@ -220,7 +221,8 @@ class Calls:
         left = 0
         for again in part.again(missing):
             encoded = self._plan.gateway.encode(self._plan.vendor, again.request)
-            left += yield from self._asked(again, encoded, meter, caller_left, rounds - 1)
+            chunks = self._asked(again, encoded, meter, caller_left, rounds - 1)
+            left += yield from _or_missing(chunks, again.request.choice_count)
         return left
 
     def _tried(
@@ -328,9 +330,8 @@ class Calls:
         call.send()
         counted.http_status = call.status
         counted.vendor_request_id = _request_id(call)
-        if call.status not in SUCCESSES:
-            gateway = self._plan.gateway
-            raise gateway.decode_error(vendor, call.status, call.headers, call.body())
+        if not call.is_success:
+            raise self._refused(call, reader, counted)
         counted.billable = True
         broken: GatewayError | None = None
         try:
@@ -338,6 +339,15 @@ class Calls:
         except (VendorFailed, VendorTimeout) as exc:  # the answer may be whole all the same
             broken = exc
         yield from reader.close(broken)
+
+    def _refused(self, call: VendorCall, reader: AnswerReader, counted: CallMeter) -> GatewayError:
+        """Return the error of a response that is no success; a failure may have been counted."""
+        body = call.error_body()
+        error = self._plan.gateway.decode_error(self._plan.vendor, call.status, call.headers, body)
+        if call.status >= SERVER_ERRORS and (usage := reader.usage_in(body)):
+            counted.observe(Completion("", 0, self._request.model_name, (), usage))
+            error.billable = True  # and so is not made again
+        return error
 
     def _received(
         self, call: VendorCall, reader: AnswerReader, deadline: Deadline
@@ -367,6 +377,30 @@ class Calls:
     def has_generated(self) -> bool:
         """Whether the vendors have said of every choice that it has ended."""
         return self._choices_ended >= self._request.choice_count
+
+
+def _or_missing(
+    chunks: Generator[Completion, None, int], count: int
+) -> Generator[Completion, None, int]:
+    """Yield chunks; return how many choices are missing: all `count`, if there was but a failure.
+
+    What is missing is the failure that there was before it.
+    """
+    begun = False
+    try:
+        while True:
+            chunk = next(chunks)
+            begun = begun or bool(chunk.choices)
+            yield chunk
+    except StopIteration as stop:
+        missing: int = stop.value
+        return missing
+    except ShuttingDown:
+        raise
+    except GatewayError:
+        if begun:
+            raise
+        return count
 
 
 def _rested_last(deployments: Sequence[Deployment], rests: Rests) -> list[Deployment]:

@@ -15,11 +15,12 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, Table, event
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import URL, ExceptionContext, make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.errors import LedgerUnavailable
+from app.postgresql import postgresql_engine, refused_parameter
 from app.settings import CONFIG_DIR, ConfigError
 
 T = TypeVar("T")
@@ -27,8 +28,6 @@ Insert = postgresql.Insert | sqlite.Insert
 
 #: How long a SQLite connection waits for another process's write.
 BUSY_S = 10.0
-#: How long a thread waits for a free connection to PostgreSQL.
-POOL_WAIT_S = 5.0
 #: Times that a transaction is tried when the database itself asks for a repeat.
 ATTEMPTS = 3
 #: The pause before each repeat, seconds: from, to.
@@ -42,20 +41,14 @@ MIGRATION_LOCK = 0x746F6C6C
 #: How long a migration waits for a table that somebody uses, in whole seconds.
 MIGRATION_WAIT_S = 10
 
-#: Defaults of a PostgreSQL connection; the same name in the URL's query wins.
-POSTGRESQL_DEFAULTS: dict[str, str] = {
-    "application_name": "tollgate",
-    "connect_timeout": "5",
-    # A peer that vanished without a word is found out within this, in milliseconds.
-    "tcp_user_timeout": "30000",
-    # An event leaves Redis once it is committed here, so a commit outlives a crash of the server.
-    "options": "-c synchronous_commit=on -c statement_timeout=30s -c lock_timeout=10s",
-}
-
 _MISSING_TABLE = "42P01"
-_READ_ONLY = "25006"
 _REPEATABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
 _NO_ANSWER = "The usage ledger does not answer."
+_FILE_FAULTS = {
+    sqlite3.SQLITE_CANTOPEN: "The usage ledger's file cannot be opened: see who may write there.",
+    sqlite3.SQLITE_READONLY: "The usage ledger's file cannot be written: see whose it is.",
+    sqlite3.SQLITE_FULL: "The disk of the usage ledger is full.",
+}
 _NOT_MIGRATED = "The usage ledger's schema is not up to date."
 
 
@@ -69,7 +62,7 @@ def create_engine(url: str) -> Engine:
         if parsed.get_backend_name() == "sqlite":
             return _sqlite_engine(parsed)
         if parsed.get_backend_name() == "postgresql":
-            return _postgresql_engine(parsed)
+            return postgresql_engine(parsed)
     except ModuleNotFoundError as exc:
         raise ConfigError(f"DATABASE_URL needs a driver that is not installed: {exc.name}") from exc
     except SQLAlchemyError as exc:
@@ -106,22 +99,6 @@ def _begin_sqlite(connection: Connection) -> None:
         return
     # A transaction that read first and then writes would fail when another wrote in between.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes") else "BEGIN")
-
-
-def _postgresql_engine(url: URL) -> Engine:
-    engine = sa.create_engine(
-        url.set(drivername="postgresql+psycopg", query={**POSTGRESQL_DEFAULTS, **url.query}),
-        pool_pre_ping=True,
-        pool_timeout=POOL_WAIT_S,
-    )
-    event.listen(engine, "handle_error", _leave_former_primary)
-    return engine
-
-
-def _leave_former_primary(context: ExceptionContext) -> None:
-    """Have the pool connect anew where a server only reads: after a failover, it is the old one."""
-    if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
-        context.is_disconnect = True
 
 
 @contextmanager
@@ -176,9 +153,20 @@ def ledger_errors() -> Iterator[None]:
     except (IntegrityError, DataError):
         raise
     except DBAPIError as exc:
-        raise LedgerUnavailable(_NOT_MIGRATED if _table_missing(exc) else _NO_ANSWER) from exc
+        raise LedgerUnavailable(_message(exc)) from exc
     except PoolTimeout as exc:
         raise LedgerUnavailable(_NO_ANSWER) from exc
+
+
+def _message(error: DBAPIError) -> str:
+    if parameter := refused_parameter(error):
+        return (
+            f"The pooler in front of the usage ledger refuses the start-up parameter `{parameter}`:"
+            " take it out of DATABASE_URL, or name it in PgBouncer's ignore_startup_parameters."
+        )
+    if _table_missing(error):
+        return _NOT_MIGRATED
+    return _FILE_FAULTS.get(_sqlite_code(error), _NO_ANSWER)
 
 
 def _sqlstate(error: DBAPIError) -> str | None:
@@ -186,43 +174,62 @@ def _sqlstate(error: DBAPIError) -> str | None:
 
 
 def _repeatable(error: DBAPIError) -> bool:
-    # The low byte is the primary code; BUSY has variants.
-    sqlite_code: int = getattr(error.orig, "sqlite_errorcode", 0) or 0
-    return _sqlstate(error) in _REPEATABLE or sqlite_code & 0xFF == sqlite3.SQLITE_BUSY
+    return _sqlstate(error) in _REPEATABLE or _sqlite_code(error) == sqlite3.SQLITE_BUSY
+
+
+def _sqlite_code(error: DBAPIError) -> int:
+    """Return SQLite's primary code, the low byte of one of its variants; 0 for no error of its."""
+    return (getattr(error.orig, "sqlite_errorcode", 0) or 0) & 0xFF
 
 
 def _table_missing(error: DBAPIError) -> bool:
     return _sqlstate(error) == _MISSING_TABLE or "no such table" in str(error.orig)
 
 
-def upgrade(url: str) -> None:
+def upgrade(url: str) -> str | None:
     """Bring the database at `url` to the newest schema; when it is there already, do nothing.
 
+    Where a newer version has been at work, nothing is changed either, and the revision returned
+    that it left; else None.
     All migrations run in one transaction behind a lock, so several processes may call this at once.
     Raises: LedgerUnavailable, nothing changed.
     """
     engine = create_engine(url)
     try:
         if engine.dialect.name == "sqlite":
-            _use_wal(engine)
-        write(engine, _run_migrations)
+            with ledger_errors():
+                _use_wal(engine)
+        return write(engine, _run_migrations)
     finally:
         engine.dispose()
 
 
 def _use_wal(engine: Engine) -> None:
-    with ledger_errors(), engine.connect() as connection:
-        connection.execution_options(isolation_level="AUTOCOMMIT")
-        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+    deadline_s = time.monotonic() + BUSY_S
+    while True:
+        try:
+            with engine.connect() as connection:
+                connection.execution_options(isolation_level="AUTOCOMMIT")
+                connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+                return
+        except DBAPIError as exc:
+            # Two that change it at once do not wait for each other: SQLite refuses the second.
+            if not _repeatable(exc) or time.monotonic() > deadline_s:
+                raise
+            time.sleep(random.uniform(*PAUSE_S))  # noqa: S311 - no secret
 
 
-def _run_migrations(connection: Connection) -> None:
+def _run_migrations(connection: Connection) -> str | None:
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
         connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
         # Who waits for a table keeps all others waiting for it, too: better to fail and be told.
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{MIGRATION_WAIT_S}s'")
+    revision = _revision(connection)
+    if revision is not None and revision not in _known_revisions():
+        _check_tables(connection)
+        return revision
     # Here, since it loads every database it knows: 0.2 s that no web process needs to start with.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
@@ -232,6 +239,24 @@ def _run_migrations(connection: Connection) -> None:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+    return None
+
+
+def _check_tables(connection: Connection) -> None:
+    """Raise LedgerUnavailable unless the tables of this version are there."""
+    from app.tables import metadata  # noqa: PLC0415 - who migrates knows them in any case
+
+    if missing := set(metadata.tables) - set(sa.inspect(connection).get_table_names()):
+        raise LedgerUnavailable(
+            f"The database has a revision that this version does not know, and no table"
+            f" {min(missing)!r}: it is another program's, or far too new."
+        )
+
+
+def _revision(connection: Connection) -> str | None:
+    if not sa.inspect(connection).has_table(_REVISION.name):
+        return None
+    return connection.scalar(sa.select(_REVISION.c.version_num))
 
 
 def schema_is_current(engine: Engine) -> bool:
@@ -241,15 +266,12 @@ def schema_is_current(engine: Engine) -> bool:
     Raises: LedgerUnavailable when the database does not answer.
     """
     with reading(engine) as connection:
-        if not sa.inspect(connection).has_table(_REVISION.name):
-            return False
-        revision = connection.scalar(sa.select(_REVISION.c.version_num))
-    return revision is not None and revision not in _outdated_revisions()
+        revision = _revision(connection)
+    return revision is not None and revision not in _known_revisions()[:-1]
 
 
 @cache
-def _outdated_revisions() -> frozenset[str]:
-    """Return the revisions before the newest: a file's name begins with its own."""
+def _known_revisions() -> tuple[str, ...]:
+    """Return the revisions of this version, the newest last: a file's name begins with its own."""
     names = (path.name for path in (MIGRATIONS / "versions").glob("*.py"))
-    known = sorted(name.partition("_")[0] for name in names if name[0].isdigit())
-    return frozenset(known[:-1])
+    return tuple(sorted(name.partition("_")[0] for name in names if name[0].isdigit()))

@@ -8,6 +8,9 @@ Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing e
     │   ├── UnsupportedParameter       400  this vendor cannot honour it
     │   ├── ModelNotFound              404
     │   ├── RequestTooLarge            413
+    │   ├── RequestTimeout             408
+    │   ├── InvalidContentCoding       400  its body is not what its coding says
+    │   ├── UnsupportedContentCoding   415
     │   ├── UsagePruned                400  what it asks for has been pruned from the ledger
     │   └── IdempotencyConflict        409  what this idempotency key stands for stands in the way
     │       ├── IdempotencyKeyReused            for another request
@@ -26,7 +29,9 @@ Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing e
     │   ├── VendorAuthentication       502  the vendor refuses *our* key or our money
     │   ├── VendorRateLimited          429
     │   ├── VendorFailed               502  an error, nonsense, or a broken connection
-    │   │   └── VendorUnreachable      502  no connection was made, so nothing can have been billed
+    │   │   └── VendorUnreachable      502  it never had the request, so nothing was billed
+    │   │       ├── VendorConnectTimeout   504  no connection was made in time
+    │   │       └── VendorMisconfigured    502  and never will, until a setting is changed
     │   ├── VendorOverloaded           503
     │   ├── VendorTimeout              504
     │   └── ShuttingDown               503  this process leaves, and has ended the call
@@ -37,6 +42,9 @@ Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing e
 
 from collections.abc import Mapping
 from typing import Literal
+
+#: The header that tells clients whether to try again: official ones obey it, whatever the status.
+SHOULD_RETRY = "x-should-retry"
 
 
 class TollgateError(Exception):
@@ -104,6 +112,26 @@ class RequestTooLarge(InvalidRequest):
 
     status = 413
     code = "request_too_large"
+
+
+class RequestTimeout(InvalidRequest):
+    """The body does not arrive in the time that it may take."""
+
+    status = 408
+    code = "request_timeout"
+
+
+class InvalidContentCoding(InvalidRequest):
+    """The body is not what its content coding says."""
+
+    code = "invalid_content_encoding"
+
+
+class UnsupportedContentCoding(InvalidRequest):
+    """The body has a content coding that we do not read."""
+
+    status = 415
+    code = "unsupported_content_encoding"
 
 
 class UsagePruned(InvalidRequest):
@@ -250,7 +278,7 @@ class VendorAuthentication(GatewayError):
     code = "vendor_authentication"
 
     def __init__(self, message: str, *, vendor_status: int | None) -> None:
-        super().__init__(message, vendor_status=vendor_status, headers={"x-should-retry": "false"})
+        super().__init__(message, vendor_status=vendor_status, headers={SHOULD_RETRY: "false"})
 
 
 class VendorRateLimited(GatewayError):
@@ -266,7 +294,21 @@ class VendorFailed(GatewayError):
 
 
 class VendorUnreachable(VendorFailed):
-    """No connection could be made."""
+    """The vendor never had the whole request: no connection, or one that it closed too early."""
+
+
+class VendorConnectTimeout(VendorUnreachable):
+    """No connection was made in time; the look-up of its host counts."""
+
+    status = 504
+    code = "vendor_timeout"
+
+
+class VendorMisconfigured(VendorUnreachable):
+    """The vendor cannot be reached as it is configured, e.g. its certificate is not trusted."""
+
+    def __init__(self, message: str, *, vendor_status: int | None = None) -> None:
+        super().__init__(message, vendor_status=vendor_status, headers={SHOULD_RETRY: "false"})
 
 
 class VendorOverloaded(GatewayError):
@@ -277,10 +319,31 @@ class VendorOverloaded(GatewayError):
 
 
 class VendorTimeout(GatewayError):
-    """The vendor took longer than its deadline."""
+    """The vendor took longer than its deadline.
+
+    Where it may have begun to work, the caller's client is told not to pay for it twice.
+    """
 
     status = 504
     code = "vendor_timeout"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        vendor_status: int | None = None,
+        billable: bool = False,
+        param: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        final = {SHOULD_RETRY: "false"} if billable else {}
+        super().__init__(
+            message,
+            vendor_status=vendor_status,
+            billable=billable,
+            param=param,
+            headers={**(headers or {}), **final},
+        )
 
 
 class ShuttingDown(GatewayError):

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields
 
+from app.turns import give_turn
 from app.usage.event import TEXT_LIMIT
 
 MISSING = "missing_required_parameter"
@@ -15,7 +16,10 @@ TYPE = "invalid_type"
 VALUE = "invalid_value"
 
 PROMPTS_LIMIT = 2048
-STOPS_LIMIT = 4
+#: Of the contract; a vendor's entry says how many of them it takes.
+STOPS_LIMIT = 128
+#: Token ids that are checked in one go.
+TOKENS_AT_ONCE = 50_000
 STREAM_FLAGS = ("include_usage", "include_obfuscation", "continuous_usage_stats")
 
 JSONSchema = dict[str, Any]
@@ -42,10 +46,10 @@ def _wrong_value(sentence: str) -> ValidationError:
     return ValidationError([Problem(VALUE, sentence)])
 
 
-def _each(values: list[Any], check: Callable[[Any], Any]) -> list[Any]:
-    """Check every item; the index of the first wrong one joins the path of its error."""
+def _each(values: list[Any], check: Callable[[Any], Any], start: int = 0) -> list[Any]:
+    """Check every item from `start` on; the index of the first wrong one joins its error's path."""
     checked = []
-    for index, value in enumerate(values):
+    for index, value in enumerate(values[start:], start):
         try:
             checked.append(check(value))
         except ValidationError as exc:
@@ -180,10 +184,13 @@ class PromptField(fields.Field[Any]):
         return value
 
     def _tokens(self, value: list[Any]) -> tuple[int, ...]:
-        # All at once, since a prompt may have a hundred thousand; one by one to name the wrong one.
-        if {int}.issuperset(map(type, value)) and min(value) >= 0:
-            return tuple(value)
-        return tuple(_each(value, self._token))
+        # Many at once, since a prompt may have a million; one by one to name the wrong one.
+        for start in range(0, len(value), TOKENS_AT_ONCE):
+            some = value[start : start + TOKENS_AT_ONCE]
+            if not {int}.issuperset(map(type, some)) or min(some) < 0:
+                _each(value, self._token, start)
+            give_turn()
+        return tuple(value)
 
     def _token_list(self, value: Any) -> tuple[int, ...]:
         if not isinstance(value, list):
@@ -202,12 +209,12 @@ class PromptField(fields.Field[Any]):
 
 
 class StopField(Nullable):
-    """A text or up to STOPS_LIMIT of them, none empty."""
+    """A text or up to STOPS_LIMIT of them, none empty; no text at all is the same as null."""
 
     def json_schema(self) -> JSONSchema:
         """Return what it takes."""
         one = {"type": "string", "minLength": 1}
-        some = {"type": "array", "items": one, "minItems": 1, "maxItems": STOPS_LIMIT}
+        some = {"type": "array", "items": one, "maxItems": STOPS_LIMIT}
         return {"oneOf": [one, some, {"type": "null"}]}
 
     def _deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
@@ -215,9 +222,9 @@ class StopField(Nullable):
             return self._sequence(value)
         if not isinstance(value, list):
             raise _wrong_type("a string or an array of strings")
-        if not 1 <= len(value) <= STOPS_LIMIT:
-            raise _wrong_value(f"must hold from 1 to {STOPS_LIMIT} sequences")
-        return tuple(_each(value, self._sequence))
+        if len(value) > STOPS_LIMIT:
+            raise _wrong_value(f"must hold at most {STOPS_LIMIT} sequences")
+        return tuple(_each(value, self._sequence)) or None
 
     @staticmethod
     def _sequence(value: Any) -> str:

@@ -45,6 +45,11 @@ class Limits:
         return f"{self.kind} {self.subject_id}"
 
     @property
+    def zone(self) -> str:
+        """Whose days or months its budget is for, for people."""
+        return f"{self.period}s are UTC's"
+
+    @property
     def is_any(self) -> bool:
         """Whether anything is limited."""
         numbers = (self.requests_per_minute, self.tokens_per_minute, self.streams)

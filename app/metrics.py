@@ -67,6 +67,11 @@ TOKENS = {
     "reasoning": "reasoning_tokens",
 }
 
+#: What alerts name, of vendors' statuses and of requests. These series are there from the start: of
+#: one that begins with 1, Prometheus sees no increase.
+WATCHED_STATUSES = (401, 402, 403)
+WATCHED_ENDS: tuple[Status, ...] = ("completed", "failed", "truncated")
+
 
 def _unobtrusive(
     count: Callable[Concatenate["Metrics", P], None],
@@ -87,6 +92,7 @@ class Metrics:
     """The counts of one web process. Units: seconds and tokens."""
 
     def __init__(self, vendors: Iterable[Vendor]) -> None:
+        vendors = tuple(vendors)
         self._vendors: dict[str, set[str]] = {
             vendor.name: {model for model in vendor.models if "*" not in model}
             for vendor in vendors
@@ -163,9 +169,19 @@ class Metrics:
             multiprocess_mode="livesum",
             registry=registry,
         )
-        self._open = {flag: self.open_completions.labels(_flag(flag)) for flag in (True, False)}
+        self._open: dict[bool, Gauge] = {}
         self._answers: dict[tuple[str | None, int], Counter] = {}
         self._series: dict[tuple[str, str, Status, bool], _Series] = {}
+        for name in (vendor.name for vendor in vendors if vendor.missing is None):
+            self._begin_vendor(name)
+
+    @_unobtrusive
+    def begin_routes(self, routes: Iterable[str]) -> None:
+        """Have there be a count of faults for each route, and for a path that has none."""
+        for route in (*routes, "none"):
+            self.http_requests.labels(route, 500)
+        for stream in (True, False):
+            self._under_way(stream)
 
     @_unobtrusive
     def answered(self, route: str | None, status: int) -> None:
@@ -179,12 +195,12 @@ class Metrics:
     @_unobtrusive
     def opened(self, *, stream: bool) -> None:
         """Count a completion request that was admitted."""
-        self._open[stream].inc()
+        self._under_way(stream).inc()
 
     @_unobtrusive
     def recorded(self, event: UsageEvent) -> None:
         """Count a completion request that has ended."""
-        self._open[event.stream].dec()
+        self._under_way(event.stream).dec()
         key = (*self._labels(event), event.status, event.stream)
         series = self._series.get(key)
         if series is None:  # finding them costs ten times as much as counting
@@ -227,7 +243,26 @@ class Metrics:
             return vendor, OTHER
         self._room -= 1
         known.add(event.model)
+        self._begin_model(vendor, event.model)
         return vendor, event.model
+
+    def _under_way(self, stream: bool) -> Gauge:
+        gauge = self._open.get(stream)
+        if gauge is None:
+            gauge = self._open[stream] = self.open_completions.labels(_flag(stream))
+        return gauge
+
+    @_unobtrusive
+    def _begin_vendor(self, vendor: str) -> None:
+        for model in (*self._vendors[vendor], OTHER):
+            self._begin_model(vendor, model)
+        for status in WATCHED_STATUSES:
+            self.vendor_errors.labels(vendor, status)
+        self.first_token.labels(vendor)
+
+    def _begin_model(self, vendor: str, model: str) -> None:
+        for status in WATCHED_ENDS:
+            self.completions.labels(vendor, model, status)
 
 
 class _Series:

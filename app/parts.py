@@ -39,11 +39,20 @@ class Part:
         return dataclasses.replace(chunk, choices=choices)
 
     def again(self, missing: Sequence[int]) -> list["Part"]:
-        """Return the calls that ask for the part's choices of these indices once more."""
+        """Return the calls that ask for the part's choices of these indices once more.
+
+        Each asks for as many samples of a prompt as have come of it, since the vendor gives so
+        many at a time.
+        """
         prompts, n = self.request.prompts, self.request.n or 1
         by_prompt: dict[int, list[int]] = {}
         for index in missing:
             by_prompt.setdefault(index // n, []).append(index)
+        asked = [
+            (at, indices[start : start + (n - len(indices) or 1)])
+            for at, indices in by_prompt.items()
+            for start in range(0, len(indices), n - len(indices) or 1)
+        ]
         return [
             Part(
                 dataclasses.replace(
@@ -54,7 +63,7 @@ class Part:
                 ),
                 slots=tuple(map(self.slot, indices)),
             )
-            for at, indices in by_prompt.items()
+            for at, indices in asked
         ]
 
 
@@ -75,6 +84,8 @@ def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list
     Raises: InvalidRequest when they are more than CALLS_LIMIT.
     """
     n, prompts = request.n or 1, request.prompts
+    # In a stream, nobody could tell in time what the indices of a server that ignores `n` mean.
+    list_prompts = list_prompts and not (request.stream and n > 1)
     if n <= max_n and (list_prompts or isinstance(request.prompt, str)):
         return [Part(request if max_n > 1 else dataclasses.replace(request, n=None))]
     # The best n of n are all of them, however many calls they take.

@@ -1,17 +1,21 @@
-"""When a vendor call is made again, and after what pause. Pure, but for the dice.
+"""When a vendor call is made again, and after what pause. No I/O, except for dice and a clock.
 
 Never after a failure that may have been billed: the caller would pay twice for one answer.
 """
 
 import random
+import time
 from collections.abc import Callable
+from email.utils import parsedate_to_datetime
 
 from app.errors import (
+    SHOULD_RETRY,
     GatewayError,
+    VendorAuthentication,
     VendorFailed,
     VendorOverloaded,
     VendorRateLimited,
-    VendorTimeout,
+    VendorRefused,
     VendorUnreachable,
 )
 
@@ -22,35 +26,44 @@ LONGEST_PAUSE_S = 2.0
 
 def is_passing(error: GatewayError) -> bool:
     """Whether the same call may succeed a little later, or elsewhere, at no further cost."""
-    if error.billable:
+    if error.billable or isinstance(error, VendorRefused | VendorAuthentication):
         return False
     if isinstance(error, VendorUnreachable | VendorOverloaded | VendorRateLimited):
         return True
     status = error.vendor_status or 0
-    return isinstance(error, VendorFailed | VendorTimeout) and (status == 408 or status >= 500)
+    if status == 408 or (status >= 500 and isinstance(error, VendorFailed)):
+        return True
+    return error.headers.get(SHOULD_RETRY) == "true"
 
 
 def pause_s(
-    error: GatewayError, attempt: int, dice: Callable[[], float] = random.random
+    error: GatewayError,
+    attempt: int,
+    dice: Callable[[], float] = random.random,
+    clock: Callable[[], float] = time.time,
 ) -> float | None:
-    """Return how long to wait before trying again; None: do not, the caller knows better.
+    """Return how long to wait before calling the same vendor again; None: do not.
 
-    `attempt` counts from 0. A vendor's `retry-after` is kept to the second, or passed on to the
-    caller where it is longer than we keep one waiting; a pause of our own has full jitter.
+    `attempt` counts from 0. A vendor that says that no other attempt helps is believed; another
+    vendor may still answer. Its `retry-after` is kept to the second, or passed on to the caller
+    where it is longer than we keep one waiting; a pause of our own has full jitter.
     """
-    asked = _retry_after_s(error)
+    if error.headers.get(SHOULD_RETRY) == "false":
+        return None
+    asked = _retry_after_s(error, clock)
     if asked is not None:
         return asked + dice() * FIRST_PAUSE_S if asked <= LONGEST_PAUSE_S else None
     return min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0**attempt) * dice()
 
 
-def _retry_after_s(error: GatewayError) -> float | None:
+def _retry_after_s(error: GatewayError, clock: Callable[[], float]) -> float | None:
+    """Return what `retry-after` asks for, in the forms that `app.gateways.failures` makes."""
     millis = error.headers.get("retry-after-ms")
     if millis is not None:
         return int(millis) / 1000
     value = error.headers.get("retry-after")
     if value is None:
         return None
-    return (
-        float(value) if value.isdigit() else LONGEST_PAUSE_S + 1
-    )  # an HTTP date: not ours to wait for
+    if value.isdigit():
+        return float(value)
+    return max(0.0, parsedate_to_datetime(value).timestamp() - clock())

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -67,6 +67,10 @@ class Router:
         Raises: ModelNotFound.
         """
         vendor = self._vendors.find(request.vendor)
+        if is_pattern(request.model_name):
+            raise ModelNotFound(
+                f"`{request.model[:64]}` stands for many models; name one of them.", param="model"
+            )
         found = [Deployment(vendor, request.model_name)]
         for fallback in vendor.fallbacks:
             name, _, model = fallback.partition("/")
@@ -94,7 +98,7 @@ class Router:
                 asked = dataclasses.replace(asked, echo=None)
         list_prompts, max_n = self._takes(deployment, gateway)
         parts = split(asked, list_prompts=list_prompts, max_n=max_n)
-        encoded = tuple((part, gateway.encode(vendor, part.request)) for part in parts)
+        encoded = _encoded(gateway, vendor, parts)
         return Plan(deployment, gateway, is_chat, encoded, (*dropped, *encoded[0][1].dropped))
 
     def candidate(self, deployment: Deployment) -> Candidate:
@@ -178,6 +182,27 @@ def _without_scores(
             param="logprobs",
         )
     return dataclasses.replace(request, logprobs=None), ("logprobs",)
+
+
+def _encoded(
+    gateway: Gateway, vendor: Vendor, parts: Iterable[Part]
+) -> tuple[tuple[Part, VendorRequest], ...]:
+    """Return each part with its encoding; parts that ask for the same share one.
+
+    128 samples of one prompt are 128 calls of some vendors, and a prompt may have megabytes.
+    """
+    encoded: list[tuple[Part, VendorRequest]] = []
+    for part in parts:
+        if encoded and encoded[-1][0].request == part.request:
+            encoded.append((part, encoded[-1][1]))
+        else:
+            encoded.append((part, gateway.encode(vendor, part.request)))
+    return tuple(encoded)
+
+
+def is_pattern(model_name: str) -> bool:
+    """Whether this is no model's name but what stands for several, as in the list of models."""
+    return any(mark in model_name for mark in "*?[")
 
 
 def _check_text(vendor: Vendor, request: CompletionRequest) -> None:

@@ -46,6 +46,10 @@ CHAT_ONLY: Mapping[str, str] = {
 }
 
 
+#: The most that an answer repeats of its prompts, for all choices: they may be 128 of megabytes.
+ECHO_LIMIT = 2**25
+
+
 def _required(field: type[fields.Field[Any]]) -> fields.Field[Any]:
     absent = Problem(MISSING, "is required")
     return field(required=True, error_messages={"required": absent, "null": absent})
@@ -85,10 +89,21 @@ class CompletionRequestSchema(Schema):
             raise ValidationError([Problem(VALUE, "must be at least `n`")], "best_of")
         if best_of is not None and best_of > 1 and stream:
             raise ValidationError([Problem(VALUE, "cannot be above 1 with `stream`")], "best_of")
+        if values.get("echo") and _echoed(values) > ECHO_LIMIT:
+            sentence = f"would repeat more than {ECHO_LIMIT} characters of the prompts"
+            raise ValidationError([Problem(VALUE, sentence)], "echo")
         if values.get("stream_options") is not None and not stream:
             raise ValidationError(
                 [Problem(VALUE, "is only allowed when `stream` is true")], "stream_options"
             )
+
+
+def _echoed(values: Mapping[str, Any]) -> int:
+    """Return how many characters or tokens of prompts an answer is to repeat."""
+    prompt = values["prompt"]
+    is_one = isinstance(prompt, str) or isinstance(prompt[0], int)
+    length = len(prompt) if is_one else sum(map(len, prompt))
+    return length * (values.get("n") or 1)
 
 
 _REQUIRED = frozenset({"model", "prompt"})

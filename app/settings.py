@@ -29,6 +29,8 @@ class Settings:
     #: Silence after which a stream commits to 200 and sends its first keep-alive comment.
     first_keep_alive_s: float = 20.0
     keep_alive_s: float = 15.0
+    #: Proxies of our own in front of the web processes, each of which adds to `x-forwarded-for`.
+    proxies: int = 0
     #: How long a web process trusts what it knows of an API key.
     key_cache_s: float = 5.0
     redis_timeout_s: float = 2.0
@@ -82,6 +84,7 @@ NUMBERS: Mapping[str, str] = {
     "keep_alive_s": "TOLLGATE_KEEP_ALIVE_S",
     "key_cache_s": "TOLLGATE_KEY_CACHE_S",
     "redis_timeout_s": "TOLLGATE_REDIS_TIMEOUT_S",
+    "proxies": "TOLLGATE_PROXIES",
 }
 
 
@@ -142,7 +145,7 @@ def _positive(env: Mapping[str, str], variable: str, problems: list[str]) -> int
         number = float(env[variable])
     except ValueError:
         number = 0.0
-    whole = variable.endswith("_BYTES")
+    whole = variable.endswith(("_BYTES", "_PROXIES"))
     if not 0 < number < float("inf") or (whole and not number.is_integer()):
         kind = "whole number" if whole else "number"
         problems.append(f"{variable} is no {kind} above 0: {env[variable]!r}")

@@ -2,7 +2,11 @@
 
 import _socket  # the plain socket beneath a cooperative one: made in a microsecond, and never waits
 import contextlib
+import select
 import socket
+import ssl
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
 
 # A socket's family and type only matter to calls that take an address.
 _ANY = (_socket.AF_INET, _socket.SOCK_STREAM, 0)
@@ -16,7 +20,7 @@ def peek(sock: socket.socket) -> bytes | None:
     """
     try:
         plain = _socket.socket(*_ANY, sock.fileno())
-    except OSError:  # closed on our side already
+    except (OSError, ValueError):  # closed on our side already
         return b""
     try:
         return plain.recv(1, _PEEK)
@@ -24,6 +28,22 @@ def peek(sock: socket.socket) -> bytes | None:
         return None
     except OSError:  # reset
         return b""
+    finally:
+        plain.detach()
+
+
+def far_side(sock: socket.socket) -> Literal["open", "ended", "gone"]:
+    """Return whether the other side may still send, has ended its sending, or has broken off."""
+    try:
+        plain = _socket.socket(*_ANY, sock.fileno())
+    except (OSError, ValueError):  # closed on our side already
+        return "gone"
+    try:
+        return "open" if plain.recv(1, _PEEK) else "ended"
+    except BlockingIOError:
+        return "open"
+    except OSError:  # reset
+        return "gone"
     finally:
         plain.detach()
 
@@ -38,11 +58,114 @@ def send_all(sock: socket.socket, data: bytes) -> None:
         sock.sendall(memoryview(data)[sent:])
 
 
+def send_while(sock: Any, data: bytes, go_on: Callable[[bytes], bool]) -> bool:
+    """Send `data` in pieces, and give `go_on` what the other side says meanwhile, b"" at its end.
+
+    Stop when `go_on` returns False. Return whether all of `data` was sent.
+    Raises: OSError.
+    """
+    if isinstance(sock, ssl.SSLSocket):
+        end: _End = _TLSEnd(sock)
+    elif isinstance(sock, socket.socket):
+        end = _PlainEnd(sock)
+    else:  # TLS inside TLS, to a proxy: what it has received cannot be looked at meanwhile
+        sock.sendall(data)
+        return True
+    with end:
+        return _sent(sock, memoryview(data), end, go_on)
+
+
+#: Most bytes that are sent between two looks at what the other side says.
+_PIECE = 256 * 1024
+
+
+def _sent(
+    sock: socket.socket, rest: memoryview, end: "_End", go_on: Callable[[bytes], bool]
+) -> bool:
+    while rest:
+        if peek(sock) is not None:
+            said = end.receive()
+            if said is not None and not go_on(said):
+                return False
+        sent = end.send(rest[:_PIECE])
+        rest = rest[sent:]
+        if not sent:
+            waiting = select.poll()
+            waiting.register(sock.fileno(), select.POLLIN | select.POLLOUT)
+            waiting.poll()
+    return True
+
+
+class _End(Protocol):
+    """Our end of a connection, which never waits: it sends 0 bytes, or receives None, instead."""
+
+    def __enter__(self) -> None: ...
+    def __exit__(self, *exc: object) -> None: ...
+    def send(self, piece: memoryview) -> int: ...
+    def receive(self) -> bytes | None: ...
+
+
+class _PlainEnd:
+    def __init__(self, sock: socket.socket) -> None:
+        self._plain = _socket.socket(*_ANY, sock.fileno())
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: object) -> None:
+        self._plain.detach()
+
+    def send(self, piece: memoryview) -> int:
+        try:
+            return self._plain.send(piece, _socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return 0
+
+    def receive(self) -> bytes | None:
+        try:
+            return self._plain.recv(_PIECE, _socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return None
+
+
+class _TLSEnd:
+    def __init__(self, sock: ssl.SSLSocket) -> None:
+        self._sock = sock
+
+    def __enter__(self) -> None:
+        self._sock.settimeout(0.0)
+
+    def __exit__(self, *exc: object) -> None:
+        with contextlib.suppress(OSError):  # closed
+            self._sock.settimeout(None)
+
+    def send(self, piece: memoryview) -> int:
+        try:
+            return self._sock.send(piece)
+        except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
+            return 0
+
+    def receive(self) -> bytes | None:
+        try:
+            return self._sock.recv(_PIECE)
+        except (ssl.SSLWantWriteError, ssl.SSLWantReadError):  # a ticket, or half a record
+            return None
+
+
 def shut_down(sock: socket.socket) -> None:
     """Shut both directions down, below any TLS; whoever waits for the socket wakes up at once."""
-    with contextlib.suppress(OSError):  # closed already
+    _shut(sock, _socket.SHUT_RDWR)
+
+
+def end_receiving(sock: socket.socket) -> None:
+    """Have whoever reads the socket find its end; what is sent still goes out."""
+    _shut(sock, _socket.SHUT_RD)
+
+
+def _shut(sock: socket.socket, how: int) -> None:
+    with contextlib.suppress(OSError, ValueError):  # closed already, by either side
         plain = _socket.socket(*_ANY, sock.fileno())
         try:
-            plain.shutdown(_socket.SHUT_RDWR)
+            plain.shutdown(how)
         finally:
             plain.detach()

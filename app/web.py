@@ -1,7 +1,8 @@
 """The web application, wired together here alone."""
 
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response
 
@@ -32,9 +33,23 @@ from app.usage.spending import Spending
 from app.usage.stream import EventStream, connect
 from app.views import register_views
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+_SLASHES = re.compile("/{2,}")
+
 
 class Application(Flask):
-    """Flask, but for what becomes of a response that cannot be finished; and no view is async."""
+    """Flask, but for doubled slashes, and what becomes of a response that cannot be finished.
+
+    No view is async.
+    """
+
+    def wsgi_app(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Any:
+        """Answer a request; doubled slashes, as a base URL that ends in one makes, are one."""
+        if "//" in environ["PATH_INFO"]:
+            environ["PATH_INFO"] = _SLASHES.sub("/", environ["PATH_INFO"])
+        return super().wsgi_app(environ, start_response)
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function: Flask would look into it, at each call, for what none of ours is."""
@@ -71,7 +86,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     vendors = load_vendors(settings.vendors_file, settings.env, FAMILIES)
     app = Application("tollgate", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit_bytes
-    app.extensions[EXTENSION] = Services(
+    app.extensions[EXTENSION] = services = Services(
         settings=settings,
         vendors=vendors,
         completer=Completer(
@@ -86,7 +101,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         stream=stream,
         open_records=open_records,
         accounting=accounting,
-        alarms=Alarms(redis, settings.spool_dir),
+        alarms=Alarms(redis, settings.spool_dir, spools=True),
         idempotency=IdempotencyKeys(redis, open_records, lambda: accounting.owner),
         engine=engine,
         rests=rests,
@@ -94,4 +109,5 @@ def create_app(settings: Settings | None = None) -> Flask:
         tracing=tracing(settings.env),
     )
     register_views(app)
+    services.metrics.begin_routes({rule.rule for rule in app.url_map.iter_rules()})
     return app

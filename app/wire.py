@@ -2,17 +2,17 @@
 
 import json
 import math
-import re
-from itertools import accumulate
+import threading
 from typing import Any
 
 import orjson
 
 from app.errors import InvalidJSON
+from app.json_size import DEPTH_LIMIT, SMALL_BYTES, check_size, too_deep
+from app.turns import give_turn
 
-#: Deepest nesting, theirs and ours: the contract needs five levels, and the encoders below can
-#: write far more.
-DEPTH_LIMIT = 64
+#: Held while a large body is parsed, which takes up to 40 ms: between two of them others go on.
+_LARGE = threading.Lock()
 
 
 def load_request(body: bytes) -> dict[str, Any]:
@@ -21,32 +21,25 @@ def load_request(body: bytes) -> dict[str, Any]:
     An integer beyond 64 bits becomes a float.
     Raises: InvalidJSON, whose message never quotes the body.
     """
-    try:
-        value = orjson.loads(body)
-    except orjson.JSONDecodeError as exc:
-        raise InvalidJSON(f"The request's body is not valid JSON: {exc.msg}.") from exc
+    if len(body) > SMALL_BYTES:
+        check_size(body)
+        with _LARGE:
+            value = _parsed(body)
+            give_turn()
+    else:
+        value = _parsed(body)
     if not isinstance(value, dict):
         raise InvalidJSON("The request's body must be a JSON object.")
-    if _too_deep(body):
+    if len(body) <= SMALL_BYTES and too_deep(body):
         raise InvalidJSON(f"The request's body is nested more than {DEPTH_LIMIT} levels deep.")
     return value
 
 
-def _too_deep(text: bytes) -> bool:
-    """Whether JSON, known to be valid, is nested deeper than DEPTH_LIMIT."""
-    # No value is deeper than the brackets in its text: few texts need more than a count.
-    if text.count(b"{") + text.count(b"[") <= DEPTH_LIMIT:
-        return False
-    plain = text.replace(b"\\\\", b"").replace(
-        b'\\"', b""
-    )  # now each quote begins or ends a string
-    brackets = _STRING.sub(b"", plain).translate(None, _NO_BRACKETS)
-    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > DEPTH_LIMIT
-
-
-_STRING = re.compile(rb'"[^"]*"')
-_STEPS = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
-_NO_BRACKETS = bytes(set(range(256)) - _STEPS.keys())
+def _parsed(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as exc:
+        raise InvalidJSON(f"The request's body is not valid JSON: {exc.msg}.") from exc
 
 
 def load_vendor(body: bytes) -> Any:
@@ -66,7 +59,7 @@ def load_vendor(body: bytes) -> Any:
             )
         except RecursionError as exc:
             raise ValueError("nested too deep") from exc
-    if _too_deep(body):
+    if too_deep(body):
         raise ValueError("nested too deep")
     return value
 

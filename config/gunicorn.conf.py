@@ -9,18 +9,31 @@ import os  # noqa: E402
 import resource  # noqa: E402
 from typing import Any  # noqa: E402
 
+from gevent.hub import Hub  # noqa: E402
+
 bind = [f"0.0.0.0:{os.environ.get('PORT', '8000')}"]
 workers = int(os.environ.get("WEB_CONCURRENCY", "1"))
 worker_class = "config.web_worker.WebWorker"
 
 # A greenlet per connection, most of which wait: open streams and clients' idle pools. Each stream
-# holds two descriptors, the caller's and the vendor's, so the soft limit is raised with it.
+# holds two descriptors, the caller's and the vendor's, so the soft limit is raised with it; where
+# the hard one is lower, connections are fewer: without descriptors none could be taken at all.
 worker_connections = 4000
 _soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 _wanted = 3 * worker_connections
 _limit = _wanted if _hard == resource.RLIM_INFINITY else min(_wanted, _hard)
 if _soft != resource.RLIM_INFINITY and _soft < _limit:
     resource.setrlimit(resource.RLIMIT_NOFILE, (_limit, _hard))
+worker_connections = min(worker_connections, _limit // 3)
+
+# No header of a caller's, nor of a proxy's, says where a path begins, who calls, or over what.
+forwarder_headers = ""
+secure_scheme_headers: dict[str, str] = {}
+forwarded_allow_ips = ""
+
+# Host names are looked up in threads, each of which a name server that hangs may keep for half a
+# minute. gevent has ten; these are made when they are needed, and end when they are not.
+Hub.threadpool_size = 100
 
 # Longer than the idle time of clients' pools and of load balancers (60 s), so that it is never us
 # who close a connection on which a request is on its way.
@@ -41,7 +54,9 @@ errorlog = "-"
 limit_request_line = 8190
 
 # A heartbeat file on a disk can stall; memory does not. No control socket: it would write to HOME.
-worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
+# Without either it is TMPDIR's; `--worker-tmp-dir` in GUNICORN_CMD_ARGS names another place.
+_memory = "/dev/shm"  # noqa: S108
+worker_tmp_dir = _memory if os.access(_memory, os.W_OK | os.X_OK) else None
 control_socket_disable = True
 
 
@@ -58,7 +73,7 @@ def on_starting(server: Any) -> None:
     for handler in server.log.error_log.handlers:
         handler.setFormatter(formatter(os.environ.get("TOLLGATE_LOG_FORMAT")))
     tokenizer()
-    os.environ[metrics_directory.VARIABLE] = metrics_directory.make(worker_tmp_dir)
+    os.environ[metrics_directory.VARIABLE] = metrics_directory.make(server.cfg.worker_tmp_dir)
 
 
 def post_worker_init(worker: Any) -> None:  # noqa: ARG001

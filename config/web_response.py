@@ -21,6 +21,17 @@ class OnePacketResponse(Response):  # type: ignore[misc]
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._head = b""
+        self._is_whole = False
+        self.req.response = self
+
+    @property
+    def is_broken_off(self) -> bool:
+        """Whether it has begun and will not end, and no length and no last chunk can tell.
+
+        To HTTP/1.0 the end of such a response is that of its connection.
+        """
+        framed = self.chunked or self.response_length is not None
+        return self.headers_sent and not self._is_whole and not framed
 
     def default_headers(self) -> list[str]:
         """Return the status line, and the headers that are ours to set."""
@@ -39,6 +50,8 @@ class OnePacketResponse(Response):  # type: ignore[misc]
     def send_headers(self) -> None:
         """Have the head go out with what is written next, or with the response's end."""
         if not self.headers_sent:
+            if not self.req.is_read():  # where the next request would begin is not known
+                self.must_close = True
             lines = [*self.default_headers(), *(f"{k}: {v}\r\n" for k, v in self.headers), "\r\n"]
             self._head = "".join(lines).encode("latin-1")
             self.headers_sent = True
@@ -53,6 +66,7 @@ class OnePacketResponse(Response):  # type: ignore[misc]
         end = b"0\r\n\r\n" if self.chunked else b""
         if self._head or end:
             self._emit(end)
+        self._is_whole = True
 
     def _emit_body(self, data: bytes) -> None:
         self._emit(b"%X\r\n%b\r\n" % (len(data), data) if self.chunked else data)

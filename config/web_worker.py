@@ -4,12 +4,12 @@ Asked to leave, it stops accepting, lets the requests under way go on for the gr
 application cut the rest, and has everything recorded. Loaded by gunicorn alone.
 """
 
-import contextlib
-import json
+import errno
 import os
 import socket
+import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,18 +17,12 @@ import gevent
 from gevent.pool import Pool
 from gevent.server import StreamServer
 from gunicorn.http import wsgi
-from gunicorn.http.errors import (
-    InvalidResponseHeader,
-    InvalidResponseHeaderName,
-    LimitRequestHeaders,
-    LimitRequestLine,
-    ParseException,
-)
+from gunicorn.http.errors import InvalidResponseHeader, InvalidResponseHeaderName, ParseException
 from gunicorn.sock import ssl_context
 from gunicorn.workers.base_async import AsyncWorker
 from gunicorn.workers.ggevent import GeventWorker
 
-from app.sockets import peek
+from config.web_connection import Connection, Connections, refuse
 from config.web_response import OnePacketResponse
 
 #: The last seconds of gunicorn's graceful_timeout, after which the arbiter kills: callers are told
@@ -40,16 +34,11 @@ KILL_S = 2.0
 #: How often the worker looks whether it is to leave, in seconds.
 TICK_S = 0.1
 
-#: A connection may carry a request at any moment. Leaving, we close it when it has not done so for
-#: this long, in seconds; what arrives sooner is answered, with `connection: close`.
-IDLE_S = 1.0
-
 #: What the system holds of what a caller has not read yet, in bytes (Linux doubles it).
 SEND_BUFFER_BYTES = 128 * 1024
 
-#: What a request that is no HTTP is answered with; anything else is 400.
-STATUSES = {LimitRequestLine: "414 URI Too Long", LimitRequestHeaders: "431 Header Too Large"}
-
+#: The caller's end of a connection; an error without a number is a deadline.
+GONE = (None, errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN, errno.ESHUTDOWN)
 
 # Its worker asks for no class; this is where it looks for one.
 wsgi.Response = OnePacketResponse
@@ -63,8 +52,9 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._grace_s = max(0.0, self.cfg.graceful_timeout - SETTLING_S)
-        self._connections: dict[gevent.Greenlet, socket.socket] = {}
-        self._waiting_since_s: dict[socket.socket, float] = {}
+        self._pool = Pool(self.worker_connections)
+        self._connections = Connections(self.worker_connections)
+        self._tls = ssl_context(self.cfg) if self.cfg.is_ssl else None
 
     def run(self) -> None:
         """Serve until told to leave; return when every request has ended and is recorded."""
@@ -78,7 +68,7 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
                 gevent.sleep(TICK_S)
             for server in servers:
                 server.close()
-            self._finish([server.pool for server in servers])
+            self._finish()
         finally:
             if services is not None:
                 services.accounting.close()
@@ -97,23 +87,21 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
 
     def handle(self, listener: Any, client: socket.socket, addr: Any) -> None:
         """Serve one connection."""
-        greenlet = gevent.getcurrent()
-        self._connections[greenlet] = client
+        connection = Connection(self.cfg, client, addr, self._tls)
+        self._connections.make_room()
+        name = listener.getsockname()
         try:
-            super().handle(listener, client, addr)
+            while (request := connection.next_request(self._connections)) is not None:
+                self.handle_request(name, request, connection.sock, addr)
+        except (StopIteration, gevent.GreenletExit):
+            pass  # by our will
+        except OSError as exc:
+            if exc.errno not in GONE and not isinstance(exc, ssl.SSLError):
+                self.log.exception("A connection failed")
+        except Exception as exc:  # noqa: BLE001 - the last to see it; it tells, and ends
+            self.handle_error(connection.request, connection.sock, addr, exc)
         finally:
-            del self._connections[greenlet]
-
-    @contextlib.contextmanager
-    def timeout_ctx(self) -> Iterator[None]:
-        """Limit the wait for a connection's next request."""
-        client = self._connections[gevent.getcurrent()]
-        self._waiting_since_s[client] = time.monotonic()
-        try:
-            with gevent.Timeout(self.cfg.keepalive, False):
-                yield
-        finally:
-            del self._waiting_since_s[client]
+            self._connections.close(connection)
 
     def handle_request(self, *args: Any) -> Any:
         """Answer one request; when its greenlet is killed, the connection ends with it."""
@@ -132,27 +120,24 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
             super().handle_error(req, client, addr, exc)
             return
         self.log.warning("A request was no HTTP: %s", type(exc).__name__)
-        with contextlib.suppress(OSError):  # it may have left
-            client.sendall(_refusal(STATUSES.get(type(exc), "400 Bad Request")))
+        refuse(client, exc)
 
     def _serve(self, listener: Any) -> StreamServer:
         listener.setblocking(1)
         # Of each connection that it accepts. The system would let it grow to megabytes, and a
         # vendor write into them for a caller that does not read.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
-        tls = {"ssl_context": ssl_context(self.cfg)} if self.cfg.is_ssl else {}
-        pool = Pool(self.worker_connections)
-        server = StreamServer(listener, handle=partial(self.handle, listener), spawn=pool, **tls)
+        server = StreamServer(listener, handle=partial(self.handle, listener), spawn=self._pool)
         if self.cfg.workers > 1:
             server.max_accept = 1  # the other workers get their share
         server.start()
         return server
 
-    def _finish(self, pools: list[Pool]) -> None:
+    def _finish(self) -> None:
         """End what is under way, as gently as the time allows."""
 
         def is_idle() -> bool:
-            return not any(pools)
+            return not self._pool
 
         self._wait(is_idle, lambda: self._grace_s)
         services = self._services()
@@ -160,10 +145,9 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
             services.completer.cut()
         if is_idle():
             return
-        self.log.warning("%s connections are cut", sum(map(len, pools)))
+        self.log.warning("%s connections are cut", len(self._pool))
         self._wait(is_idle, lambda: CUT_S)
-        for pool in pools:  # those whose callers read nothing; each one's end records it
-            pool.kill(block=False)
+        self._pool.kill(block=False)  # callers that read nothing; each one's end records it
         self._wait(is_idle, lambda: KILL_S)
 
     def _wait(self, condition: Callable[[], bool], limit_s: Callable[[], float]) -> None:
@@ -171,38 +155,10 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
         started_s = time.monotonic()
         while not condition() and time.monotonic() - started_s < limit_s():
             self.notify()
-            self._close_idle_connections()
+            self._connections.close_idle()
             gevent.sleep(TICK_S)
-
-    def _close_idle_connections(self) -> None:
-        before_s = time.monotonic() - IDLE_S
-        for client, since_s in tuple(self._waiting_since_s.items()):
-            if since_s < before_s:
-                _stop_listening(client)
 
     def _services(self) -> Any:
         """Return what Tollgate's application works with; the sandbox vendor has no such thing."""
         application = getattr(self, "wsgi", None)
         return getattr(application, "extensions", {}).get("tollgate")
-
-
-def _stop_listening(client: socket.socket) -> None:
-    """Have a connection's reader find its end, unless there is something to read.
-
-    Only the receiving side, and below any TLS: a request that came in just now gets its answer.
-    """
-    if peek(client) is None:
-        plain = socket.socket(fileno=client.fileno())
-        try:
-            with contextlib.suppress(OSError):  # the caller has closed it
-                plain.shutdown(socket.SHUT_RD)
-        finally:
-            plain.detach()
-
-
-def _refusal(status: str) -> bytes:
-    message = "The request is not valid HTTP."
-    error = {"message": message, "type": "invalid_request_error", "param": None}
-    body = json.dumps({"error": {**error, "code": "invalid_http"}}).encode()
-    head = f"HTTP/1.1 {status}\r\nconnection: close\r\ncontent-type: application/json\r\n"
-    return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body

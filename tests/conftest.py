@@ -30,6 +30,7 @@ _LONG = (
     "tests/workers/test_worker.py",
     "tests/chaos/",
     "tests/vendors/test_contract.py",
+    "tests/vendors/wild/test_wild.py",
     "tests/cli/test_dev.py",
     "tests/e2e/",
     "tests/views/",

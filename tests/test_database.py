@@ -248,7 +248,7 @@ def test_a_driver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
 def test_a_pool_with_no_free_connection_is_unavailable(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.database.POOL_WAIT_S", 0.01)
+    monkeypatch.setattr("app.postgresql.POOL_WAIT_S", 0.01)
     engine = create_engine(postgres_url)
     with ExitStack() as held:
         for _ in range(15):

@@ -11,7 +11,9 @@ from app.errors import (
     Unavailable,
     VendorAuthentication,
     VendorFailed,
+    VendorMisconfigured,
     VendorRefused,
+    VendorTimeout,
     WrongEndpoint,
 )
 
@@ -28,6 +30,7 @@ CONTRACT = {
     "VendorRateLimited": (429, "rate_limit_error", "vendor_rate_limited"),
     "VendorFailed": (502, "vendor_error", "vendor_failed"),
     "VendorUnreachable": (502, "vendor_error", "vendor_failed"),
+    "VendorConnectTimeout": (504, "vendor_error", "vendor_timeout"),
     "VendorOverloaded": (503, "vendor_error", "vendor_overloaded"),
     "VendorTimeout": (504, "vendor_error", "vendor_timeout"),
     "StreamUnavailable": (503, "server_error", "accounting_unavailable"),
@@ -75,6 +78,17 @@ def test_our_key_being_refused_is_no_401_to_the_caller_and_not_to_be_tried_again
     error = VendorAuthentication("No.", vendor_status=401)
     assert (error.status, error.vendor_status) == (502, 401)
     assert error.headers == {"x-should-retry": "false"}
+
+
+def test_what_may_have_been_paid_for_or_needs_a_setting_is_not_to_be_tried_again() -> None:
+    final = {"x-should-retry": "false"}
+    assert VendorTimeout("x", billable=True, headers={"retry-after": "7"}).headers == {
+        "retry-after": "7",
+        **final,
+    }
+    assert VendorTimeout("x", billable=True, headers={"x-should-retry": "true"}).headers == final
+    assert VendorTimeout("x", headers={"retry-after": "7"}).headers == {"retry-after": "7"}
+    assert VendorMisconfigured("x").headers == final
 
 
 def test_a_code_of_its_own_outranks_the_class() -> None:

@@ -84,9 +84,19 @@ def test_missing_choices_are_asked_for_by_prompt_and_come_back_to_their_places()
     request = CompletionRequest(model="v/m", prompt=("a", "b", "c"), n=2, seed=7)
     again = Part(request, offset=10).again([1, 4, 5])
     asked = [(p.request.prompt, p.request.n, p.request.seed, p.slots) for p in again]
-    assert asked == [("a", None, 8, (11,)), ("c", 2, 7, (14, 15))]
-    whole = again[1].renumbered(answer(Choice(0, "x"), Choice(1, "y")))
-    assert [(c.index, c.text) for c in whole.choices] == [(14, "x"), (15, "y")]
+    assert asked == [("a", None, 8, (11,)), ("c", None, 7, (14,)), ("c", None, 8, (15,))]
+    whole = again[1].renumbered(answer(Choice(0, "x")))
+    assert [(c.index, c.text) for c in whole.choices] == [(14, "x")]
+
+
+def test_missing_samples_are_asked_for_as_many_at_a_time_as_have_come() -> None:
+    request = CompletionRequest(model="v/m", prompt="a", n=7, seed=1)
+    again = Part(request).again([2, 3, 4, 5, 6])
+    assert [(p.request.n, p.request.seed, p.slots) for p in again] == [
+        (2, 3, (2, 3)),
+        (2, 5, (4, 5)),
+        (None, 7, (6,)),
+    ]
 
 
 def test_pieces_of_a_choice_become_one() -> None:

@@ -1,9 +1,13 @@
+from datetime import UTC, datetime
+
 import pytest
 
 from app.errors import (
     GatewayError,
     VendorAuthentication,
+    VendorConnectTimeout,
     VendorFailed,
+    VendorMisconfigured,
     VendorOverloaded,
     VendorRateLimited,
     VendorRefused,
@@ -22,6 +26,12 @@ PASSING: list[tuple[GatewayError, bool]] = [
     (VendorTimeout("x", vendor_status=504, billable=True), False),
     (VendorTimeout("x", billable=True), False),
     (VendorTimeout("x"), False),
+    (VendorConnectTimeout("x"), True),
+    (VendorMisconfigured("x"), True),
+    (VendorFailed("x", vendor_status=409, headers={"x-should-retry": "true"}), True),
+    (VendorFailed("x", billable=True, headers={"x-should-retry": "true"}), False),
+    (VendorTimeout("x", billable=True, headers={"x-should-retry": "true"}), False),
+    (VendorRateLimited("x", headers={"x-should-retry": "false"}), True),
     (VendorFailed("x", billable=True), False),
     (VendorFailed("x", vendor_status=302), False),
     (VendorFailed("x", vendor_status=500, billable=True), False),
@@ -44,6 +54,21 @@ def test_a_short_retry_after_is_kept_and_never_undercut() -> None:
     assert pause_s(limited(retry_after="1"), 0, lambda: 0.0) == 1.0
     assert pause_s(limited(retry_after_ms="1500", retry_after="2"), 0, lambda: 0.0) == 1.5
     assert pause_s(limited(retry_after="1"), 0, lambda: 1.0) == 1.0 + FIRST_PAUSE_S
+
+
+@pytest.mark.parametrize("attempt", [0, 1])
+def test_a_vendor_that_says_not_to_try_again_is_not_called_again(attempt: int) -> None:
+    assert pause_s(limited(x_should_retry="false"), attempt) is None
+    assert pause_s(limited(x_should_retry="false", retry_after="1"), attempt) is None
+    assert pause_s(limited(x_should_retry="true"), attempt) is not None
+    assert pause_s(VendorMisconfigured("x"), attempt) is None
+
+
+@pytest.mark.parametrize(("second", "pause"), [(0, 2.0), (1, 1.0), (2, 0.0), (30, 0.0)])
+def test_a_date_is_waited_for_when_it_is_near(second: int, pause: float) -> None:
+    at = datetime(2026, 10, 21, 7, 28, second, tzinfo=UTC).timestamp()
+    error = limited(retry_after="Wed, 21 Oct 2026 07:28:02 GMT")
+    assert pause_s(error, 0, lambda: 0.0, lambda: at) == pause
 
 
 @pytest.mark.parametrize("value", ["60", "3", "Wed, 21 Oct 2037 07:28:00 GMT"])

@@ -249,12 +249,13 @@ def test_a_prompt_that_is_none_is_refused_at_the_place_that_is_wrong(
 STOPS: list[tuple[Any, Any]] = [
     ("\n", "\n"),
     (["a"], ("a",)),
-    (["a", "b", "c", "d"], ("a", "b", "c", "d")),
+    (["a", "b", "c", "d", "e"], ("a", "b", "c", "d", "e")),
+    (["a"] * 128, ("a",) * 128),
+    ([], None),
 ]
 BAD_STOPS: list[tuple[Any, Wrong]] = [
     ("", ("stop", "invalid_value")),
-    ([], ("stop", "invalid_value")),
-    (["a"] * 5, ("stop", "invalid_value")),
+    (["a"] * 129, ("stop", "invalid_value")),
     (["a", ""], ("stop[1]", "invalid_value")),
     (["a", "b", 3], ("stop[2]", "invalid_type")),
     ([None], ("stop[0]", "invalid_type")),
@@ -263,7 +264,7 @@ BAD_STOPS: list[tuple[Any, Wrong]] = [
 
 
 @pytest.mark.parametrize(("stop", "loaded"), STOPS)
-def test_stop_is_one_sequence_or_up_to_four(stop: Any, loaded: Any) -> None:
+def test_stop_is_one_sequence_or_several_and_an_empty_list_is_none(stop: Any, loaded: Any) -> None:
     assert load_completion_request({**LEAST, "stop": stop}).stop == loaded
 
 
@@ -513,3 +514,10 @@ def test_usage_has_every_detail_of_the_contract() -> None:
             "rejected_prediction_tokens": 9,
         },
     }
+
+
+@pytest.mark.parametrize("prompt", ["x" * 300_000, ["x" * 150_000] * 2, [7] * 300_000])
+def test_an_answer_repeats_no_more_of_its_prompts_than_anybody_can_want(prompt: Any) -> None:
+    assert problem(prompt=prompt, echo=True, n=128) == ("echo", "invalid_value")
+    load_completion_request({**LEAST, "prompt": prompt, "n": 128})
+    load_completion_request({**LEAST, "prompt": prompt, "echo": True})

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import InvalidJSON
-from app.wire import DEPTH_LIMIT, dump, load_request, load_vendor
+from app.json_size import DEPTH_LIMIT
+from app.wire import dump, load_request, load_vendor
 
 NO_REQUESTS: dict[str, bytes] = {
     "an array": b"[]",

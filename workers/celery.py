@@ -10,12 +10,16 @@ from typing import Any
 from celery import Celery
 from celery.beat import ScheduleEntry, Scheduler, SchedulingError
 from celery.signals import after_setup_logger
+from redis import ResponseError
 from redis.connection import parse_url
 
 from app.settings import CONFIG_DIR, Settings
 
 #: Tasks that beat lets wait. With no worker there, a day of them would take 88 MB of Redis.
 WAITING_LIMIT = 5
+
+#: A key that is never there; to delete it changes nothing.
+NOTHING = "nothing"
 
 logger = logging.getLogger(__name__)
 
@@ -56,14 +60,25 @@ class BoundedScheduler(Scheduler):  # type: ignore[misc]
         One that the broker refuses is run here: Redis may be full of events, which only a drain
         removes.
         """
-        queue = self.app.conf.task_default_queue
-        if self.producer.channel.client.llen(queue) >= WAITING_LIMIT:
+        if self._enough_wait():
             return None
         try:
             return super().apply_async(entry, *args, **kwargs)
         except SchedulingError:
             logger.warning("the broker refuses %s; it runs in beat", entry.task)
             return self.app.tasks[entry.task]()
+
+    def _enough_wait(self) -> bool:
+        """Say whether tasks wait already; not if a former primary of Redis says so.
+
+        It refuses the write that comes first. Sending then finds the present one.
+        """
+        client = self.producer.channel.client
+        try:
+            client.delete(NOTHING)
+            return int(client.llen(self.app.conf.task_default_queue)) >= WAITING_LIMIT
+        except ResponseError:
+            return False
 
 
 def first_line_only(record: logging.LogRecord) -> bool:

@@ -133,7 +133,7 @@ def _post(
     if not batch:
         return DrainReport()
     try:
-        posted = ledger.post([event for _, event in batch])
+        posted = ledger.post([event for _, event in batch], _charged(batch))
     except REFUSALS as exc:
         if len(batch) == 1:
             return _bury(stream, [(batch[0][0], f"the ledger refuses it: {type(exc).__name__}")])
@@ -141,6 +141,10 @@ def _post(
         return _post(stream, ledger, batch[:middle]) + _post(stream, ledger, batch[middle:])
     stream.ack([entry.entry_id for entry, _ in batch], [event.event_id for _, event in batch])
     return DrainReport(posted=posted, repeated=len(batch) - posted)
+
+
+def _charged(batch: Sequence[tuple[StreamEntry, UsageEvent]]) -> dict[str, int]:
+    return {event.event_id: entry.charged for entry, event in batch if entry.charged is not None}
 
 
 def _bury(stream: EventStream, graves: Sequence[tuple[StreamEntry, str]]) -> DrainReport:

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from app.completion import USAGE_COUNTS
-from app.usage.event import UndecodableEvent, UsageEvent
+from app.usage.event import NUMBER_LIMIT, SideSource, UndecodableEvent, UsageEvent
 from app.usage.limits import spent_by
 from app.usage.open_records import OpenRecords
 from app.usage.prices import NO_PRICES, PriceBook
@@ -64,19 +64,19 @@ def _reap(
 def abandoned(record: Mapping[str, Any]) -> UsageEvent:
     """Return the event of a request that did not live to make its own.
 
-    Tokens are those of the last checkpoint; before the first one, the prompt's by its length.
+    Tokens are those of the last checkpoint, and what it knows as the vendor's count stays that;
+    before the first one, the prompt's by its length.
     Raises: UndecodableEvent.
     """
-    prompt = record.get("prompt_tokens")
-    if prompt is None:
-        prompt = -(-int(record.get("prompt_chars") or 0) // CHARS_PER_TOKEN)
-    completion = record.get("completion_tokens") or 0
-    counts = dict.fromkeys(USAGE_COUNTS, 0)
-    counts.update(prompt_tokens=prompt, completion_tokens=completion)
-    counts["total_tokens"] = prompt + completion
+    counts = {name: _number(record, name) or 0 for name in USAGE_COUNTS}
+    if _number(record, "prompt_tokens") is None:
+        counts["prompt_tokens"] = -(-(_number(record, "prompt_chars") or 0) // CHARS_PER_TOKEN)
+    counts["total_tokens"] = counts["prompt_tokens"] + counts["completion_tokens"]
+    sides = {name: _side(record, name) for name in ("prompt", "completion")}
     fields = {
         "vendor_served": None,
         "model_served": None,
+        "service_tier": None,
         "vendor_request_id": None,
         "http_status": None,
         "attempts": 0,
@@ -85,9 +85,25 @@ def abandoned(record: Mapping[str, Any]) -> UsageEvent:
         **record,
         **counts,
         "status": "abandoned",
-        "source": "estimated",
+        "source": "vendor" if {*sides.values()} == {"vendor"} else "estimated",
+        **{f"{name}_source": source for name, source in sides.items()},
     }
     return UsageEvent.decode(orjson.dumps(fields))
+
+
+def _number(record: Mapping[str, Any], name: str) -> int | None:
+    number = record.get(name)
+    if number is not None and (type(number) is not int or not 0 <= number <= NUMBER_LIMIT):
+        raise UndecodableEvent(f"{name} is of a wrong type or out of range")
+    return number
+
+
+def _side(record: Mapping[str, Any], side: str) -> SideSource:
+    """Return whose count a side is; what no vendor has counted is our estimate, if it is nothing:
+    the vendor may have done more.
+    """
+    is_told = record.get(f"{side}_source") == "vendor" and record.get(f"{side}_tokens") is not None
+    return "vendor" if is_told else "estimated"
 
 
 def _is_young(record: Mapping[str, Any], now_ms: int) -> bool:

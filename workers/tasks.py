@@ -80,6 +80,8 @@ def _left_for_the_next() -> Iterator[None]:
 
 
 def _nameless_file() -> int:
+    if hasattr(os, "memfd_create"):  # which needs no directory
+        return os.memfd_create("draining")
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
 

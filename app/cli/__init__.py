@@ -1,5 +1,6 @@
 """`tollgate`, the command line. Each command is imported when it runs, so that help is instant."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -7,6 +8,7 @@ from typing import Any
 
 import click
 
+from app.cli.output import OutputFailed, checked_output
 from app.settings import ConfigError
 
 
@@ -61,12 +63,27 @@ class CommandTable(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name].summary) for name in sorted(COMMANDS)])
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command line; output that cannot be written is exit code 1."""
+        with checked_output():
+            try:
+                return super().main(*args, **kwargs)
+            except OutputFailed:  # nor can the sentence about it
+                sys.exit(1)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; a wrong environment becomes a sentence and exit code 1."""
+        """Run the command; a wrong environment becomes a sentence and exit code 1.
+
+        So does a file that cannot be read or written.
+        """
         try:
             return super().invoke(ctx)
         except ConfigError as exc:
             raise click.ClickException(str(exc)) from exc
+        except OSError as exc:
+            if exc.filename is None:
+                raise
+            raise click.ClickException(f"{exc.filename}: {exc.strerror}.") from exc
 
 
 @click.command("tollgate", cls=CommandTable)

@@ -14,9 +14,18 @@ def db() -> None:
 
 @db.command("upgrade")
 def upgrade_database() -> None:
-    """Bring the schema of the database that DATABASE_URL names up to date; safe to repeat."""
+    """Bring the schema of the database that DATABASE_URL names up to date; safe to repeat.
+
+    After a roll-back, the schema of the newer version stays, and this version works on it.
+    """
     try:
-        upgrade(database_url())
+        newer = upgrade(database_url())
     except LedgerUnavailable as exc:
         raise click.ClickException(f"{exc.message} Check DATABASE_URL.") from exc
-    click.echo("The ledger's schema is up to date.", err=True)
+    if newer is None:
+        click.echo("The ledger's schema is up to date.", err=True)
+    else:
+        click.echo(
+            f"The ledger's schema ({newer}) is of a newer version of Tollgate; it stays as it is.",
+            err=True,
+        )

@@ -90,11 +90,13 @@ def _demo_key(database_url: str, path: Path) -> str:
             return kept
         if not accounts.exists(ACCOUNT):
             accounts.create(ACCOUNT, "Demo")
-        _, secret = accounts.create_key([ACCOUNT], ["completions", "usage"], name="tollgate dev")
+        scopes = ["completions", "usage"]
+        key, secret = accounts.create_key([ACCOUNT], scopes, name="tollgate dev", works=False)
+        with accounts.hand_over(key):
+            path.touch(mode=0o600)
+            path.write_text(secret + "\n", encoding="ascii")
     finally:
         engine.dispose()
-    path.touch(mode=0o600)
-    path.write_text(secret + "\n", encoding="ascii")
     _say(f"Account {ACCOUNT}, with a new key in {path}")
     return secret
 

@@ -13,8 +13,10 @@ from app.accounts import Accounts
 from app.apikey import SCOPES, ApiKey
 from app.cli.ledger import open_ledger
 from app.cli.limits import change_and_show, limit_options
+from app.cli.output import OutputFailed
 from app.cli.tables import format_table, on_terminal
 from app.cli.times import Moment, show_time
+from app.errors import LedgerUnavailable
 from app.keyring import REVOCATION_BOUND_S
 
 
@@ -51,10 +53,11 @@ def create_key(
     Only a key with the scope `admin` alone may have no account: it reads every account's usage.
     """
     with open_ledger() as engine:
-        key, secret = Accounts(engine).create_key(
-            account_ids, scopes, name=name, expires_at_ms=_unix_ms(expires)
+        accounts = Accounts(engine)
+        key, secret = accounts.create_key(
+            account_ids, scopes, name=name, expires_at_ms=_unix_ms(expires), works=False
         )
-    _show_secret(key, secret)
+        _hand_over(accounts, key, secret)
 
 
 @keys.command("list")
@@ -96,8 +99,9 @@ def rotate_key(key_id: str, operation_id: str | None) -> None:
     When callers have the new key, revoke the old one: `tollgate keys revoke KEY_ID`.
     """
     with open_ledger() as engine:
-        key, secret = Accounts(engine).rotate(key_id, operation_id)
-    _show_secret(key, secret)
+        accounts = Accounts(engine)
+        key, secret = accounts.rotate(key_id, operation_id, works=False)
+        _hand_over(accounts, key, secret)
 
 
 @keys.command("limit")
@@ -109,6 +113,22 @@ def limit_key(key_id: str, *, as_json: bool, **limits: Any) -> None:
     A key is limited by its account's limits and by its own.
     """
     change_and_show("key", key_id, limits, as_json=as_json)
+
+
+def _hand_over(accounts: Accounts, key: ApiKey, secret: str) -> None:
+    """Show a new key's secret, and have it work; where that fails, there is no such key."""
+    is_shown = False
+    try:
+        with accounts.hand_over(key):
+            _show_secret(key, secret)
+            is_shown = True
+    except OutputFailed as exc:
+        raise OutputFailed(f"{exc.message} So no key was made.") from exc
+    except LedgerUnavailable as exc:
+        if is_shown:
+            message = f"{exc.message} The key that was printed does not work: make another one."
+            raise click.ClickException(message) from exc
+        raise
 
 
 def _show_secret(key: ApiKey, secret: str) -> None:

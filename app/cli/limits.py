@@ -60,7 +60,12 @@ OPTIONS = (
     click.option("--streams", type=Count(), help="Streams open at the same time."),
     click.option("--budget-usd", "budget_nanousd", type=Dollars(), help="Most that is spent."),
     click.option("--soft-usd", "soft_nanousd", type=Dollars(), help="Spending to warn of."),
-    click.option("--per", "period", type=click.Choice(PERIODS), help="What the budget is for."),
+    click.option(
+        "--per",
+        "period",
+        type=click.Choice(PERIODS),
+        help="What the budget is for: days and months of UTC.",
+    ),
     click.option("--json", "as_json", is_flag=True, help="Print a JSON object."),
 )
 
@@ -91,8 +96,8 @@ def _lines(limits: Limits) -> list[str]:
         "requests per minute": limits.requests_per_minute,
         "tokens per minute": limits.tokens_per_minute,
         "open streams": limits.streams,
-        f"budget per {limits.period}": _usd(limits.budget_nanousd),
-        f"soft bound per {limits.period}": _usd(limits.soft_nanousd),
+        f"budget per {limits.period} (UTC)": _usd(limits.budget_nanousd),
+        f"soft bound per {limits.period} (UTC)": _usd(limits.soft_nanousd),
     }
     width = max(map(len, rows))
     return [f"{name:{width}}  {NONE if limit is None else limit}" for name, limit in rows.items()]

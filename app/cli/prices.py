@@ -4,6 +4,7 @@ import json
 import math
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
@@ -13,6 +14,7 @@ from typing import Any
 import click
 
 from app.cli.ledger import open_ledger
+from app.cli.output import write_whole
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import Moment, show_time
 from app.settings import prices_file
@@ -37,9 +39,10 @@ def prices() -> None:
 @prices.command("show")
 @click.argument("model", metavar="VENDOR/NAME")
 @click.option("--at", "moment", type=Moment(), help="When: an ISO date or time in UTC, or 30d ago.")
+@click.option("--tier", help="A vendor's word for how it served, such as flex.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def show(model: str, moment: datetime | None, as_json: bool) -> None:
-    """Show what a model costs, in dollars a million tokens.
+def show(model: str, moment: datetime | None, tier: str | None, as_json: bool) -> None:
+    """Show what a model costs, in dollars a million tokens, and since when.
 
     Exit code 1 says that the price is not known.
     """
@@ -47,18 +50,28 @@ def show(model: str, moment: datetime | None, as_json: bool) -> None:
     if not vendor or not name:
         raise click.UsageError("The model must be VENDOR/NAME, such as openai/gpt-4o.")
     at_ms = None if moment is None else math.floor(moment.timestamp() * 1000)
-    price = load_prices(prices_file()).price(vendor, name, at_ms=at_ms)
+    term, price = load_prices(prices_file()).in_force(vendor, name, at_ms=at_ms, tier=tier)
     if price is None:
+        in_tier = f" in the service tier {tier}" if tier else ""
         raise click.ClickException(
-            f"The price of {model} is not known. Give it one in a file that TOLLGATE_PRICES names;"
-            " config/prices.toml describes its form."
+            f"The price of {model}{in_tier} is not known. Give it one in a file that"
+            " TOLLGATE_PRICES names; config/prices.toml describes its form."
         )
     rates = list(_rates(price))
     if as_json:
-        shown = {"model": model, "price_id": price.price_id, "usd_per_million_tokens": rates}
+        shown = {
+            "model": model,
+            "service_tier": tier,
+            "price_id": price.price_id,
+            "in_force_from": term.from_day and term.from_day.isoformat(),
+            "usd_per_million_tokens": rates,
+        }
         click.echo(json.dumps(shown, indent=2))
         return
-    click.echo(f"{model}: {price.price_id}, in dollars a million tokens", err=True)
+    since = f"in force from {term.from_day} (UTC)" if term.from_day else "always in force"
+    if term.daily_s:
+        since += ", at this time of the day"
+    click.echo(f"{model}: {price.price_id}, {since}, in dollars a million tokens", err=True)
     rows = [[tier["above_prompt_tokens"], *(tier[kind] for kind in RATE_NAMES)] for tier in rates]
     for line in format_table(["above prompt tokens", *RATE_NAMES], rows, pretty=on_terminal()):
         click.echo(line)
@@ -82,7 +95,7 @@ def missing(since: datetime, until: datetime | None, as_json: bool) -> None:
     start_ms, end_ms = _range(since, until)
     book = load_prices(prices_file())
     with open_ledger() as engine:
-        found = unpriced(engine, start_ms, end_ms)
+        found = unpriced(engine, start_ms, end_ms, book)
     if as_json:
         shown = [asdict(it) | {"known_now": _known_now(book, it)} for it in found]
         click.echo(json.dumps(shown, indent=2))
@@ -92,7 +105,7 @@ def missing(since: datetime, until: datetime | None, as_json: bool) -> None:
         return
     rows: list[list[Cell]] = [
         [
-            f"{it.vendor}/{it.model}",
+            f"{it.vendor}/{it.model}" + (f" ({it.service_tier})" if it.service_tier else ""),
             f"{it.vendor}/{it.asked}",
             it.requests,
             it.tokens,
@@ -107,7 +120,8 @@ def missing(since: datetime, until: datetime | None, as_json: bool) -> None:
 
 
 def _known_now(book: PriceBook, it: Unpriced) -> bool:
-    return book.price(it.vendor, it.model, it.asked, at_ms=it.last_started_at_ms) is not None
+    at_ms, tier = it.last_started_at_ms, it.service_tier
+    return book.price(it.vendor, it.model, it.asked, at_ms=at_ms, tier=tier) is not None
 
 
 @prices.command("update")
@@ -116,21 +130,27 @@ def _known_now(book: PriceBook, it: Unpriced) -> bool:
 def update(since: datetime, until: datetime | None) -> None:
     """Price what was used in a range anew, by the prices as they are known now.
 
-    Each request by the price in force at its start. One whose price is still not known keeps the
-    cost that it has, and so do requests whose entries were pruned. What was changed is recorded:
-    `tollgate prices log`. Interrupted, it can be run again.
+    Each request by the price in force at its start, call by call. One whose price is still not
+    known keeps the cost that it has, and so do requests whose entries were pruned. It says which
+    prices were put in; what was changed is recorded: `tollgate prices log`. Budgets count what
+    became cheaper at once, and what became dearer within a minute. Interrupted, it can be run
+    again.
     """
     start_ms, end_ms = _range(since, until)
     book = load_prices(prices_file())
     changed = added_nanousd = 0
+    price_ids = Counter[str | None]()
     with open_ledger() as engine:
         length = count_entries(engine, start_ms, end_ms)
         with click.progressbar(length=length, label="Entries", file=sys.stderr) as bar:
             for batch in reprice(engine, book, start_ms, end_ms):
                 changed += batch.changed
                 added_nanousd += batch.added_nanousd
+                price_ids += batch.price_ids
                 bar.update(batch.looked_at)
             bar.finish()
+    for price_id, count in price_ids.most_common():
+        click.echo(f"{count} now have {price_id or 'no cost: they used nothing'}", err=True)
     click.echo(f"{changed} of {length} entries changed, by {_signed(added_nanousd)} in all.")
 
 
@@ -168,7 +188,7 @@ def import_prices() -> None:
             f"{exc.name} is not installed: pip install 'tollgate[prices]'"
         ) from exc
     before, after = json.loads(SNAPSHOT_FILE.read_bytes()), source.snapshot_rows()
-    SNAPSHOT_FILE.write_bytes(source.encode_rows(after))
+    write_whole(SNAPSHOT_FILE, source.encode_rows(after))
     old, new = _models(before), _models(after)
     changed = sum(old[key] != new[key] for key in old.keys() & new.keys())
     added, gone = len(new.keys() - old.keys()), len(old.keys() - new.keys())

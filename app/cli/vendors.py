@@ -13,7 +13,7 @@ from app.cli.tables import format_table, on_terminal
 from app.cli.vendors_page import vendors_page
 from app.gateways import FAMILIES
 from app.gateways.base import Vendor
-from app.gateways.transport import probe
+from app.gateways.probing import probe
 from app.gateways.vendors import VendorTable, load_vendors
 
 
@@ -64,11 +64,13 @@ def _checked(table: VendorTable) -> dict[str, str]:
 
 def _check(vendor: Vendor) -> str:
     """Ask for the list of models: every wire has one, or at least a server that answers."""
-    status, reason = probe(vendor)
+    status, reason = probe(vendor, os.environ)
     if status is None:
         return f"unreachable: {reason}"
     if status in (401, 403):
         return f"key refused (HTTP {status})"
+    if 300 <= status < 400:
+        return f"redirects (HTTP {status}): base_url is wrong"
     if status >= 500:
         return f"fails (HTTP {status})"
     return "ok" if status < 300 else f"ok: it answers (HTTP {status}), its key is not checked"

@@ -105,7 +105,6 @@ class AnthropicWire(TypedEvents):
         super().__init__(vendor, request)
         self._cutter = _cutter(request)
         self._counts: dict[str, Any] = {}
-        self._finished = False
 
     def read_whole(self, payload: Any) -> Completion:
         """Return a whole message."""
@@ -158,19 +157,17 @@ class AnthropicWire(TypedEvents):
         self._model = word(message.get("model"), self._model)
 
     def _block(self, block: Mapping[str, Any], text_type: str) -> Completion:
-        is_text = block.get("type") == text_type and not self._finished
+        is_text = block.get("type") == text_type and not self._cutter.is_cut
         text = self._cutter.feed(text_of(self.vendor, block)) if is_text else ""
         if is_text and self._cutter.is_cut:
-            self._finished = True
             return self._chunk(text, ("stop", None))
         return self._chunk(text)  # thinking, too: the vendor is at work
 
     def _end(self, event: Mapping[str, Any]) -> Completion:
         finish, text = GOES_ON, ""
-        if not self._finished:
+        if not self._cutter.is_cut:  # else it has its end, which was none of the vendor's
             finish = narrow(self.vendor, plain_mapping(event.get("delta")).get("stop_reason"))
-            self._finished = finish.reason is not None
-            text = self._cutter.flush() if self._finished else ""
+            text = self._cutter.flush() if finish.reason is not None else ""
         return self._chunk(text, finish, self.usage(event))
 
 

@@ -2,14 +2,17 @@
 
 import contextlib
 import importlib.util
+import os
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from app.gateways import connect_errors
 from app.gateways.base import Vendor, VendorRequest
 from app.gateways.signing import Clock, LastFailure, SignInFailed
+from app.gateways.trust import trust_in
 
 
 class AWSSigner:
@@ -62,7 +65,12 @@ def _aws_credentials() -> Any:
     from botocore.session import Session  # noqa: PLC0415 - an extra
 
     with _aws_errors():
-        credentials = Session().get_credentials()
+        session = Session()
+        if session.get_config_variable("ca_bundle") is None:  # AWS' own setting comes first
+            path = trust_in(os.environ).path
+            if path and os.path.isfile(path):  # it knows no directories
+                session.set_config_variable("ca_bundle", path)
+        credentials = session.get_credentials()
     if credentials is None:
         raise SignInFailed(
             "there are no AWS credentials: see AWS_ACCESS_KEY_ID, or AWS_BEARER_TOKEN_BEDROCK."
@@ -84,6 +92,7 @@ def _aws_errors() -> Iterator[None]:
         ClientError,
         CredentialRetrievalError,
         HTTPClientError,
+        SSLError,
     )
 
     try:
@@ -91,6 +100,9 @@ def _aws_errors() -> Iterator[None]:
     except (CredentialRetrievalError, HTTPClientError, RuntimeError) as exc:
         cause = "AWS did not give or renew this gateway's credentials."
         raise SignInFailed(cause, passing=True) from exc
+    except SSLError as exc:
+        why = connect_errors.reason(exc.kwargs.get("error", exc))
+        raise SignInFailed(f"AWS gave no credentials: {why}.") from exc
     except (BotoCoreError, ClientError, OSError, ValueError) as exc:
         raise SignInFailed("there are no AWS credentials that work: see AWS_PROFILE.") from exc
 

@@ -54,6 +54,7 @@ class Vendor:
     drop_unsupported: bool = False
     list_prompts: bool = True
     max_n: int = 128
+    max_stops: int = 4
     token_prompts: bool = False
     asks_usage: bool = True
     on_disconnect: str = "cancel"

@@ -6,6 +6,7 @@ Source: botocore's model of bedrock-runtime, 2023-09-30.
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from app import wire
@@ -21,7 +22,6 @@ STATUS_OF: Mapping[str, int] = {
     "internalserver": 500,
     "invalidsignature": 403,
     "modelnotready": 429,
-    "modeltimeout": 408,
     "resourcenotfound": 404,
     "servicequotaexceeded": 429,  # sent as 400
     "serviceunavailable": 503,
@@ -78,6 +78,8 @@ def _error(
         status = STATUS_OF.get(kind, status)
     message = next((said for k in MESSAGES if isinstance(said := payload.get(k), str) and said), "")
     said = failures.Detail(message=message, code=name or None)
+    if kind == "modeltimeout":  # sent as 408, but the model has worked: as if an answer had begun
+        status, said = None, replace(said, status=408)
     error = failures.failure(vendor, status, said, headers)
     return _on_other_endpoint(error) if isinstance(error, VendorRefused) else error
 

@@ -90,13 +90,16 @@ def decode_usage(counts: Any, names: tuple[str, str, str, str]) -> Usage | None:
     """Return the vendor's count, halves too, or None when it is none.
 
     `names` are those of the tokens read, generated, read from the cache and written to it; the
-    wire counts what is cached beside what is read. The total is our sum, so that it always is one.
+    wire counts what is cached beside what is read. The total is our sum wherever there is one.
     """
     told = plain_mapping(counts)
     fresh, generated, cached, written = (whole(told.get(name)) for name in names)
     known = None if fresh is None else fresh + (cached or 0) + (written or 0)
+    both = known is not None and generated is not None
+    # Whether it holds what is cached is not said, so it only helps out where nothing is.
+    total = None if both or cached or written else whole(told.get("totalTokens"))
     parts = {"cached_tokens": cached or 0, "cache_write_tokens": written or 0}
-    return put_together("bedrock", known, generated, None, parts)
+    return put_together("bedrock", known, generated, total, parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,19 +155,26 @@ class RunningUsage:
         self._runs = False
         self._last = 0
 
-    def put(self, usage: Usage, slots: Sequence[int], *, at_end: bool = False) -> Usage:
+    def put(
+        self,
+        usage: Usage,
+        slots: Sequence[int],
+        *,
+        has_text: bool = False,
+        at_end: bool = False,
+    ) -> Usage:
         """Return the answer's usage, now that `usage` came beside the choices of `slots`.
 
-        `at_end` says that these choices end with it.
+        `has_text` says that they have text beside it, `at_end` that they end with it.
         """
         if self._choices == 1 or len(slots) != 1:
             self._whole = later(self._whole, usage)
             return self._whole
         (slot,) = slots
-        self._runs = self._runs or not at_end
-        grown = usage.completion_tokens - self._last
-        self._growing = self._growing and (grown > 0 or (at_end and grown == 0))
-        self._last = usage.completion_tokens
+        if has_text:  # what comes with no text repeats a count
+            self._runs = self._runs or not at_end or slot in self._by_choice
+            self._growing = self._growing and usage.completion_tokens > self._last
+        self._last = max(self._last, usage.completion_tokens)
         self._by_choice[slot] = later(self._by_choice.get(slot), usage)
         if self._whole is not None:
             return self._whole

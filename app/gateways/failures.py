@@ -7,12 +7,11 @@ request itself or says why it failed. Source: docs/vendors.md and the shapes lis
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC
-from email.utils import format_datetime, parsedate_to_datetime
 from typing import Any, Literal
 
 from app import wire
 from app.errors import (
+    SHOULD_RETRY,
     GatewayError,
     VendorAuthentication,
     VendorFailed,
@@ -23,6 +22,7 @@ from app.errors import (
     WrongEndpoint,
 )
 from app.gateways.base import Vendor, plain_mapping
+from app.gateways.retry_hints import retry_after, should_retry
 
 #: Longest vendor message that is passed on, and longest code or name of a parameter; characters.
 MESSAGE_LIMIT = 1000
@@ -148,7 +148,7 @@ def _status(value: Any) -> int | None:
 def from_response(
     vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
 ) -> GatewayError:
-    """Return the error for a response whose status is not 200."""
+    """Return the error for a response whose status is no success."""
     try:
         said = detail(wire.load_vendor(body))
     except ValueError:  # HTML from a proxy, or nothing at all: the status says enough
@@ -172,24 +172,41 @@ def failure(
             f"The vendor `{name}` refused this gateway's credentials or balance.",
             vendor_status=code,
         )
+    error = _error(vendor, status, code, said)
+    hints = {**retry_after(headers or {}), **should_retry(headers or {})}
+    if not isinstance(error, VendorRefused):
+        error.headers = {**hints, **error.headers}
+    elif SHOULD_RETRY in hints:
+        error.headers[SHOULD_RETRY] = hints[SHOULD_RETRY]
+    return error
+
+
+def _error(vendor: Vendor, status: int | None, code: int | None, said: Detail) -> GatewayError:
     message = scrubbed(vendor, said.message)
     if code in REFUSED:
         return _refused(vendor, code, said, message)
-    retry = retry_after(headers or {})
+    if code is not None and 300 <= code < 400:
+        return VendorFailed(
+            f"The vendor `{vendor.name}` redirects (HTTP {code}): its base_url is wrong.",
+            vendor_status=code,
+            headers={SHOULD_RETRY: "false"},
+        )
     why = f": {message}" if message else f" (HTTP {code})." if code else "."
     if code == 429:
         return VendorRateLimited(
-            f"The vendor `{name}` limits our requests{why}", vendor_status=code, headers=retry
+            f"The vendor `{vendor.name}` limits our requests{why}", vendor_status=code
         )
     if code in OVERLOADED:
         return VendorOverloaded(
-            f"The vendor `{name}` is overloaded{why}", vendor_status=code, headers=retry
+            f"The vendor `{vendor.name}` is overloaded{why}", vendor_status=code
         )
     if code in TIMEOUT:
+        # 408 says that the request never came whole; inside an answer, that the model was slow.
+        billable = code != 408 or status is None
         return VendorTimeout(
-            f"The vendor `{name}` took too long{why}", vendor_status=code, billable=True
+            f"The vendor `{vendor.name}` took too long{why}", vendor_status=code, billable=billable
         )
-    return VendorFailed(f"The vendor `{name}` failed{why}", vendor_status=code)
+    return VendorFailed(f"The vendor `{vendor.name}` failed{why}", vendor_status=code)
 
 
 def _refused(vendor: Vendor, code: int, said: Detail, message: str | None) -> VendorRefused:
@@ -226,31 +243,3 @@ def scrubbed(vendor: Vendor, message: str | None, limit: int = MESSAGE_LIMIT) ->
         if secret and len(secret) >= SECRET_LENGTH:
             message = message.replace(secret, "***")
     return _KEY_LIKE.sub("***", message)[:limit]
-
-
-def retry_after(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that tell a client when to try again; garbage is left out.
-
-    Source: RFC 9110, section 10.2.3 (seconds or an HTTP date), and `retry-after-ms` as OpenAI's
-    clients read it.
-    """
-    found = {}
-    value = headers.get("retry-after", "").strip()
-    if value.isascii() and value.isdigit() and len(value) < 9:
-        found["retry-after"] = value
-    elif date := _http_date(value):
-        found["retry-after"] = date
-    millis = headers.get("retry-after-ms", "").strip()
-    if millis.isascii() and millis.isdigit() and len(millis) < 12:
-        found["retry-after-ms"] = millis
-        found.setdefault("retry-after", str(-(-int(millis) // 1000)))
-    return found
-
-
-def _http_date(value: str) -> str | None:
-    """Return an HTTP date in its one proper form: what some parsers let pass is no header."""
-    try:
-        at = parsedate_to_datetime(value)
-        return format_datetime(at.astimezone(UTC), usegmt=True) if at.tzinfo else None
-    except (ValueError, OverflowError):
-        return None

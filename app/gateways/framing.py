@@ -14,9 +14,6 @@ from app.gateways.answers import failed
 from app.gateways.base import Vendor
 from app.sse import EventParser, EventTooLarge, ServerSentEvent
 
-#: The most that a whole answer may hold, in bytes.
-ANSWER_LIMIT = 64 * 1024 * 1024
-
 #: The most lines of one frame that are tried as JSON together.
 LINES_LIMIT = 200
 
@@ -64,7 +61,6 @@ class TextFraming:
         self._vendor = vendor
         self._events: EventParser | None = None
         self._pieces: list[bytes] = []
-        self._size = 0
         self.is_json = False
 
     @property
@@ -87,9 +83,6 @@ class TextFraming:
         return self._guarded(self._events.flush())
 
     def _begun(self, packet: bytes) -> Iterable[ServerSentEvent]:
-        self._size += len(packet)
-        if self._size > ANSWER_LIMIT:
-            raise failed(self._vendor, "sent too large an answer")
         self._pieces.append(packet)
         if self.is_json:
             return ()

@@ -2,13 +2,18 @@
 
 import functools
 import logging
+import os
 import threading
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import requests
+
+from app.gateways import connect_errors
 from app.gateways.base import Vendor, VendorRequest
 from app.gateways.signing import Clock, LastFailure, SignInFailed
+from app.gateways.trust import trust_in
 
 if TYPE_CHECKING:
     from google.auth.credentials import Credentials
@@ -97,11 +102,13 @@ def _refreshed(credentials: "Credentials | None") -> "Credentials":
     try:
         if credentials is None:
             credentials, _ = google.auth.default(scopes=[SCOPE])
-        post = google.auth.transport.requests.Request()
+        post = google.auth.transport.requests.Request(_session())
         bounded = functools.partial(post, timeout=TOKEN_TIMEOUT_S)
         credentials.refresh(bounded)  # type: ignore[no-untyped-call]
     except TransportError as exc:
-        raise SignInFailed("Google's token endpoint does not answer.", passing=True) from exc
+        why = connect_errors.reason(exc)
+        cause = f"Google's token endpoint does not answer: {why}."
+        raise SignInFailed(cause, passing=not connect_errors.is_final(exc)) from exc
     except RefreshError as exc:
         cause = "Google gave no access token for this gateway's credentials."
         raise SignInFailed(cause, passing=exc.retryable) from exc
@@ -111,3 +118,10 @@ def _refreshed(credentials: "Credentials | None") -> "Credentials":
     except (TypeError, ValueError, LookupError, AttributeError) as exc:
         raise SignInFailed("Google's token endpoint sent nonsense.", passing=True) from exc
     return credentials
+
+
+def _session() -> requests.Session:
+    """Return the session that asks for tokens; it trusts whom calls to vendors trust."""
+    session = requests.Session()
+    session.verify = trust_in(os.environ).verify
+    return session

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.gateways.answers import number
+from app.gateways.texts import mended
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def chat_tokens(entries: Iterable[Any]) -> Iterable[TokenLogprob]:
 
 def _named(entry: Mapping[str, Any]) -> tuple[str, float | None]:
     token = entry.get("token")
-    return token if isinstance(token, str) else "", number(entry.get("logprob"))
+    return mended(token) if isinstance(token, str) else "", number(entry.get("logprob"))
 
 
 def _bytes(values: Any) -> bytes | None:

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 from app.completion import Choice, Completion, CompletionRequest, Ending, Usage
 from app.gateways import failures
 from app.gateways.answers import failed, whole
-from app.gateways.base import Vendor
+from app.gateways.base import Vendor, plain_mapping
+from app.gateways.counts import RunningUsage, later
 from app.gateways.finish import narrow
 from app.gateways.openai_logprobs import LogprobsOf
 from app.gateways.openai_usage import decode_usage, usage_in
@@ -31,6 +32,7 @@ class OpenAIWire(Wire):
     """What OpenAI's objects mean; `text_key` is the native wire's."""
 
     text_key: ClassVar[bytes] = b'"text":'
+    counts_choices: ClassVar[bool] = True
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
         super().__init__(vendor, request)
@@ -63,20 +65,36 @@ class OpenAIWire(Wire):
             whole(get("created")) or int(time.time()),
             model if isinstance(model, str) and model else self.request.model_name,
             tuple([read(choice) for choice in _with_beside(payload, choices)]),
-            self._usage(payload),
+            self._usage(payload, choices),
             fingerprint if isinstance(fingerprint, str) else None,
             tier if isinstance(tier, str) else None,
         )
 
     def usage(self, payload: Any) -> Usage | None:
         """Return the usage in an object."""
-        return usage_in(self.vendor.name, payload)
+        body = plain_mapping(payload)
+        choices = body.get("choices")
+        told = choices if isinstance(choices, list) else []
+        return self._usage(body, [choice for choice in told if isinstance(choice, dict)])
 
-    def _usage(self, payload: Mapping[str, Any]) -> Usage | None:
-        told = payload.get("usage")
-        if told:
-            return decode_usage(self.vendor.name, told)
-        return usage_in(self.vendor.name, payload)
+    def _usage(self, payload: Mapping[str, Any], choices: list[Mapping[str, Any]]) -> Usage | None:
+        usage = usage_in(self.vendor.name, payload)
+        if (usage is not None and not usage.lacks) or not any("usage" in c for c in choices):
+            return usage
+        by_choice = self._by_choice(choices)
+        return usage if by_choice is None else later(by_choice, usage or by_choice)
+
+    def _by_choice(self, choices: list[Mapping[str, Any]]) -> Usage | None:
+        """Return the usage that an object's choices hold, each with its prompt's."""
+        told = [
+            (at, usage)
+            for at, choice in enumerate(choices)
+            if choice.get("usage") and (usage := decode_usage(self.vendor.name, choice["usage"]))
+        ]
+        if len(told) < 2:
+            return told[0][1] if told else None
+        running = RunningUsage(len(choices), self.request.n or 1)
+        return [running.put(usage, (at,), at_end=True) for at, usage in told][-1]
 
     def _whole_choice(self, choice: Mapping[str, Any]) -> Choice:
         """Return a choice that must say something: "" would pass for the vendor's answer."""

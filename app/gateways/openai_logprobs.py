@@ -11,6 +11,7 @@ from app.completion import CompletionRequest
 from app.gateways.answers import number
 from app.gateways.base import plain_mapping
 from app.gateways.logprobs import LogprobsReader, TokenLogprob, chat_tokens
+from app.gateways.texts import mended
 
 
 class LogprobsOf:
@@ -55,15 +56,34 @@ def _is_contract(told: Mapping[str, Any]) -> bool:
         return False
     names, logprobs, offsets = (found for found in lists if isinstance(found, list))
     top = told.get("top_logprobs")
-    same = len(names) == len(logprobs) == len(offsets)
-    return same and (top is None or (isinstance(top, list) and len(top) == len(names)))
+    tops = [None] * len(names) if top is None else top
+    return (
+        len(names) == len(logprobs) == len(offsets)
+        and all(isinstance(name, str) and mended(name) is name for name in names)
+        and all(map(_is_number, logprobs))
+        and {int}.issuperset(map(type, offsets))
+        and isinstance(tops, list)
+        and len(tops) == len(names)
+        and all(map(_is_top, tops))
+    )
 
 
-def _zipped(names: list[Any], logprobs: list[Any], top: Any = None) -> Iterable[TokenLogprob]:
+def _is_number(value: Any) -> bool:
+    return value is None or type(value) in (int, float)
+
+
+def _is_top(top: Any) -> bool:
+    if not isinstance(top, dict):
+        return top is None
+    return all(_is_number(value) and mended(name) is name for name, value in top.items())
+
+
+def _zipped(names: list[Any], logprobs: list[Any], tops_: Any = None) -> Iterable[TokenLogprob]:
     """Yield the tokens of parallel lists; one object for all of them tells no token's own."""
-    tops = top if isinstance(top, list) else [top] if len(names) == 1 else []
+    tops = tops_ if isinstance(tops_, list) else [tops_] if len(names) == 1 else []
     for at, name in enumerate(names):
         others = plain_mapping(tops[at]) if at < len(tops) else {}
         logprob = number(logprobs[at]) if at < len(logprobs) else None
         if isinstance(name, str):
-            yield TokenLogprob(name, logprob, {key: number(value) for key, value in others.items()})
+            top = {mended(key): number(value) for key, value in others.items()}
+            yield TokenLogprob(mended(name), logprob, top)

@@ -67,18 +67,14 @@ def decode_usage(vendor: str, usage: Any) -> Usage | None:
     )
 
 
-def usage_in(vendor: str, payload: Any) -> Usage | None:
+def usage_in(vendor: str, body: Mapping[str, Any]) -> Usage | None:
     """Return the usage that an answer or a chunk holds, wherever it keeps it.
 
-    Places: `usage`; `x_groq.usage`; a choice's own `usage`; beside the choices, with no object
-    around it.
+    Places: `usage`; `x_groq.usage`; beside the choices, with no object around it.
     """
-    body = plain_mapping(payload)
-    told = body.get("usage") or plain_mapping(body.get("x_groq")).get("usage")
+    told = body.get("usage")
+    if not told and "x_groq" in body:
+        told = plain_mapping(body["x_groq"]).get("usage")
     if told:
         return decode_usage(vendor, told)
-    choices = body.get("choices")
-    for choice in choices if isinstance(choices, list) else ():
-        if found := decode_usage(vendor, plain_mapping(choice).get("usage")):
-            return found
     return None if PLAIN.isdisjoint(body) else decode_usage(vendor, body)

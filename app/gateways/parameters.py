@@ -27,7 +27,8 @@ def supported(
     """Return the parameters to send, and the names of those dropped against the caller's wish.
 
     Raises: UnsupportedParameter for one that the vendor or its wire refuses, unless its value
-    changes nothing or the vendor's entry says `drop_unsupported`.
+    changes nothing or the vendor's entry says `drop_unsupported`; for more stops than it takes, of
+    which none can be chosen.
     """
     parameters = request.parameters()
     dropped = []
@@ -40,6 +41,12 @@ def supported(
                 f"The vendor `{vendor.name}` does not support `{name}`.", param=name
             )
         dropped.append(name)
+    stops = parameters.get("stop", "")
+    if not isinstance(stops, str) and len(stops) > vendor.max_stops:
+        raise UnsupportedParameter(
+            f"The vendor `{vendor.name}` takes at most {vendor.max_stops} sequences as `stop`.",
+            param="stop",
+        )
     return parameters, tuple(dropped)
 
 

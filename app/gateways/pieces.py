@@ -4,7 +4,8 @@ Knows neither frames nor usage. A choice's end waits until no text can follow it
 write one beside each piece.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from app.completion import Choice
@@ -44,8 +45,7 @@ class Choices:
         """Take pieces of choices; return what the caller gets of them now, and their slots."""
         told: list[Choice] = []
         slots: list[int] = []
-        for choice in self._numbered(choices):
-            slot = self._slot(choice)
+        for choice, slot in self._placed(choices):
             if slot is None:
                 self.surplus += 1
                 continue
@@ -94,6 +94,19 @@ class Choices:
             else end
             for end in ends
         )
+
+    def _placed(self, choices: tuple[Choice, ...]) -> Iterator[tuple[Choice, int | None]]:
+        """Yield pieces with their slots; two ends in one list are of two choices."""
+        if len(choices) == 1:
+            yield choices[0], self._slot(choices[0])
+            return
+        numbered = list(self._numbered(choices))
+        ends = Counter(c.index for c in numbered if c.finish_reason is not None)
+        for choice in numbered:
+            if ends[choice.index] < 2:
+                yield choice, self._slot(choice)
+            else:  # of several prompts, nobody knows whose they are
+                yield choice, self._slots.again(choice.index)
 
     def _numbered(self, choices: tuple[Choice, ...]) -> Iterable[Choice]:
         """Return choices with numbers, where only their places can tell them apart."""

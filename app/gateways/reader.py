@@ -24,6 +24,9 @@ from app.gateways.pieces import Choices
 from app.gateways.usual_chunk import UsualChunk
 from app.sse import ServerSentEvent
 
+#: The most that an answer may hold that is not passed on as it comes, in bytes.
+ANSWER_LIMIT = 64 * 1024 * 1024
+
 #: The end of most streams, in the words that follow it, too.
 DONE = b"[DONE]"
 
@@ -37,6 +40,8 @@ class Wire(ABC):
 
     #: The name of the field that holds a usual chunk's text; b"" where chunks are not alike.
     text_key: ClassVar[bytes] = b""
+    #: Whether a usage beside one choice of several may be of that choice alone.
+    counts_choices: ClassVar[bool] = False
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
         self.vendor = vendor
@@ -90,12 +95,13 @@ class AnswerReader:
         #: How many choices the answer is to have.
         self.count = prompts * samples
         self._choices = Choices(prompts, samples)
-        self._usage = RunningUsage(self.count, samples)
+        self._usage = RunningUsage(self.count if wire.counts_choices else 1, samples)
         self._usual = UsualChunk(wire.text_key) if wire.text_key and request.stream else None
         self._last: Completion | None = None
         self._total: Usage | None = None
         self._failure: GatewayError | None = None
         self._json: Any = None
+        self._is_streamed, self._size = request.stream, 0
         self._is_over = self._is_whole = self._has_count = False
 
     @property
@@ -130,6 +136,10 @@ class AnswerReader:
     def feed(self, packet: bytes) -> Iterator[Completion]:
         """Yield the chunks that `packet` completes; what is wrong with it is for `close` to say."""
         usual = self._usual
+        self._size += len(packet)
+        if self._size > ANSWER_LIMIT and (self._framing.is_json or not self._is_streamed):
+            self._fail(failed(self._vendor, "sent too large an answer"))
+            return
         try:
             for frame in self._framing.feed(packet):
                 if usual is not None and frame.name is None and not self._choices.holds:
@@ -156,6 +166,14 @@ class AnswerReader:
             yield tail
         if self._failure is not None:
             raise self._failure
+
+    def usage_in(self, body: bytes) -> Usage | None:
+        """Return the usage in the body of a response that is no answer."""
+        try:
+            payloads = self._payloads(None, body)
+        except GatewayError:
+            return None
+        return next(filter(None, map(self._wire.usage, payloads)), None)
 
     # What a frame says
 
@@ -231,15 +249,23 @@ class AnswerReader:
         if at_end and self._usual is not None and self.count > 1:
             self._usual.forget()  # the same bytes may be of another choice now
         if usage is not None:
-            usage = self._put(usage, slots, at_end=at_end)
+            has_text = any(choice.text for choice in choices)
+            usage = self._put(usage, slots, has_text=has_text, at_end=at_end)
         elif not told and (at_end or not self._wire.is_alive):
             return None
         return replace(chunk, choices=tuple(told), usage=usage)
 
-    def _put(self, usage: Usage, slots: Sequence[int], *, at_end: bool = False) -> Usage:
+    def _put(
+        self,
+        usage: Usage,
+        slots: Sequence[int],
+        *,
+        has_text: bool = False,
+        at_end: bool = False,
+    ) -> Usage:
         # Half a count that comes with the last end, or after it, is all that there will be.
         self._has_count = self._has_count or usage.lacks in ("", "prompt") or self.has_ended
-        self._total = self._usage.put(usage, slots, at_end=at_end)
+        self._total = self._usage.put(usage, slots, has_text=has_text, at_end=at_end)
         return self._total
 
     def _whole(self, payload: Any) -> Iterator[Completion]:
@@ -286,7 +312,8 @@ class AnswerReader:
         choices = self._choices
         if not self.is_over:
             unfinished = choices.open - choices.ends.keys()
-            if not unfinished and choices.open and (broken is None or self.has_ended):
+            has_any = choices.open or self._total is not None
+            if not unfinished and has_any and (broken is None or self.has_ended):
                 self._end()
             else:
                 self._fail(

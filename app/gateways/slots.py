@@ -20,7 +20,10 @@ def placed(indices: Sequence[int], prompts: int, n: int) -> list[int | None]:
     count = prompts * n
     if len(indices) == count and _is_in_order(indices, n):
         return list(range(count))
-    slots = Slots(prompts, n, {index for index in indices if indices.count(index) > 1})
+    doubted = {index for index in indices if indices.count(index) > 1}
+    if prompts > 1 and n > 1 and len(indices) == prompts and set(indices) == set(range(prompts)):
+        doubted.update(range(1, prompts))  # prompts' numbers, it seems, of one sample each
+    slots = Slots(prompts, n, doubted)
     return [slots.of(index) for index in indices]
 
 

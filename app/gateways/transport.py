@@ -9,29 +9,31 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
-import requests
 import urllib3
-from urllib3.exceptions import NewConnectionError
 
 from app.errors import (
     GatewayError,
     ShuttingDown,
+    VendorConnectTimeout,
     VendorFailed,
+    VendorMisconfigured,
     VendorTimeout,
     VendorUnreachable,
 )
-from app.gateways.base import Vendor, VendorRequest, authorization
+from app.gateways import connect_errors
+from app.gateways.answer_errors import BrokenAnswer
+from app.gateways.base import Vendor, VendorRequest
 from app.gateways.connections import Connections, Route
+from app.gateways.content_coding import decoded
 from app.gateways.credentials import SIGNERS
-from app.gateways.http1 import Connection, decompressed, request_bytes
+from app.gateways.http1 import Connection, request_bytes
 from app.gateways.watchdog import Watchdog
 from app.sockets import shut_down
 
-#: The most that an unstreamed answer may hold, in bytes.
-ANSWER_LIMIT = 64 * 1024 * 1024
-
-#: How long `probe` waits for an answer, in seconds.
-PROBE_S = 10.0
+#: The most that is read of an error's body, in bytes (some repeat the whole prompt before they say
+#: what is wrong with it), and for how long, in seconds.
+ERROR_BODY_LIMIT = 1024 * 1024
+ERROR_BODY_S = 5.0
 
 Reason = Literal["deadline", "cancelled", "shutdown"]
 
@@ -53,7 +55,6 @@ class Cancelled(Exception):
 class VendorCall:
     """One call to one vendor, which another thread may end at any time.
 
-    `sent` says whether the request may have reached the vendor, and so may be billed.
     `deadline_s` is on the `time.monotonic()` clock; whoever reads the answer moves it on.
     """
 
@@ -70,8 +71,9 @@ class VendorCall:
         self._caller_left = caller_left
         self._route: Route | None = None
         self._connection: Connection | None = None
+        self._used: Connection | None = None
+        self._was_sent = False
         self.ended: Reason | None = None
-        self.sent = False
         self.deadline_s = time.monotonic() + vendor.timeouts.total_s
 
     @property
@@ -80,9 +82,19 @@ class VendorCall:
         return self._opened().status
 
     @property
+    def is_success(self) -> bool:
+        """Whether the status says that the body is the answer, and not an error."""
+        return 200 <= self._opened().status < 300
+
+    @property
     def headers(self) -> Mapping[str, str]:
         """The vendor's response headers; names in lower case."""
         return self._opened().headers
+
+    @property
+    def sent(self) -> bool:
+        """Whether the whole request may have reached the vendor, and so may be billed."""
+        return self._was_sent or (self._used is not None and self._used.has_sent)
 
     def send(self) -> None:
         """Sign the request where its vendor wants that, send it, and wait for response headers.
@@ -94,40 +106,50 @@ class VendorCall:
         request = signer.sign(self._vendor, self._request) if signer else self._request
         try:
             self._route = route = self._connections.route(request.url)
-            message = _message(route, request)
+            message = message_to(route, request)
             connection = self._connections.take(route, self._vendor.timeouts.connect_s)
             self._connected(connection)
             connection.send(message)
             connection.read_head()
         except FOREIGN as exc:
             raise self._translated(exc) from exc
+        if self.ended:
+            self._raise_if_ended()
 
     def packets(self) -> Iterator[bytes]:
         """Yield the body's bytes as they arrive, decompressed.
 
+        All that came before an error is yielded before it is raised.
         Raises: as `send`.
         """
         connection = self._opened()
-        encoding = connection.headers.get("content-encoding", "")
+        codings = connection.codings
         packets = connection.packets()
         try:
-            yield from decompressed(packets, encoding) if encoding else packets
+            yield from decoded(packets, codings) if codings else packets
         except FOREIGN as exc:
             raise self._translated(exc) from exc
         self._raise_if_ended()
 
-    def body(self) -> bytes:
-        """Return the whole body.
+    def error_body(self) -> bytes:
+        """Return what can be read of an error's body, within bounds of size and time.
 
-        Raises: as `send`; VendorFailed when it is larger than ANSWER_LIMIT.
+        The status is the answer: what is wrong with the body is no error here.
+        Raises: Cancelled, ShuttingDown.
         """
+        self.deadline_s = min(self.deadline_s, time.monotonic() + ERROR_BODY_S)
         pieces, size = [], 0
-        for packet in self.packets():
-            size += len(packet)
-            if size > ANSWER_LIMIT:
-                raise VendorFailed(f"The vendor `{self._vendor.name}` sent too large an answer.")
-            pieces.append(packet)
-        return b"".join(pieces)
+        with contextlib.suppress(VendorFailed, VendorTimeout, ShuttingDown, Cancelled):
+            for packet in self.packets():
+                pieces.append(packet)
+                size += len(packet)
+                if size >= ERROR_BODY_LIMIT:
+                    break
+        if self.ended == "cancelled":
+            raise Cancelled
+        if self.ended == "shutdown":
+            raise ShuttingDown(billable=False)
+        return b"".join(pieces)[:ERROR_BODY_LIMIT]
 
     def check(self, now_s: float) -> None:
         """End the call if its deadline has passed or its caller has left (the watchdog's call)."""
@@ -150,6 +172,7 @@ class VendorCall:
             connection, self._connection = self._connection, None
         if connection is None or self._route is None:
             return
+        self._used, self._was_sent = None, connection.has_sent
         if self.ended:
             connection.close()
         else:
@@ -158,9 +181,9 @@ class VendorCall:
     def _connected(self, connection: Connection) -> None:
         """Take note of the connection, just before the request is written to it."""
         with _LOCK:
-            self._connection = connection
+            self._connection = self._used = connection
+            connection.has_sent = False
             self._raise_if_ended()
-            self.sent = True
 
     def _opened(self) -> Connection:
         if self._connection is None:
@@ -183,13 +206,27 @@ class VendorCall:
         Raises: Cancelled, ShuttingDown, VendorTimeout when the call was ended, and this is why.
         """
         self._raise_if_ended()
-        name = self._vendor.name
-        refused = isinstance(exc, NewConnectionError)  # a kind of time-out, to urllib3
-        if isinstance(exc, urllib3.exceptions.TimeoutError | TimeoutError) and not refused:
-            return VendorTimeout(f"The vendor `{name}` did not answer in time.", billable=self.sent)
-        if not self.sent:
-            return VendorUnreachable(f"The vendor `{name}` cannot be reached.")
-        return VendorFailed(f"The vendor `{name}` broke off the connection.", billable=True)
+        connection = self._used
+        if connection is None:
+            return _not_connected(self._vendor.name, self._route, exc)
+        vendor = f"The vendor `{self._vendor.name}`"
+        if not connection.has_sent:
+            return VendorUnreachable(f"{vendor} closed the connection before it had the request.")
+        status = connection.status or getattr(exc, "status", None)
+        if isinstance(exc, TimeoutError):  # the system gave the connection up
+            return VendorTimeout(f"{vendor} stopped answering.", billable=True)
+        words = str(exc) if isinstance(exc, BrokenAnswer) else "broke off the connection"
+        return VendorFailed(f"{vendor} {words}.", vendor_status=status, billable=True)
+
+
+def _not_connected(name: str, route: Route | None, exc: Exception) -> GatewayError:
+    why = connect_errors.reason(exc, proxied=route is not None and route.is_proxied)
+    message = f"The vendor `{name}` cannot be reached: {why}."
+    if connect_errors.is_final(exc):
+        return VendorMisconfigured(message)
+    if connect_errors.is_timeout(exc):
+        return VendorConnectTimeout(message)
+    return VendorUnreachable(message)
 
 
 class Transport:
@@ -219,30 +256,9 @@ class Transport:
             call.close()
 
 
-def probe(vendor: Vendor) -> tuple[int | None, str]:
-    """Ask a vendor for its list of models, which costs nothing; return the status, or why not.
-
-    For people who set a deployment up: no caller waits for it, and nothing is recorded.
-    """
-    request = VendorRequest(
-        f"{vendor.base_url}/models", {**authorization(vendor), **vendor.headers}, b""
-    )
-    try:
-        if vendor.auth in SIGNERS:
-            request = SIGNERS[vendor.auth].sign(vendor, request)
-        answer = requests.get(
-            request.url,
-            headers=dict(request.headers),
-            timeout=(vendor.timeouts.connect_s, PROBE_S),
-            allow_redirects=False,
-        )
-    except (requests.RequestException, GatewayError) as exc:
-        return None, type(exc).__name__
-    return answer.status_code, ""
-
-
-def _message(route: Route, request: VendorRequest) -> bytes:
+def message_to(route: Route, request: VendorRequest, method: str = "POST") -> bytes:
+    """Return a request's bytes, with the headers that every vendor gets."""
     said = {name.lower(): value for name, value in request.headers.items()}
     length = {"content-length": str(len(request.body))}
     headers = {**route.headers, **DEFAULT_HEADERS, **said, **length}
-    return request_bytes("POST", route.target, headers, request.body)
+    return request_bytes(method, route.target, headers, request.body)

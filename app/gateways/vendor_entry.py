@@ -71,6 +71,7 @@ class _VendorSchema(Schema):
     drop_unsupported = _flag()
     list_prompts = _flag()
     max_n = fields.Integer(strict=True, validate=validate.Range(min=1))
+    max_stops = fields.Integer(strict=True, validate=validate.Range(min=1))
     token_prompts = _flag()
     asks_usage = _flag()
     on_disconnect = fields.String(validate=validate.OneOf(["cancel", "drain"]))

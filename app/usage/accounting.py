@@ -21,7 +21,7 @@ from app.usage.event import UndecodableEvent, UsageEvent
 from app.usage.limits import UNLIMITED, Admission, Limited, Limiter
 from app.usage.open_records import OWNER_RENEWAL_S, OpenRecords
 from app.usage.reservations import NOTHING, Spent
-from app.usage.spool import Spool, read
+from app.usage.spool import Kind, Spool, read
 from app.usage.stream import EventStream
 
 log = logging.getLogger(__name__)
@@ -73,6 +73,9 @@ class Accounting:
         self._serve_without_redis = serve_without_redis
         self._limiter = limiter
         self._live: dict[str, Recorded] = {}
+        #: Events that neither Redis nor the spool has taken: event id -> the event.
+        self._unwritten: dict[str, bytes] = {}
+        self._spool_is_usable = True
         self._redis_is_up = True
         self._starting = threading.Lock()
         self._wake = threading.Event()
@@ -92,7 +95,8 @@ class Accounting:
         """Admit a request and write that down, before its vendor is called.
 
         Without Redis, nothing is limited.
-        Raises: LimitReached; StreamUnavailable, only where requests are not served without Redis.
+        Raises: LimitReached; StreamUnavailable, only without Redis: where requests are not served
+        then, or where the spool takes nothing either.
         """
         record = request.record_of_opening(self.owner)
         self._live[request.event_id] = request
@@ -104,13 +108,9 @@ class Accounting:
             except LimitReached:
                 del self._live[request.event_id]
                 raise
-        if not self._serve_without_redis:
+        if not (self._serve_without_redis and self._spooled("open", record)):
             del self._live[request.event_id]
             raise StreamUnavailable("The usage of a request cannot be recorded just now.")
-        try:
-            self._spool.append("open", record)
-        except OSError:
-            log.exception("the spool takes no record: a crash now would lose %s", request.event_id)
         return UNLIMITED
 
     def _admit(self, request: Recorded, record: bytes) -> Admission:
@@ -138,11 +138,23 @@ class Accounting:
         return True
 
     def _spool_event(self, event: UsageEvent) -> None:
+        encoded = event.encode()
+        if not self._spooled("event", encoded):
+            self._unwritten[event.event_id] = encoded
+            # The whole event: nothing else has it, should this process end before it is written.
+            log.error("usage event not recorded, for now: %s", encoded.decode())
+
+    def _spooled(self, kind: Kind, payload: bytes) -> bool:
+        """Write to the spool; return whether it is there."""
         try:
-            self._spool.append("event", event.encode())
-        except OSError:
-            # The whole event, so that it can be replayed from the log: nothing else has it now.
-            log.exception("usage event not recorded: %s", event.encode().decode())
+            self._spool.append(kind, payload)
+        except OSError as exc:
+            if self._spool_is_usable:
+                log.error("nothing can be written to %s: %s", self._spool_directory, exc.strerror)  # noqa: TRY400 - one line
+            self._spool_is_usable = False
+        else:
+            self._spool_is_usable = True
+        return self._spool_is_usable
 
     def _spent(self, event: UsageEvent) -> Spent | None:
         """Return what a request's reservation gives way to; None where it can have none."""
@@ -168,7 +180,8 @@ class Accounting:
     @property
     def oldest_spooled_ms(self) -> int | None:
         """When the oldest request started whose event may be in this process' spool, Unix ms."""
-        return self._down_since_ms if self._pid and not self._spool.is_empty else None
+        waits = self._pid and (self._unwritten or not self._spool.is_empty)
+        return self._down_since_ms if waits else None
 
     _down_since_ms: int | None = None
     _disown_at_s = 0.0
@@ -217,6 +230,7 @@ class Accounting:
             self._disown()
         except StreamUnavailable as exc:
             self._lost(exc)
+            self._spool_unwritten()
         except Exception:
             log.exception("accounting could not keep its books; it tries again")
         return self._redis_is_up
@@ -244,14 +258,24 @@ class Accounting:
                 disowned = {**orjson.loads(raw), "owner": None}
                 self._records.update({event_id: orjson.dumps(disowned)})
 
+    def _spool_unwritten(self) -> None:
+        """Write down what could not be written before, if the spool takes it by now."""
+        for event_id, encoded in tuple(self._unwritten.items()):
+            if not self._spooled("event", encoded):
+                return
+            self._unwritten.pop(event_id, None)
+
     def _replay(self) -> None:
-        """Tell Redis what the spool holds, this process' first, then what dead ones left.
+        """Tell Redis what it has missed: this process' own first, then what dead ones left.
 
         A crash in between repeats events, which is a no-op in the ledger.
         """
+        for event_id, encoded in tuple(self._unwritten.items()):
+            self._events.publish_encoded(event_id, encoded, self._spent_by(encoded))
+            self._unwritten.pop(event_id, None)
         for path in self._spool.segments():
             log.info("%s events of %s replayed", self._tell(path), path.name)
-        if self._spool.is_empty:
+        if self._spool.is_empty and not self._unwritten:
             self._down_since_ms = None
         for paths in self._spool.orphans():
             for path in paths:

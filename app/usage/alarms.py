@@ -5,7 +5,7 @@ Looks at Redis and at the spool of this machine; knows nothing of who asks, nor 
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,10 @@ from redis import Redis, ResponseError
 
 from app.errors import StreamUnavailable
 from app.usage.keys import DEAD, EVENTS
+from app.usage.primary import NotPrimary
 from app.usage.redis_errors import redis_errors
-from app.usage.spool import spooled_bytes
+from app.usage.spool import foreign_files, spool_fault, spooled_bytes
+from app.usage.stream import write_probe
 
 #: An event is in the ledger about a second after its answer. Older or more than this is an alarm.
 LATE_S = 60.0
@@ -30,42 +32,75 @@ log = logging.getLogger(__name__)
 class Report:
     """What was found. `alarms`: a stable name -> what it means and what to do.
 
-    Without Redis its figures are None.
+    `redis_is_up` says that Redis takes writes. Where it does not answer, its figures are None.
     """
 
     alarms: Mapping[str, str]
     redis_is_up: bool
     spool_bytes: int
+    spool_is_usable: bool = True
     backlog: int | None = None
     oldest_event_age_s: float | None = None
     dead: int | None = None
 
 
 class Alarms:
-    """Looks, and logs each alarm when it is raised and when it is over."""
+    """Looks, and logs each alarm when it is raised and when it is over.
 
-    def __init__(self, redis: "Redis", spool_directory: Path) -> None:
+    `spools` says that this process writes to the spool itself.
+    """
+
+    def __init__(self, redis: "Redis", spool_directory: Path, *, spools: bool = False) -> None:
         self._redis = redis
         self._spool_directory = spool_directory
+        self._spools = spools
         self._raised: Mapping[str, str] = {}
         #: Whether Redis has ever answered: until then, the address may be wrong.
         self.redis_was_up = False
 
     def check(self) -> Report:
         """Return what there is now. Never raises: an alarm is an answer."""
-        spool_bytes = spooled_bytes(self._spool_directory)
-        try:
-            report = self._report(spool_bytes)
-        except StreamUnavailable as exc:
-            alarms = {"redis": f"{exc.message}; usage goes to the spool, or requests are refused."}
-            report = Report({**alarms, **_spool_alarm(spool_bytes)}, False, spool_bytes)
-        else:
-            self.redis_was_up = True
+        report = self._redis_report()
+        spool_bytes, alarms = self._spool_alarms()
+        report = replace(
+            report,
+            alarms={**alarms, **report.alarms},
+            spool_bytes=spool_bytes,
+            spool_is_usable="spool_unusable" not in alarms,
+        )
         self._tell(report.alarms)
         return report
 
-    def _report(self, spool_bytes: int) -> Report:
-        with redis_errors(), self._redis.pipeline(transaction=False) as pipe:
+    def _spool_alarms(self) -> tuple[int, dict[str, str]]:
+        """Return how many bytes wait in the spool, and what is wrong with it."""
+        size, directory, alarms = spooled_bytes(self._spool_directory), self._spool_directory, {}
+        if size:
+            alarms["spool"] = f"{size} bytes of usage wait in the spool of this machine for Redis."
+        if foreign := foreign_files(directory):
+            alarms["spool_foreign"] = (
+                f"{foreign} files in {directory} hold usage and are another user's: give them to"
+                " the user of the web processes."
+            )
+        if self._spools and (fault := spool_fault(directory)):
+            alarms["spool_unusable"] = (
+                f"Nothing can be written to {directory} ({fault}): without Redis, requests are"
+                " refused. Set TOLLGATE_SPOOL_DIR to a directory that the web processes may write."
+            )
+        return size, alarms
+
+    def _redis_report(self) -> Report:
+        try:
+            with redis_errors():
+                refusal = _refusal(self._redis)
+                return self._report(refusal)
+        except StreamUnavailable as exc:
+            alarms = {"redis": f"{exc.message}; usage goes to the spool, or requests are refused."}
+            return Report(alarms, False, 0)
+
+    def _report(self, refusal: ResponseError | None) -> Report:
+        # A replica may be the wrong server, and a full one is the right one.
+        self.redis_was_up = self.redis_was_up or not isinstance(refusal, NotPrimary)
+        with self._redis.pipeline(transaction=False) as pipe:
             pipe.time()
             pipe.xlen(EVENTS)
             pipe.xrange(EVENTS, count=1)
@@ -77,11 +112,13 @@ class Alarms:
         if first:
             age_s = max(0.0, now[0] + now[1] / 1e6 - int(first[0][0].partition(b"-")[0]) / 1e3)
         alarms = {
-            **_spool_alarm(spool_bytes),
+            **_refusal_alarm(refusal),
             **_backlog_alarms(backlog, age_s, dead),
             **_server_alarms({} if isinstance(about, ResponseError) else about),
         }
-        return Report(alarms, True, spool_bytes, backlog, age_s, dead)
+        return Report(
+            alarms, refusal is None, 0, backlog=backlog, oldest_event_age_s=age_s, dead=dead
+        )
 
     def _tell(self, alarms: Mapping[str, str]) -> None:
         for name in alarms.keys() - self._raised.keys():
@@ -97,10 +134,23 @@ def _raise_first(*answers: Any) -> None:
             raise answer
 
 
-def _spool_alarm(size: int) -> dict[str, str]:
-    if not size:
+def _refusal(redis: "Redis") -> ResponseError | None:
+    """Return what Redis says against a write; None where it takes it."""
+    try:
+        write_probe(redis)
+    except ResponseError as exc:
+        return exc
+    return None
+
+
+def _refusal_alarm(refusal: ResponseError | None) -> dict[str, str]:
+    if refusal is None:
         return {}
-    return {"spool": f"{size} bytes of usage wait in the spool of this machine for Redis."}
+    kind = refusal.status_code or type(refusal).__name__
+    return {
+        "redis": f"Redis answers and takes no write ({kind}); usage goes to the spool, or requests"
+        " are refused. See that REDIS_URL leads to the primary, and that it has room."
+    }
 
 
 def _backlog_alarms(backlog: int, age_s: float, dead: int) -> dict[str, str]:

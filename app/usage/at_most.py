@@ -54,8 +54,9 @@ def cost_at_most(
 
 
 def _cost(prices: PriceBook, it: Candidate, usage: Usage, tier: str | None) -> int:
-    price = prices.price(it.vendor, it.model, tier=tier) or prices.unknown
-    return 0 if price is None else price.cost_nanousd(usage)
+    price = prices.price(it.vendor, it.model, tier=tier)
+    possible = prices.unknown(it.vendor) if price is None else (price,)
+    return max((it.cost_nanousd(usage) for it in possible), default=0)
 
 
 def _calls(request: CompletionRequest, it: Candidate) -> Iterator[tuple[Usage, int]]:

@@ -4,13 +4,24 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from itertools import chain
 from typing import Any
 
-from sqlalchemy import BigInteger, Engine, case, func, literal_column, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Engine,
+    case,
+    func,
+    literal_column,
+    select,
+)
 
 from app.database import reading
 from app.tables import entries
 from app.usage.bill import MEASURES, Bill, Lines
+from app.usage.entry_calls import entry_calls
 from app.usage.retention import require_entries
 
 DAY_MS = 86_400_000
@@ -59,7 +70,31 @@ def _without_vendors(lines: Lines, vendors: Iterable[str]) -> dict[tuple[date, s
 
 
 def _recorded(engine: Engine, bill: Bill, vendors: list[str]) -> dict[tuple[date, str], Any]:
+    """Return the counts of the bill's days, by day and model."""
     start_ms = _midnight_ms(bill.first)
+    within = (
+        entries.c.started_at_ms >= start_ms,
+        entries.c.started_at_ms < _midnight_ms(bill.last) + DAY_MS,
+        entries.c.source != "none",
+    )
+    found: defaultdict[tuple[date, str], dict[str, int]] = defaultdict(
+        lambda: dict.fromkeys((*MEASURES, "estimated_requests"), 0)
+    )
+    with reading(engine) as connection:
+        for day, model, *counts in chain(
+            _of_one_call(connection, within, vendors), _of_calls(connection, within, vendors)
+        ):
+            known = found[date(1970, 1, 1) + timedelta(days=day), model]
+            for name, count in zip(known, counts, strict=True):
+                known[name] += int(count)
+        require_entries(connection, start_ms // 1000)
+    return found
+
+
+def _of_one_call(
+    connection: Connection, within: Iterable[ColumnElement[bool]], vendors: list[str]
+) -> Iterable[Any]:
+    """Return the sums of requests that are told as one call, with their day and model."""
     day = (entries.c.started_at_ms // literal_column(str(DAY_MS), BigInteger)).label("day")
     model = func.coalesce(entries.c.model_served, entries.c.model).label("model")
     statement = (
@@ -72,23 +107,24 @@ def _recorded(engine: Engine, bill: Bill, vendors: list[str]) -> dict[tuple[date
             func.sum(case((entries.c.source == "estimated", 1), else_=0)),
         )
         .where(
-            entries.c.started_at_ms >= start_ms,
-            entries.c.started_at_ms < _midnight_ms(bill.last) + DAY_MS,
+            *within,
+            entries.c.calls.is_(None),
             func.coalesce(entries.c.vendor_served, entries.c.vendor).in_(vendors),
-            entries.c.source != "none",
         )
         .group_by(day, model)
     )
-    with reading(engine) as connection:
-        rows = connection.execute(statement).all()
-        require_entries(connection, start_ms // 1000)
-    names = (*MEASURES, "estimated_requests")
-    return {
-        (date(1970, 1, 1) + timedelta(days=row[0]), row[1]): dict(
-            zip(names, map(int, row[2:]), strict=True)
-        )
-        for row in rows
-    }
+    return connection.execute(statement).all()
+
+
+def _of_calls(
+    connection: Connection, within: Iterable[ColumnElement[bool]], vendors: list[str]
+) -> Iterator[Any]:
+    """Yield the same for each call of the others that went to `vendors`."""
+    for calls, at_ms, source in entry_calls(connection, *within):
+        for call in (it for it in calls if it.vendor in vendors):
+            usage, is_estimated = call.usage, source == "estimated"
+            counts = (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens)
+            yield at_ms // DAY_MS, call.model_served or call.model, *counts, is_estimated
 
 
 def _midnight_ms(day: date) -> int:

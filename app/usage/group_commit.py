@@ -15,6 +15,8 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import NoScriptError, RedisError, ResponseError
 
+from app.usage.primary import NotPrimary
+
 Argument = str | bytes | int | float
 
 
@@ -93,6 +95,9 @@ class GroupCommit:
     def _execute(self, batch: list[_Waiting]) -> None:
         try:
             self._answer(batch)
+            refused = [call for call in batch if isinstance(call.error, NotPrimary)]
+            if refused:  # nothing was done; the next use of the connection makes a new one
+                self._answer(refused)
             missing = [call for call in batch if isinstance(call.error, NoScriptError)]
             if missing:  # a Redis that was restarted knows none
                 for script in {call.script for call in missing}:

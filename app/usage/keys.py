@@ -8,3 +8,5 @@ DEAD = "usage:dead"
 DRAINED = "usage:drained"
 RESERVED = "usage:reserved"
 LIMITS = "limits:"
+#: Written to see that Redis takes it.
+PROBE = "usage:probe"

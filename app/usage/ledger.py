@@ -4,9 +4,11 @@ Does not know the stream that events come from, nor how they are asked for.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import chain
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, RowMapping, select, update
@@ -19,7 +21,6 @@ from app.tables import (
     ROLLUP_KEY,
     ROLLUP_MEASURES,
     SLOT_S,
-    corrections,
     daily_rollups,
     entries,
     prices,
@@ -28,6 +29,7 @@ from app.tables import (
 )
 from app.usage.bulk import Row, add_entries, add_up
 from app.usage.call_usage import decode_calls, encode_calls
+from app.usage.corrections import Change, change_of, correct
 from app.usage.event import CERTAIN_SOURCES, UsageEvent, sides_of
 from app.usage.price import Price
 from app.usage.prices import NO_PRICES, PriceBook
@@ -35,6 +37,7 @@ from app.usage.prices import NO_PRICES, PriceBook
 #: All but the last, `calls`, are kept as they are.
 _FIELDS: tuple[str, ...] = tuple(f.name for f in fields(UsageEvent))[:-1]
 _COLUMNS: tuple[str, ...] = (*_FIELDS, "calls", "cost_nanousd", "price_id")
+NOT_CHARGED: Mapping[str, int] = MappingProxyType({})
 #: Events sent to the database in one statement, so that memory stays flat.
 _AT_ONCE = 5000
 
@@ -57,8 +60,11 @@ class Ledger:
     engine: Engine
     prices: PriceBook = field(default=NO_PRICES)
 
-    def post(self, events: Iterable[UsageEvent]) -> int:
+    def post(self, events: Iterable[UsageEvent], charged: Mapping[str, int] = NOT_CHARGED) -> int:
         """Post entries and their rollups in one transaction; return how many were new.
+
+        `charged` is what budgets were charged for some of them, in nano-dollars by event id: where
+        they cost something else, that is written down as a correction.
 
         Shapes: any number of events, in any order.
         Repeats: a known `event_id` is a no-op, also within `events`, so a batch may be posted
@@ -82,10 +88,15 @@ class Ledger:
             Entry(event, cost.nanousd, cost.price_id)
             for event, cost in zip(batch, costs, strict=True)
         ]
-        return write(self.engine, lambda connection: _post(connection, priced, used))
+        return write(self.engine, lambda connection: _post(connection, priced, used, charged))
 
 
-def _post(connection: Connection, batch: Sequence[Entry], used: Mapping[str, Price]) -> int:
+def _post(
+    connection: Connection,
+    batch: Sequence[Entry],
+    used: Mapping[str, Price],
+    charged: Mapping[str, int],
+) -> int:
     posted: list[Entry] = []
     superseded: list[tuple[Entry, Entry]] = []
     keep_prices(connection, used)
@@ -96,7 +107,8 @@ def _post(connection: Connection, batch: Sequence[Entry], used: Mapping[str, Pri
         repeated = [entry for entry in part if entry.event.event_id not in new]
         superseded += _supersede(connection, repeated)
     add_to_rollups(connection, summed(posted, superseded))
-    correct(connection, superseded)
+    counted = _changes_of_charged(posted, charged) if charged else ()
+    correct(connection, chain(changes_of(superseded), counted))
     return len(posted)
 
 
@@ -144,26 +156,17 @@ def _row_of(entry: Entry) -> Row:
     return (*_values(entry.event), calls, entry.cost_nanousd, entry.price_id)
 
 
-def correct(connection: Connection, pairs: Iterable[tuple[Entry, Entry]]) -> None:
-    """Write down by how much the second entry of each pair costs more than the first, for budgets
-    that have counted the first.
-    """
-    added: defaultdict[tuple[str, str, int], list[int]] = defaultdict(list)
+def changes_of(pairs: Iterable[tuple[Entry, Entry]]) -> Iterator[Change]:
+    """Yield how much more the second entry of each pair costs than the first."""
     for old, new in pairs:
-        if more := (new.cost_nanousd or 0) - (old.cost_nanousd or 0):
-            event = new.event
-            day_s = event.started_at_ms // (DAY_S * 1000) * DAY_S
-            added[event.account_id, event.api_key_id, day_s].append(more)
-    names = corrections.c.keys()
-    rows = [
-        dict(zip(names, (*key, len(added[key]), sum(added[key])), strict=True))
-        for key in sorted(added)
-    ]
-    if not rows:
-        return
-    statement = insert(connection, corrections)
-    sums = {it: corrections.c[it] + statement.excluded[it] for it in names[3:]}
-    connection.execute(statement.on_conflict_do_update(index_elements=names[:3], set_=sums), rows)
+        yield change_of(new.event, (new.cost_nanousd or 0) - (old.cost_nanousd or 0))
+
+
+def _changes_of_charged(posted: Iterable[Entry], charged: Mapping[str, int]) -> Iterator[Change]:
+    """Yield how much more entries cost than budgets were charged for them."""
+    for event, cost_nanousd, _ in posted:
+        if (counted := charged.get(event.event_id)) is not None:
+            yield change_of(event, (cost_nanousd or 0) - counted)
 
 
 def add_to_rollups(connection: Connection, rows: list[dict[str, Any]]) -> None:

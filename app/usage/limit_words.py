@@ -68,7 +68,7 @@ def warning(outcome: Outcome) -> str:
     text = f"{limits.subject} has spent or reserved {gone} this {limits.period}"
     if limits.budget_nanousd is not None:
         text += f" of {show_usd(limits.budget_nanousd)}"
-    return f"{text}; the soft bound is {show_usd(limits.soft_nanousd or 0)}"
+    return f"{text}; the soft bound is {show_usd(limits.soft_nanousd or 0)} ({limits.zone})"
 
 
 def show_duration(ms: int) -> str:
@@ -118,7 +118,7 @@ def _over_budget(outcome: Outcome) -> LimitReached:
     limits, check, state = outcome.limits, outcome.check, outcome.state
     anew = datetime.fromtimestamp(check.ends_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     whose = f"the {PERIOD_WORDS[limits.period]} budget of the {limits.subject}"
-    budget = f"{whose}, {show_usd(check.limit)}"
+    budget = f"{whose}, {show_usd(check.limit)} ({limits.zone})"
     left = show_usd(max(0, check.limit - state.used))
     if state.used >= check.limit:
         message = f"{budget[0].upper()}{budget[1:]}, is used up. It begins anew at {anew}."

@@ -16,7 +16,7 @@ from redis import Redis
 
 from app.usage.event import UsageEvent
 from app.usage.group_commit import GroupCommit
-from app.usage.keys import DEAD, EVENTS, OPEN, OWNER, RESERVED, STARTED
+from app.usage.keys import DEAD, EVENTS, OPEN, OWNER, PROBE, RESERVED, STARTED
 from app.usage.redis_errors import redis_errors
 from app.usage.reservations import NOTHING, RELEASE, Spent
 
@@ -60,6 +60,12 @@ end
 return swept
 """
 
+#: Begins with a write that changes nothing, and that a replica refuses: on a former primary every
+#: process would seem dead.
+ALIVE = """
+redis.call('DEL', KEYS[1])
+return redis.call('MGET', unpack(KEYS, 2))
+"""
 
 #: What is reserved for no open record was left by a version that knew no reservations.
 RELEASE_ORPHANS = f"""
@@ -81,6 +87,7 @@ class OpenRecords:
         self._redis = redis
         self._commit = commit or GroupCommit(redis)
         self._update = redis.register_script(UPDATE_RECORDS)
+        self._alive = redis.register_script(ALIVE)
         self._abandon = redis.register_script(ABANDON)
 
     @redis_errors()
@@ -124,7 +131,7 @@ class OpenRecords:
         names = sorted(owners)
         if not names:
             return frozenset()
-        signs: Any = self._redis.mget([OWNER + name for name in names])
+        signs: Any = self._alive(keys=[PROBE, *(OWNER + name for name in names)])
         return frozenset(name for name, sign in zip(names, signs, strict=True) if sign)
 
     @redis_errors()

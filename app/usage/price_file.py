@@ -69,6 +69,10 @@ class PriceFile:
         """Return the rows of `vendor/name` in a tier: of those in force, the first is its price."""
         return [row for row in self.rows if row.fits(model, tier)]
 
+    def of_vendor(self, vendor: str) -> list[Price]:
+        """Return the prices of all rows that may be for models of a vendor, now or at some time."""
+        return [r.price for r in self.rows if fnmatchcase(vendor, r.model.partition("/")[0])]
+
     def over(self, below: "PriceFile") -> "PriceFile":
         """Return this file laid over another one."""
         providers = {**below.providers, **self.providers}

@@ -49,11 +49,11 @@ NO_COST = Cost()
 class PriceBook:
     """Prices by vendor, model and service tier; thread-safe, and fast for what was asked before.
 
-    `unknown` is what a budget reserves where there is none; None is nothing.
+    `unknown` returns what a budget reserves the dearest of, at a vendor's model without a price.
     """
 
     find: Finder
-    unknown: Price | None = None
+    unknown: Callable[[str], tuple[Price, ...]] = lambda _vendor: ()
 
     def price(
         self, vendor: str, *models: str, at_ms: int | None = None, tier: str | None = None
@@ -139,7 +139,13 @@ def _book(file: PriceFile, snapshot: Snapshot) -> PriceBook:
         # In a history the last term counts, in a file the first row.
         return PriceHistory((*below.terms, *((row.term, row.price) for row in reversed(rows))))
 
-    return PriceBook(find, file.unknown)
+    @lru_cache(REMEMBERED)
+    def unknown(vendor: str) -> tuple[Price, ...]:
+        # What answers may bear the name of any model for which the vendor has a price here.
+        stated = () if file.unknown is None else (file.unknown,)
+        return (*stated, *file.of_vendor(vendor))
+
+    return PriceBook(find, unknown)
 
 
 #: Knows no price at all.

@@ -4,7 +4,7 @@ Entries are the facts and rollups their sums, written in one transaction; where 
 somebody else changed one of them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from sqlalchemy import BigInteger, ColumnElement, Connection, Engine, Select, fu
 from app.database import reading, write
 from app.tables import DAY_S, ROLLUP_KEY, ROLLUP_MEASURES, ROLLUP_TABLES, entries
 from app.usage.bulk import add_up
+from app.usage.corrections import Change, correct
 from app.usage.event import NUMBER_LIMIT
 from app.usage.query import ENTRY_MEASURES
 from app.usage.retention import pruned_until_s
@@ -108,8 +109,18 @@ def _rebuild(connection: Connection, stretch: Stretch) -> list[Difference]:
     for width_s, table in ROLLUP_TABLES.items():
         lacking = _lacking(connection, stretch, width_s)
         add_up(connection, table, lacking)
+        if width_s == DAY_S:
+            correct(connection, _taken_out(lacking))
         mended += [_difference(row, width_s) for row in lacking]
     return mended
+
+
+def _taken_out(lacking: Iterable[dict[str, Any]]) -> Iterator[Change]:
+    """Yield what days had too much of: budgets have been held against it."""
+    for row in lacking:
+        if row["cost_nanousd"] < 0:
+            key = (row["account_id"], row["api_key_id"], row["slot_s"])
+            yield Change(*key, row["cost_nanousd"])
 
 
 def _lacking(connection: Connection, stretch: Stretch, width_s: int) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ Entries and rollups change together, in small transactions, while events go on b
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -12,8 +13,9 @@ from sqlalchemy import BigInteger, Connection, Engine, bindparam, func, select, 
 
 from app.database import reading, write
 from app.tables import entries, repricings
+from app.usage.corrections import correct
 from app.usage.event import new_event_id
-from app.usage.ledger import Entry, add_to_rollups, correct, entry_of, keep_prices, summed
+from app.usage.ledger import Entry, add_to_rollups, changes_of, entry_of, keep_prices, summed
 from app.usage.prices import Cost, PriceBook
 
 #: Entries of one transaction.
@@ -25,12 +27,15 @@ Place = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one transaction did: how many entries it looked at and changed, and what that added."""
+    """What one transaction did: how many entries it looked at and changed, what that added, and how
+    many of the changed ones have which price now; None is none, of what used nothing.
+    """
 
     looked_at: int
     changed: int
     added_nanousd: int
     last: Place
+    price_ids: Counter[str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,9 @@ def _price(
         _write(connection, changed)
         _note(connection, record, len(changed), added_nanousd)
     last = batch[-1].event
-    return Batch(len(batch), len(changed), added_nanousd, (last.started_at_ms, last.event_id))
+    place = (last.started_at_ms, last.event_id)
+    price_ids = Counter(new.price_id for _, new in changed)
+    return Batch(len(batch), len(changed), added_nanousd, place, price_ids)
 
 
 def _after(connection: Connection, place: Place, end_ms: int, at_once: int) -> list[Entry]:
@@ -139,7 +146,7 @@ def _write(connection: Connection, changed: Sequence[tuple[Entry, Entry]]) -> No
     ]
     connection.execute(statement, rows)
     add_to_rollups(connection, summed([], changed))
-    correct(connection, changed)
+    correct(connection, changes_of(changed))
 
 
 def _note(connection: Connection, record: Repricing, changed: int, added_nanousd: int) -> None:

@@ -22,8 +22,9 @@ from app.tables import api_key_accounts, corrections, daily_rollups
 #: be taken for fuller than it is.
 KEPT_S = 60.0
 
-#: How old it may be where a request is about to be refused by it, in seconds.
-KEPT_BEFORE_REFUSAL_S = 0.1
+#: How old it may be where a request is about to be refused by it, in seconds: less than it takes to
+#: run a command, and enough to keep a ledger from being asked for each of thousands of refusals.
+KEPT_BEFORE_REFUSAL_S = 0.02
 
 #: Budgets remembered: more than have requests in a minute.
 REMEMBERED = 10_000

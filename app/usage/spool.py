@@ -9,6 +9,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ Kind = Literal["open", "event"]
 SEGMENT_BYTES = 64 * 1024 * 1024
 
 SUFFIX = ".jsonl"
+
+#: Written, and gone at once, to see that there is room, in bytes.
+PROBE_BYTES = 4096
 
 
 class Spool:
@@ -51,7 +55,7 @@ class Spool:
         """
         line = b'{"%s":%s}\n' % (kind.encode(), payload)
         with self._lock:
-            file = self._file if self._file is not None else self._begin()
+            file = self._begun()
             if self._torn:  # half a line stands before: it must not spoil this one
                 line = b"\n" + line
             self._torn = True
@@ -73,7 +77,7 @@ class Spool:
                 self._end(self._file)
         while self._closed:
             path, file = self._closed[0]
-            yield path
+            yield path if os.fstat(file).st_nlink else Path(f"/dev/fd/{file}")  # it was removed
             path.unlink(missing_ok=True)
             os.close(file)
             self._closed.pop(0)
@@ -81,7 +85,7 @@ class Spool:
     def orphans(self) -> Iterator[tuple[Path, ...]]:
         """Yield the files of each dead process, in the order of writing; removed when done.
 
-        They are locked meanwhile: of several processes, one adopts them.
+        They are locked meanwhile: of several processes, one adopts them. Another user's stay.
         """
         owners: dict[str, list[Path]] = {}
         for path in sorted(self._directory.glob(f"*{SUFFIX}"), key=_place):
@@ -89,11 +93,19 @@ class Spool:
             if owner != self._owner:
                 owners.setdefault(owner, []).append(path)
         for paths in owners.values():
+            if not all(map(_is_ours, paths)):
+                continue
             with contextlib.ExitStack() as stack:
                 if all(stack.enter_context(_locked(path)) for path in paths):
                     yield tuple(paths)
                     for path in paths:
                         path.unlink(missing_ok=True)
+
+    def _begun(self) -> int:
+        """Return the file to write to; another one where somebody has removed it."""
+        if self._file is not None and os.fstat(self._file).st_nlink == 0:
+            self._end(self._file)
+        return self._file if self._file is not None else self._begin()
 
     def _begin(self) -> int:
         self._directory.mkdir(parents=True, exist_ok=True)
@@ -127,6 +139,23 @@ def read(path: Path) -> Iterator[tuple[Kind, bytes]]:
                 yield kind, line[len(kind) + 4 : -2]
 
 
+def spool_fault(directory: Path) -> str | None:
+    """Return why no spool can be written in a directory; None when one can."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory, buffering=0) as file:
+            if file.write(bytes(PROBE_BYTES)) < PROBE_BYTES:
+                return os.strerror(errno.ENOSPC)
+    except OSError as exc:
+        return exc.strerror or type(exc).__name__
+    return None
+
+
+def foreign_files(directory: Path) -> int:
+    """Count the files in a directory that this user cannot adopt."""
+    return sum(not _is_ours(path) and path.exists() for path in directory.glob(f"*{SUFFIX}"))
+
+
 @dataclass(frozen=True, slots=True)
 class SpoolFile:
     """A file of a spool as it is found; `is_orphan` says that its process is gone."""
@@ -152,9 +181,13 @@ def spooled_bytes(directory: Path) -> int:
     """Return how much waits in a directory, this process' files and all others."""
     size = 0
     for path in directory.glob(f"*{SUFFIX}"):
-        with contextlib.suppress(FileNotFoundError):  # replayed in this moment
+        with contextlib.suppress(OSError):  # replayed in this moment, or out of our reach
             size += path.stat().st_size
     return size
+
+
+def _is_ours(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.R_OK | os.W_OK)
 
 
 def _place(path: Path) -> tuple[str, int]:

@@ -12,14 +12,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from redis import BlockingConnectionPool, Redis, ResponseError
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+from redis import BlockingConnectionPool, Redis, ResponseError, SSLConnection
 
 from app.settings import ConfigError
 from app.usage.event import UsageEvent
 from app.usage.group_commit import GroupCommit
-from app.usage.keys import DEAD, DRAINED, EVENTS, OPEN, RESERVED, STARTED
+from app.usage.keys import DEAD, DRAINED, EVENTS, OPEN, PROBE, RESERVED, STARTED
+from app.usage.primary import (
+    FollowingConnection,
+    FollowingTLSConnection,
+    Pool,
+    retry_elsewhere,
+)
 from app.usage.redis_errors import redis_errors
 from app.usage.reservations import RELEASE, Spent
 
@@ -37,12 +41,22 @@ redis.call('XADD', KEYS[1], '*', 'event', ARGV[1])
 redis.call('HDEL', KEYS[2], ARGV[2])
 """
 
-#: The same for a request that has reserved something of a limit.
+#: The same for a request that has reserved something of a limit. Where that is a budget, the entry
+#: tells what the budget was charged, which may not be what the ledger makes of it.
 PUBLISH_AND_RELEASE = f"""
 {RELEASE}
-{PUBLISH}
+local taken = redis.call('HGET', KEYS[3], ARGV[2])
+if taken and string.find(taken, '"kind":"budget"', 1, true) then
+  redis.call('XADD', KEYS[1], '*', 'event', ARGV[1], 'charged', ARGV[4])
+else
+  redis.call('XADD', KEYS[1], '*', 'event', ARGV[1])
+end
+redis.call('HDEL', KEYS[2], ARGV[2])
 release(KEYS[3], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]))
 """
+
+#: How long a probe stays, in seconds; nobody reads it.
+PROBE_S = 60
 
 #: Entries claimed or acknowledged in one step, which Redis keeps all others waiting for: a few
 #: milliseconds. Lua takes no more than some thousands of arguments, besides.
@@ -91,16 +105,21 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StreamEntry:
-    """One claimed entry; `raw` is None when it holds no event (deleted, or written by others)."""
+    """One claimed entry; `raw` is None when it holds no event (deleted, or written by others).
+
+    `charged` is what budgets have been charged for it, in nano-dollars, where they were.
+    """
 
     entry_id: str
     raw: bytes | None
     is_deleted: bool = False
+    charged: int | None = None
 
 
 def connect(url: str, timeout_s: float) -> "Redis":
     """Return a client that tries once and waits at most `timeout_s` for each of three things:
-    a free connection, the connect, the answer.
+    a free connection, the connect, the answer. What a server refuses that is not the primary (any
+    more), it tries once more on a new connection.
 
     `rediss://` checks the certificate unless the URL says `ssl_cert_reqs=none`.
     Raises: ConfigError when the URL cannot be read; it holds no part of the URL.
@@ -113,7 +132,8 @@ def connect(url: str, timeout_s: float) -> "Redis":
             socket_timeout=timeout_s,
             socket_connect_timeout=timeout_s,
             # The default retries for seconds, while a caller waits for an answer.
-            retry=Retry(NoBackoff(), 0),
+            retry=retry_elsewhere(),
+            together=Pool(),
             # A pooled connection is looked at before use anyway; a PING would be a round trip more.
             health_check_interval=0,
             # RESP3 costs each new connection further round trips and gives us nothing.
@@ -122,7 +142,14 @@ def connect(url: str, timeout_s: float) -> "Redis":
     except ValueError:
         # The cause may quote the password: it stays out of the traceback.
         raise ConfigError("REDIS_URL is no Redis URL (redis://host:port/0)") from None
+    is_tls = issubclass(pool.connection_class, SSLConnection)
+    pool.connection_class = FollowingTLSConnection if is_tls else FollowingConnection
     return Redis.from_pool(pool)
+
+
+def write_probe(redis: "Redis") -> None:
+    """Write what nobody reads. Raises: RedisError, OSError, where Redis takes no write."""
+    redis.set(PROBE, 1, ex=PROBE_S)
 
 
 class EventStream:
@@ -243,6 +270,11 @@ class EventStream:
             pipe.execute()
 
     @redis_errors()
+    def check_write(self) -> None:
+        """Write something: whoever only reads may be asking a former primary."""
+        write_probe(self._redis)
+
+    @redis_errors()
     def backlog(self) -> int:
         """Count the events that the ledger does not have yet, claimed ones included."""
         return self._redis.xlen(EVENTS)
@@ -285,4 +317,6 @@ class EventStream:
 
 
 def _entry(entry_id: bytes, record: dict[bytes, bytes]) -> StreamEntry:
-    return StreamEntry(entry_id.decode(), record.get(b"event"))
+    charged = record.get(b"charged")
+    amount = None if charged is None else int(charged)
+    return StreamEntry(entry_id.decode(), record.get(b"event"), charged=amount)

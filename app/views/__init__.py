@@ -15,7 +15,11 @@ from app.views.usage import usage_blueprint
 
 def register_views(app: Flask) -> None:
     """Register every route, the error handlers, the request id and the log."""
+    # A path is served or it is not: a redirect would be made of whatever the caller says our host
+    # is, and no client repeats a POST there.
     app.url_map.strict_slashes = False
+    app.url_map.merge_slashes = False
+    app.url_map.redirect_defaults = False
     for blueprint in (
         completions_blueprint,
         models_blueprint,

@@ -1,20 +1,21 @@
 """`POST /v5/completions`: the endpoint."""
 
+import math
+
 from flask import Blueprint, Response, g, request
-from werkzeug.exceptions import HTTPException
 
 from app import wire
 from app.completer import Answer
 from app.completion import CompletionRequest
 from app.completion_stream import CompletionStream
-from app.errors import InvalidJSON
 from app.gateways.transport import Cancelled
 from app.keyring import limits_of
 from app.schemas import dump_completion, load_completion_request
 from app.services import services
 from app.usage.meter import RequestContext
 from app.views.auth import authenticate, selected_account
-from app.views.caller import caller_left
+from app.views.body import read_body
+from app.views.caller import caller_of
 from app.views.idempotent import answer_once, is_keyed
 from app.views.streaming import STREAM_HEADERS, EventStreamBody
 
@@ -29,7 +30,7 @@ def create_completion() -> Response:
     """Answer a prompt, as one object or as a stream."""
     key = authenticate("completions")
     account_id = selected_account(key)
-    body = _body()
+    body = read_body()
     completion_request = load_completion_request(wire.load_request(body))
     context = RequestContext(
         request_id=g.request_id,
@@ -60,8 +61,12 @@ def _whole(completion_request: CompletionRequest, context: RequestContext) -> Re
 def _stream(completion_request: CompletionRequest, context: RequestContext) -> Response:
     settings = services().settings
     # With an idempotency key, the answer is waited for also when the caller has left.
-    left = None if is_keyed() else caller_left(request.environ)
+    caller = None if is_keyed() else caller_of(request.environ)
+    left = None if caller is None else caller.left
     stream = services().completer.stream(completion_request, context, left)
+    if caller is not None:
+        # As if the silence were over: a comment is written now, and with it the status line.
+        caller.ask = lambda: stream.check(math.inf)
     try:
         # The status line waits for the first chunk, so that a refusal keeps its status.
         first = stream.take(settings.first_keep_alive_s)
@@ -83,21 +88,6 @@ def _told(response: Response, answer: Answer | CompletionStream) -> Response:
     if answer.dropped:
         response.headers["x-tollgate-dropped"] = ", ".join(answer.dropped)
     return response
-
-
-def _body() -> bytes:
-    """Return the request's body, whatever content type it claims.
-
-    Raises: InvalidJSON when it does not arrive whole; RequestEntityTooLarge.
-    """
-    try:
-        return request.get_data(cache=False)
-    except HTTPException:  # too large
-        raise
-    except Exception as exc:
-        # Reading is all that was tried: whatever the server raises, the body is what is broken
-        # (its chunked encoding, or its caller that left), and no name of the server's is ours.
-        raise InvalidJSON("The request's body broke off.") from exc
 
 
 def _retry_count() -> int:

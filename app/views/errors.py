@@ -49,8 +49,7 @@ def _show_request_id(response: Response) -> Response:
 def _render_http(error: HTTPException) -> Response:
     status = error.code or 500
     if status == RequestTooLarge.status:
-        # What is left of the body is not read, so the connection cannot serve another request.
-        return render(RequestTooLarge("The body is too large.", headers={"connection": "close"}))
+        return render(RequestTooLarge("The body is too large."))
     message, code = str(error.description or error.name), CODES.get(status)
     mapped = InvalidRequest(message, code=code) if status < 500 else TollgateError(message)
     mapped.status = status

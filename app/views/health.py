@@ -22,11 +22,15 @@ def livez() -> dict[str, str]:
 def readyz() -> tuple[dict[str, Any], int]:
     """Return 503 while requests cannot be served, and what wants a person in any case.
 
-    Without Redis, requests are served where the settings say so; but not before it has answered
-    once, since its address may be wrong.
+    Without Redis, requests are served where the settings say so and the spool takes their usage;
+    but not before Redis has answered once, since its address may be wrong.
     """
     ledger, report = _probe(_check_ledger), services().alarms.check()
-    serves = services().settings.on_redis_down == "serve" and services().alarms.redis_was_up
+    serves = (
+        services().settings.on_redis_down == "serve"
+        and services().alarms.redis_was_up
+        and report.spool_is_usable
+    )
     is_ready = ledger == "ok" and (report.redis_is_up or serves)
     body = {
         "status": "ready" if is_ready else "not ready",

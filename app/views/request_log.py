@@ -1,6 +1,7 @@
 """One log line a request, written when its last byte is out; counted for Prometheus as well.
 
-It holds no header, no query, no prompt and no answer.
+It holds no header, no query, no prompt and no answer. Of a refused key it tells where it came from
+and the first digits of its digest.
 """
 
 import logging
@@ -14,6 +15,7 @@ from app.metrics import Metrics
 from app.services import services
 from app.tracing import Trace
 from app.usage.event import UsageEvent
+from app.views.source import source_address
 
 log = logging.getLogger(__name__)
 
@@ -96,6 +98,11 @@ class RequestLine:
             "account_id": g.get("account_id"),
             "api_key_id": g.get("api_key_id"),
         }
+        if response.status_code == 401:
+            self._answered |= {
+                "client_address": source_address(),
+                "key_digest": g.get("key_digest"),
+            }
         self._metrics.answered(rule.rule if rule else None, response.status_code)
 
     def write(self) -> None:

@@ -120,6 +120,21 @@ def test_a_retried_event_is_posted_by_the_worker_and_a_bad_one_comes_back(
     assert [entry["reason"] for entry in listed(tollgate)] == ["not JSON"]
 
 
+def test_what_a_worker_buried_for_a_word_it_did_not_know_is_cured(
+    tollgate: Tollgate, redis: "Redis", engine: Engine
+) -> None:
+    written = json.loads(usage_event(event_id="e1").encode())
+    before = {k: v for k, v in written.items() if not k.endswith("n_source") and k != "calls"}
+    later = written | {"event_id": "e2", "status": "paused", "prompt_source": "sampled"}
+    raws = [json.dumps(fields).encode() for fields in (before, later)]
+    bury(redis, *raws, reason="status is of a wrong type or out of range")
+    tollgate.run("dead", "retry", "--all")
+    report = drain(EventStream(redis), Ledger(engine), consumer="c")
+    assert (report.posted, report.buried, redis.xlen(DEAD)) == (2, 0, 0)
+    usage = json.loads(tollgate.run("usage", "--since", "2026-01-01", "--format", "json").stdout)
+    assert usage["total"]["total_tokens"] == 10
+
+
 def test_one_event_of_several_is_retried_or_dropped(tollgate: Tollgate, redis: "Redis") -> None:
     first, second, third = bury(redis, b"1", b"2", b"3")
     assert "1 event put back" in tollgate.run("dead", "retry", second).stderr

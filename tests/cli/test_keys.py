@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.accounts import Accounts
+from app.accounts import Accounts, AccountsError
 from app.apikey import ApiKey
 from tests.cli.command import Tollgate
 
@@ -128,6 +128,23 @@ def test_rotate_prints_a_second_key_like_the_first_and_both_work(acme: Tollgate)
     assert old.key_id != new.key_id
     assert (new.account_ids, new.scopes) == (old.account_ids, old.scopes)
     assert old.revoked_at_ms is None
+
+
+def test_a_rotation_that_died_before_it_showed_its_key_may_be_repeated(acme: Tollgate) -> None:
+    acme.run("keys", "create", "acme")
+    accounts, old = Accounts(acme.engine), _only_key(acme)
+    lost, secret = accounts.rotate(old.key_id, "2026-11", works=False)
+    found = accounts.find_key(secret)
+    assert found is not None
+    assert found.revoked_at_ms is not None
+    shown = acme.run("keys", "rotate", old.key_id, "--operation-id", "2026-11").stdout.strip()
+    assert {key.key_id for key in accounts.list_keys()} == {
+        old.key_id,
+        accounts.find_key(shown).key_id,  # type: ignore[union-attr]
+    }
+    # Should it live after all, it does not say that all went well.
+    with pytest.raises(AccountsError, match="does not work"), accounts.hand_over(lost):
+        pass
 
 
 def test_a_rotation_that_is_repeated_makes_one_key_and_names_it(acme: Tollgate) -> None:

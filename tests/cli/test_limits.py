@@ -24,8 +24,8 @@ def test_limits_are_set_one_by_one_and_lifted(tollgate: Tollgate) -> None:
         "requests per minute",
         "tokens per minute",
         "open streams",
-        "budget per day",
-        "soft bound per day",
+        "budget per day (UTC)",
+        "soft bound per day (UTC)",
     ]
     assert [line.split()[-1] for line in result.stdout.splitlines()] == [
         "60",

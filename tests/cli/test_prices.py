@@ -42,6 +42,34 @@ def test_a_price_is_shown_in_dollars_a_million_tokens(priced: Tollgate) -> None:
     assert (tier["input"], tier["cached"], tier["output"]) == ("2.5", "1.25", "10")
 
 
+def test_a_price_says_since_when_it_is_in_force_and_for_which_tier(
+    tollgate: Tollgate, tmp_path: Path
+) -> None:
+    path, row = tmp_path / "own.toml", '[[prices]]\nmodel = "x/m"\ninput = {0}\noutput = {0}\n{1}\n'
+    rows = [
+        (3, "from = 2026-10-01"),
+        (1, ""),
+        (2, "from = 2026-09-01"),
+        (9, 'service_tier = "flex"'),
+    ]
+    path.write_text("".join(row.format(*it) for it in rows))
+    run = Tollgate(tollgate.database_url, tollgate.engine, {"TOLLGATE_PRICES": str(path)}).run
+
+    def shown(*options: str) -> tuple[str, str | None]:
+        found = json.loads(run("prices", "show", "x/m", "--json", *options).stdout)
+        return found["usd_per_million_tokens"][0]["input"], found["in_force_from"]
+
+    assert shown("--at", "2026-08-31") == ("1", None)
+    assert shown("--at", "2026-09-30") == ("2", "2026-09-01")
+    assert shown("--at", "2026-10-01") == ("3", "2026-10-01")
+    assert shown("--tier", "flex") == ("9", None)
+    assert shown("--tier", "default", "--at", "2026-10-01") == ("3", "2026-10-01")
+    said = run("prices", "show", "x/m", "--at", "2026-09-30").stderr
+    assert "in force from 2026-09-01 (UTC)" in said
+    result = run("prices", "show", "x/m", "--tier", "priority", exit_code=1)
+    assert "x/m in the service tier priority is not known" in result.stderr
+
+
 def test_a_price_that_is_not_known_is_said_with_exit_code_1(priced: Tollgate) -> None:
     result = priced.run("prices", "show", "openai/nonsense", exit_code=1)
     assert "TOLLGATE_PRICES" in result.stderr
@@ -60,6 +88,7 @@ def test_what_lacks_a_price_is_listed_and_then_put_in_and_recorded(priced: Tollg
 
     result = priced.run("prices", "update", *SEPTEMBER)
     assert result.stdout == "2 of 3 entries changed, by +$0.0000033 in all.\n"
+    assert "2 now have file:openai/m#" in result.stderr
     (only,) = json.loads(priced.run("prices", "missing", *SEPTEMBER, "--json").stdout)
     assert only["model"] == "new"
     row = priced.run("prices", "log").stdout.splitlines()[1].split()

@@ -1,4 +1,5 @@
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,8 @@ from click.testing import CliRunner, Result
 
 from app.cli import main
 from app.cli.vendors_page import vendors_page
+from tests.services.listener import Listener
+from tests.services.tls import TLSProxy
 from tests.vendor import SimulatedVendor, json_reply
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "vendors.md"
@@ -54,6 +57,61 @@ def test_check_tells_who_answers_and_fails_when_one_does_not(
     assert checks["v401"] == "key refused (HTTP 401)"
     assert checks["v503"] == "fails (HTTP 503)"
     assert checks["down"].startswith("unreachable")
+
+
+def check(table: Path, url: str, **env: str) -> str:
+    """Return what --check says of a vendor at `url`; its time to connect is short."""
+    entry = f'[vendors.v]\ngateway = "openai"\nbase_url = "{url}"\n'
+    table.write_text(entry + "timeouts = {connect_s = 0.3}\n")
+    unset = dict.fromkeys(("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"), "")
+    result = run("--check", "--json", **{"TOLLGATE_VENDORS": str(table), **unset, **env})
+    checks = {row["vendor"]: row["check"] for row in json.loads(result.stdout)}
+    assert (result.exit_code == 0) is checks["v"].startswith("ok")
+    return str(checks["v"])
+
+
+def test_check_says_in_plain_words_why_a_vendor_is_not_reached(
+    tmp_path: Path, vendor: SimulatedVendor
+) -> None:
+    table = tmp_path / "vendors.toml"
+    front = TLSProxy(tmp_path, int(vendor.url.split(":")[2].split("/")[0]))
+    vendor.default = lambda _: json_reply({})
+    tls = f"https://127.0.0.1:{front.port}/v1"
+    untrusted = "unreachable: its TLS certificate is not trusted (self-signed)"
+    assert check(table, tls) == untrusted
+    assert check(table, tls, SSL_CERT_FILE=str(front.certificate)) == "ok"
+    missing = check(table, tls, SSL_CERT_FILE=str(tmp_path / "none"))
+    assert missing == "unreachable: SSL_CERT_FILE names a path that does not exist"
+    front.stop()
+    unknown = check(table, "http://" + "x" * 64 + ".example/v1")
+    assert unknown == "unreachable: its host name is unknown"
+    refused = check(table, "http://127.0.0.1:1/v1")
+    assert refused == "unreachable: it refused the connection"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        slow = check(table, f"https://127.0.0.1:{silent.getsockname()[1]}/v1")
+    assert slow == "unreachable: it did not accept a connection in time"
+    vendor.default = lambda _: json_reply({}, 307, location="/elsewhere")
+    assert check(table, vendor.url) == "redirects (HTTP 307): base_url is wrong"
+
+
+def test_check_tells_a_server_that_does_not_answer_from_one_that_is_no_vendor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.gateways.probing.PROBE_S", 0.3)
+    table = tmp_path / "vendors.toml"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        slow = check(table, f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
+    assert slow.startswith("unreachable: it did not answer in")
+
+    def greet(connection: socket.socket) -> None:
+        with connection:
+            connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+            connection.recv(65536)
+
+    other = Listener(greet)
+    strange = check(table, f"http://127.0.0.1:{other.port}/v1")
+    assert strange == "unreachable: it sent an answer that is not HTTP"
+    other.stop()
 
 
 def test_a_wrong_table_is_a_sentence(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_requests_are_listed_newest_first_without_another_word(site: DashboardSi
         ["2026-09-02 01:00:00", "acme", "anthropic/claude-haiku-4-5", "completed 200", "300", "45"],
         ["2026-09-01 00:01:00", "acme", "openai/gpt-4o-mini", "completed 200", "1,000", "200"],
     ]
-    assert [row[6] for row in rows] == ["$0.007", "$0.00", "unknown", "$1.40"]
+    assert [row[6] for row in rows] == ["$0.007", "\N{EN DASH}", "unknown", "$1.40"]
     failed = table(site.page("/requests", status="failed"), "list")
     assert [row[3] for row in failed] == ["failed 503"]
 
@@ -235,11 +235,11 @@ def test_accounts_show_what_they_may_use_and_what_they_have(site: DashboardSite)
     page = site.page("/accounts")
     accounts = {row[0]: row[1] for row in table(page, "accounts")}
     assert accounts == {
-        "acme": "600 requests a minute $1.00 of $4.00 this month",
-        "beta": "7 streams at a time $0.00 of $0.00 today (soft)",
+        "acme": "600 requests a minute $1.00 of $4.00 this month (UTC)",
+        "beta": "7 streams at a time $0.00 of $0.00 today (UTC) (soft)",
     }
     keys = {row[1]: row[-1] for row in table(page, "keys")}
-    assert keys["production"] == "1,000,000 tokens a minute $1.00 of $1.00 this month"
+    assert keys["production"] == "1,000,000 tokens a minute $1.00 of $1.00 this month (UTC)"
     assert keys["report"] == "none"
 
 

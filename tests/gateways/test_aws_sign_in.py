@@ -1,5 +1,6 @@
 import dataclasses
 import json
+import socket
 import sys
 import threading
 from pathlib import Path
@@ -13,6 +14,8 @@ from app.gateways.signing import FAILURE_STANDS_S
 from app.gateways.transport import Transport
 from app.gateways.watchdog import Watchdog
 from tests.gateways.bedrock import request, row
+from tests.services.listener import Listener
+from tests.services.tls import TLSProxy
 from tests.vendor import Asked, Reply, SimulatedVendor, json_reply
 from tests.vendors.base import Said
 from tests.vendors.bedrock import (
@@ -78,7 +81,7 @@ def test_what_is_signed_is_what_arrives(
     encoded = ConverseGateway().encode(there, request(model, prompt="caf\u00e9"))
     with Transport(Watchdog(), {}).call(there, encoded) as call:
         call.send()
-        assert (call.status, call.body()[:1]) == (200, b"{")
+        assert (call.status, b"".join(call.packets())[:1]) == (200, b"{")
     assert vendor.asked[0].headers["authorization"].startswith("AWS4-HMAC-SHA256 ")
 
 
@@ -183,3 +186,46 @@ def test_an_endpoint_that_gives_no_credentials_may_give_them_later(
     vendor.default = lambda _: json_reply({}, 404)
     with pytest.raises(VendorUnreachable, match="AWS did not give"):
         arrived(MODELS[0], AWSSigner())
+
+
+#: What AWS' token service answers when a web identity takes a role on.
+ROLE = f"""<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>
+<AccessKeyId>{ACCESS_KEY}</AccessKeyId><SecretAccessKey>{SECRET_KEY}</SecretAccessKey>
+<SessionToken>{SESSION_TOKEN}</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration>
+</Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>"""
+
+
+@pytest.mark.parametrize("setting", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "AWS_CA_BUNDLE"])
+def test_the_token_service_is_trusted_as_vendors_are(
+    setting: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def give(connection: socket.socket) -> None:
+        with connection:
+            connection.recv(65536)
+            head = f"HTTP/1.1 200 OK\r\ncontent-length: {len(ROLE)}\r\nconnection: close\r\n\r\n"
+            connection.sendall((head + ROLE).encode())
+
+    service = Listener(give)
+    front = TLSProxy(tmp_path, service.port)
+    (tmp_path / "identity").write_text("a.b.c")
+    for name in (
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "AWS_CA_BUNDLE",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(tmp_path / "identity"))
+    monkeypatch.setenv("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/r")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"https://127.0.0.1:{front.port}")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    asked = ConverseGateway().encode(row(base_url="https://b.example"), request(MODELS[0]))
+    with pytest.raises(VendorAuthentication, match="its TLS certificate is not trusted"):
+        AWSSigner().sign(row(base_url="https://b.example"), asked)
+    monkeypatch.setenv(setting, str(front.certificate))
+    signed = AWSSigner().sign(row(base_url="https://b.example"), asked)
+    assert ACCESS_KEY in signed.headers["Authorization"]
+    front.stop()
+    service.stop()

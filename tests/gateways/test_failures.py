@@ -14,10 +14,11 @@ from app.gateways.failures import (
     NAME_LIMIT,
     Detail,
     detail,
+    failure,
     from_response,
-    retry_after,
     scrubbed,
 )
+from app.gateways.retry_hints import retry_after
 
 SECRET = "our-own-secret-key-0123456789"
 HEADER_SECRET = "secret-in-a-header-42"
@@ -335,7 +336,16 @@ def test_a_vendors_401_is_never_the_callers(status: int, body: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "billable"), [(408, True), (504, True), (500, False), (503, False), (429, False)]
+    ("status", "billable"),
+    [
+        (408, False),
+        (504, True),
+        (524, True),
+        (500, False),
+        (503, False),
+        (429, False),
+        (302, False),
+    ],
 )
 def test_a_timeout_alone_may_have_been_billed(status: int, billable: bool) -> None:
     assert met(status, b"").billable == billable
@@ -432,13 +442,19 @@ RETRIES: list[tuple[dict[str, str], dict[str, str]]] = [
     ({"retry-after-ms": "1500"}, {"retry-after-ms": "1500", "retry-after": "2"}),
     ({"retry-after-ms": "1"}, {"retry-after-ms": "1", "retry-after": "1"}),
     ({"retry-after-ms": "15", "retry-after": "9"}, {"retry-after-ms": "15", "retry-after": "9"}),
+    ({"retry-after": "1.5"}, {"retry-after": "2", "retry-after-ms": "1500"}),
+    ({"retry-after": "0.02"}, {"retry-after": "1", "retry-after-ms": "20"}),
+    ({"retry-after": "3.000"}, {"retry-after": "3", "retry-after-ms": "3000"}),
+    ({"retry-after-ms": "1500.25"}, {"retry-after-ms": "1501", "retry-after": "2"}),
+    ({"retry-after": "1.5", "retry-after-ms": "9"}, {"retry-after": "2", "retry-after-ms": "9"}),
     ({"retry-after": "21 Oct 2026 09:28:00 +0200"}, {"retry-after": DATE}),
     ({"retry-after": f"{DATE}\r\nx-evil: 1"}, {"retry-after": DATE}),
     ({"retry-after": "soon", "retry-after-ms": "5"}, {"retry-after": "1", "retry-after-ms": "5"}),
     *[
         ({"retry-after": garbage, "retry-after-ms": garbage}, {})
         for garbage in (
-            "", "soon", "-1", "1.5", "1e3", "0x10", "\u0667", "1" * 12, "7 s", "inf", "nan",
+            "", "soon", "-1", "1.5s", ".5", "1.",
+            "1e3", "0x10", "\u0667", "1" * 12, "7 s", "inf", "nan",
             "7\r\nx: y",
             "Wed, 21 Oct", "Wed, 21 Oct 2026 07:28:00", "Wed, 99 Oct 2026 07:28:00 GMT",
             "Wed, 21 Oct 99999999999999999999 07:28:00 GMT",
@@ -462,15 +478,48 @@ def test_any_header_is_passed_on_or_left_out(value: str) -> None:
     assert all(text.isascii() and text.isprintable() for text in passed.values())
 
 
-@pytest.mark.parametrize("status", [429, 503, 529])
-def test_a_limit_and_an_overload_say_when_to_try_again(status: int) -> None:
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 529])
+def test_a_failure_that_may_pass_says_when_to_try_again(status: int) -> None:
     assert met(status, b"", retry_after="7").headers == {"retry-after": "7"}
     assert met(status, b"", retry_after="soon").headers == {}
 
 
-@pytest.mark.parametrize("status", [400, 401, 404, 500])
+@pytest.mark.parametrize("status", [504, 524])
+def test_a_timeout_says_when_it_may_be_paid_for_again_and_that_nobody_should_by_himself(
+    status: int,
+) -> None:
+    told = {"retry-after": "7", "x-should-retry": "false"}
+    assert met(status, b"", retry_after="7").headers == told
+    assert met(status, b"", retry_after="7", x_should_retry="true").headers == told
+
+
+@pytest.mark.parametrize("status", [400, 401, 404])
 def test_other_errors_do_not(status: int) -> None:
     assert "retry-after" not in met(status, b"", retry_after="7").headers
+
+
+@pytest.mark.parametrize("status", [400, 404, 408, 409, 418, 429, 500, 503])
+@pytest.mark.parametrize("word", ["true", "false"])
+def test_what_a_vendor_says_of_trying_again_is_passed_on(status: int, word: str) -> None:
+    assert met(status, b"", x_should_retry=word).headers == {"x-should-retry": word}
+    assert met(status, b"", x_should_retry=word.upper()).headers == {"x-should-retry": word}
+
+
+@pytest.mark.parametrize("word", ["", "yes", "1", "false\r\nx: y"])
+def test_any_other_word_is_not(word: str) -> None:
+    assert met(503, b"", x_should_retry=word).headers == {}
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
+def test_a_redirect_says_what_to_correct(status: int) -> None:
+    error = met(status, b"", location="https://elsewhere.example/secret")
+    assert "base_url" in error.message
+    assert "elsewhere" not in error.message
+    assert error.headers == {"x-should-retry": "false"}
+
+
+def test_a_timeout_inside_an_answer_may_have_been_billed() -> None:
+    assert failure(VENDOR, None, Detail(status=408)).billable
 
 
 # Reading an error body.

@@ -15,6 +15,7 @@ from app.gateways.signing import FAILURE_STANDS_S
 from app.gateways.transport import Transport
 from app.gateways.watchdog import Watchdog
 from tests.services.polling import wait_until
+from tests.services.tls import TLSProxy
 from tests.vendor import SimulatedVendor, json_reply
 from tests.vendors.google_sign_in import TokenEndpoint, token
 
@@ -210,7 +211,7 @@ def test_a_call_is_signed_right_before_it_is_sent(
     with Transport(Watchdog(tick_s=0.02), {}).call(row, request) as call:
         assert endpoint.asked == 0
         call.send()
-        assert call.body() == b"{}"
+        assert b"".join(call.packets()) == b"{}"
     assert vendor.asked[0].headers["authorization"] == "Bearer sk-test"
 
 
@@ -243,3 +244,19 @@ def test_the_lock_is_free_after_every_failure(endpoint: TokenEndpoint) -> None:
     other.start()
     other.join(60)
     assert not other.is_alive()
+
+
+def test_the_token_endpoint_is_trusted_as_vendors_are(
+    endpoint: TokenEndpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = int(endpoint.url.split(":")[2].split("/")[0])
+    front = TLSProxy(tmp_path, port)
+    endpoint.url = f"https://127.0.0.1:{front.port}/token"
+    endpoint.write_key(tmp_path / "key.json")
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(VendorAuthentication, match="its TLS certificate is not trusted"):
+        bearer(GoogleSigner())
+    monkeypatch.setenv("SSL_CERT_FILE", str(front.certificate))
+    assert bearer(GoogleSigner()) == "Bearer sk-test"
+    front.stop()

@@ -118,6 +118,11 @@ def test_stop_is_a_list_where_the_vendor_takes_no_text(row: Row, stop: Any) -> N
     assert "stop" not in row.sent()
 
 
+def test_llama_cpp_is_asked_for_connections_that_end() -> None:
+    encoded = LLAMACPP_ROW.gateway.encode(LLAMACPP_ROW.vendor, LLAMACPP_ROW.asks())
+    assert encoded.headers["connection"] == "close"
+
+
 def test_together_is_not_asked_for_usage() -> None:
     assert "stream_options" not in TOGETHER_ROW.sent(stream=True)
 
@@ -287,9 +292,20 @@ def test_llama_cpp_s_log_probabilities_are_brought_into_form() -> None:
     assert only.logprobs == {
         "tokens": ["one", " two", " three"],
         "token_logprobs": [-0.5] * 3,
-        "top_logprobs": [{"one": -0.5}, {" two": -0.5}, {" three": -0.5}],
+        "top_logprobs": [{"<0>": -0.25, word: -0.5} for word in ("one", " two", " three")],
         "text_offset": [0, 3, 7],
     }
+
+
+def test_llama_cpp_s_log_probabilities_come_with_the_pieces_of_a_stream() -> None:
+    steps = answered(LLAMACPP_ROW, LLAMACPP, SAID, stream=True, logprobs=1)
+    told = [c.logprobs for chunk in LLAMACPP_ROW.chunks(steps, logprobs=1) for c in chunk.choices]
+    assert [part and (part["tokens"], part["text_offset"]) for part in told] == [
+        (["one"], [0]),
+        ([" two"], [3]),
+        ([" three"], [7]),
+        None,
+    ]
 
 
 def test_together_s_log_probabilities_get_their_offsets() -> None:
@@ -364,7 +380,7 @@ def test_each_vendor_s_errors_mean_what_they_mean(
 
 
 @pytest.mark.parametrize("words", ["Unsupported param: best_of", "Only no echo is supported"])
-def test_what_llama_cpp_cannot_do_is_a_refusal(words: str) -> None:
+def test_what_an_older_llama_cpp_cannot_do_is_a_refusal(words: str) -> None:
     body = {"error": {"code": 500, "message": words, "type": "server_error"}}
     error = LLAMACPP_ROW.error(500, body)
     assert isinstance(error, VendorRefused)

@@ -133,3 +133,15 @@ def test_a_range_narrower_than_the_contracts_is_told_and_no_value_bent() -> None
         assert caught.value.param == "temperature"
     with pytest.raises(InvalidRequest, match="at least 1"):
         check_range(refusing(), asking(max_tokens=0), "max_tokens", 1)
+
+
+def test_more_stops_than_the_vendor_takes_are_refused_by_name_and_never_fewer_sent() -> None:
+    four, five = ("a", "b", "c", "d"), ("a", "b", "c", "d", "e")
+    assert supported(refusing(), asking(stop=four))[0]["stop"] == four
+    for vendor in (refusing(), refusing(drop_unsupported=True)):
+        with pytest.raises(UnsupportedParameter, match="at most 4") as caught:
+            supported(vendor, asking(stop=five))
+        assert caught.value.param == "stop"
+    assert supported(refusing(max_stops=16), asking(stop=five))[0]["stop"] == five
+    lax = refusing("stop", drop_unsupported=True)
+    assert supported(lax, asking(stop=five))[1] == ("stop",)

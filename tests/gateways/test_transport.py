@@ -1,15 +1,19 @@
+import contextlib
 import gzip
 import socket
 import threading
 import time
+import tracemalloc
+import zlib
 from collections.abc import Iterator
 
 import pytest
 
-from app.errors import VendorFailed, VendorTimeout, VendorUnreachable
+from app.errors import ShuttingDown, VendorFailed, VendorTimeout, VendorUnreachable
 from app.gateways.base import Timeouts, Vendor, VendorRequest
-from app.gateways.transport import Cancelled, Transport
+from app.gateways.transport import Cancelled, Reason, Transport
 from app.gateways.watchdog import Watchdog
+from tests.services.listener import Listener
 from tests.services.polling import wait_until
 from tests.vendor import CUT, Reply, SimulatedVendor, json_reply
 
@@ -37,7 +41,7 @@ def ask(row: Vendor) -> VendorRequest:
 def whole(transport: Transport, row: Vendor) -> bytes:
     with transport.call(row, ask(row)) as call:
         call.send()
-        return call.body()
+        return b"".join(call.packets())
 
 
 @pytest.mark.parametrize("framing", ["length", "chunked", "close"])
@@ -182,13 +186,137 @@ def test_a_caller_that_leaves_ends_the_call_in_the_middle_of_the_body(
     wait_until(lambda: vendor.hang_ups)
 
 
-def test_an_answer_over_the_limit_is_not_held_in_memory(
-    transport: Transport, vendor: SimulatedVendor, row: Vendor, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_bomb_is_unpacked_piece_by_piece(
+    transport: Transport, vendor: SimulatedVendor, row: Vendor, encoding: str
 ) -> None:
-    monkeypatch.setattr("app.gateways.transport.ANSWER_LIMIT", 1000)
-    vendor.reply(Reply([b"x" * 600] * 2))
-    with pytest.raises(VendorFailed, match="too large"):
-        whole(transport, row)
+    pack = gzip.compress if encoding == "gzip" else zlib.compress
+    bomb = pack(b" " * 50_000_000)
+    vendor.reply(Reply([bomb], headers={"content-encoding": encoding}))
+    tracemalloc.start()
+    try:
+        with transport.call(row, ask(row)) as call:
+            call.send()
+            assert sum(map(len, call.packets())) == 50_000_000
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5_000_000
+
+
+@pytest.mark.parametrize(
+    ("status", "success"), [(200, True), (201, True), (202, True), (203, True), (304, False)]
+)
+def test_a_status_says_whether_the_body_is_the_answer(
+    transport: Transport, vendor: SimulatedVendor, row: Vendor, status: int, success: bool
+) -> None:
+    vendor.reply(Reply([], status))
+    with transport.call(row, ask(row)) as call:
+        call.send()
+        assert call.is_success is success
+
+
+GZIP = {"content-encoding": "gzip"}
+
+#: The bodies of errors, and what can be read of each.
+UNREADABLE: dict[str, tuple[Reply, bytes]] = {
+    "cut": (Reply([b'{"err', CUT], 429), b'{"err'),
+    "cut with a length": (Reply([b'{"err', CUT, b"or"], 429, framing="length"), b'{"err'),
+    "broken gzip": (Reply([b"\x1f\x8b\x08nonsense"], 429, GZIP), b""),
+    "gzip that ends early": (Reply([gzip.compress(b"slow")[:-9]], 429, GZIP), b"slow"),
+    "an unknown coding": (Reply([b"\x8b\x02\x80abc"], 429, {"content-encoding": "br"}), b""),
+    "no coding": (Reply([b'{"error": 1}'], 429, GZIP), b'{"error": 1}'),
+    "silence": (Reply([b"so", threading.Event()], 429), b"so"),
+    "a trickle": (Reply([b" ", 0.05] * 1000, 429), b""),
+    "too much": (Reply([b"x" * 2000] * 5, 429), b"x" * 1000),
+    "a bomb": (Reply([gzip.compress(b"x" * 50_000_000)], 429, GZIP), b"x" * 1000),
+    "whole": (Reply([b"slow down"], 429), b"slow down"),
+}
+
+
+@pytest.mark.parametrize(("reply", "readable"), UNREADABLE.values(), ids=UNREADABLE)
+def test_of_an_errors_body_as_much_is_read_as_can_be(
+    transport: Transport,
+    vendor: SimulatedVendor,
+    row: Vendor,
+    monkeypatch: pytest.MonkeyPatch,
+    reply: Reply,
+    readable: bytes,
+) -> None:
+    monkeypatch.setattr("app.gateways.transport.ERROR_BODY_LIMIT", 1000)
+    monkeypatch.setattr("app.gateways.transport.ERROR_BODY_S", 0.3)
+    vendor.reply(reply, json_reply({}))
+    with transport.call(row, ask(row)) as call:
+        call.send()
+        assert (call.status, call.is_success) == (429, False)
+        assert call.error_body().strip() == readable
+    assert whole(transport, row) == b"{}"
+
+
+@pytest.mark.parametrize(
+    ("reason", "error"), [("cancelled", Cancelled), ("shutdown", ShuttingDown)]
+)
+def test_an_errors_body_is_not_waited_for_when_the_call_is_ended(
+    transport: Transport,
+    vendor: SimulatedVendor,
+    row: Vendor,
+    reason: Reason,
+    error: type[Exception],
+) -> None:
+    vendor.reply(Reply([b"so", threading.Event()], 429))
+    with transport.call(row, ask(row)) as call:
+        call.send()
+        threading.Timer(0.1, call.end, [reason]).start()
+        with pytest.raises(error) as caught:
+            call.error_body()
+    assert not getattr(caught.value, "billable", False)
+
+
+#: What a vendor sends instead of an answer, what the caller is told, and the status that is kept.
+BROKEN: dict[str, tuple[bytes, str, int | None]] = {
+    "no HTTP": (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "not HTTP", None),
+    "bad HTTP": (
+        b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nok",
+        "not valid HTTP",
+        200,
+    ),
+    "bad chunks": (
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\nzz\r\n",
+        "not valid HTTP",
+        200,
+    ),
+    "a coding": (
+        b"HTTP/1.1 200 OK\r\ncontent-encoding: br\r\ncontent-length: 9\r\n\r\n\x8b\x02\x80abcdef",
+        "content coding `br`",
+        200,
+    ),
+    "an end": (b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nok", "broke off the connection", 200),
+    "nothing": (b"", "broke off the connection", None),
+}
+
+
+@pytest.mark.parametrize(("raw", "words", "status"), BROKEN.values(), ids=BROKEN)
+def test_the_words_tell_what_is_broken_apart(
+    transport: Transport, raw: bytes, words: str, status: int | None
+) -> None:
+    with raw_server(raw) as url, pytest.raises(VendorFailed, match=words) as caught:
+        whole(transport, row_at(url))
+    assert (caught.value.billable, caught.value.vendor_status) == (True, status)
+
+
+@contextlib.contextmanager
+def raw_server(answer: bytes) -> Iterator[str]:
+    """Answer each request with the same bytes, and close."""
+
+    def serve(connection: socket.socket) -> None:
+        with connection:
+            while b"\r\n\r\n" not in connection.recv(65536):
+                pass
+            connection.sendall(answer)
+
+    listener = Listener(serve)
+    yield f"http://127.0.0.1:{listener.port}/v1"
+    listener.stop()
 
 
 def test_a_redirect_is_not_followed(

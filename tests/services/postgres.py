@@ -46,7 +46,7 @@ class Postgres:
         self._folder = Path(tempfile.mkdtemp(prefix="tollgate-pg-"))
         self._numbers = count()
         self._server: subprocess.Popen[bytes] | None = None
-        self._user = _server_user()
+        self._user = server_user()
         shutil.chown(self._folder, self._user)
 
     def start(self) -> "Postgres":
@@ -200,7 +200,7 @@ def _send(by: signal.Signals, pid: int) -> None:
         os.kill(pid, by)
 
 
-def _server_user() -> str:
+def server_user() -> str:
     """Return who runs the server: PostgreSQL refuses to run as root."""
     if os.geteuid() != 0:
         return pwd.getpwuid(os.geteuid()).pw_name

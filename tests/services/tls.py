@@ -22,11 +22,11 @@ class TLSProxy(Listener):
     `certificate` is the file that a client may trust.
     """
 
-    def __init__(self, directory: Path, port: int) -> None:
+    def __init__(self, directory: Path, port: int, days: int = 1, host: str = "127.0.0.1") -> None:
         self._target = port
         self.certificate = directory / "certificate.pem"
         key = directory / "key.pem"
-        _sign_oneself(self.certificate, key)
+        make_certificate(self.certificate, key, days, host)
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(self.certificate, key)
         super().__init__(self._relay)
@@ -53,19 +53,20 @@ def _passed_on(secured: ssl.SSLSocket, server: socket.socket) -> bool:
     return True
 
 
-def _sign_oneself(certificate: Path, key: Path) -> None:
+def make_certificate(certificate: Path, key: Path, days: int = 1, host: str = "127.0.0.1") -> None:
+    """Write a certificate for `host` that signs itself, and its key; `days` < 0: expired."""
     secret = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.datetime.now(datetime.UTC)
-    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    address = x509.IPAddress(ipaddress.ip_address(host))
     signed = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
         .public_key(secret.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
+        .not_valid_before(now - datetime.timedelta(days=3))
+        .not_valid_after(now + datetime.timedelta(days=days))
         .add_extension(x509.SubjectAlternativeName([address]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(secret, hashes.SHA256())

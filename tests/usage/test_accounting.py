@@ -207,12 +207,55 @@ def test_a_new_process_tells_what_a_dead_one_left(
     heir.close()
 
 
+def a_file_is_in_its_place(spool: Path) -> None:
+    spool.write_text("a file where the directory should be")
+
+
+def test_without_redis_and_spool_a_request_is_refused_and_told_once(
+    books: Accounting,
+    own_valkey: Valkey,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    own_valkey.kill()
+    a_file_is_in_its_place(tmp_path / "spool")
+    for _ in range(3):
+        with pytest.raises(StreamUnavailable):
+            request(books)
+    told = [it.getMessage() for it in caplog.records if "be written to" in it.getMessage()]
+    assert len(told) == 1
+    assert str(tmp_path / "spool") in told[0]
+    (tmp_path / "spool").unlink()
+    answer(request(books))
+    assert books.oldest_spooled_ms is not None
+
+
+@pytest.mark.parametrize("back", ["redis", "spool"])
+def test_an_event_that_nothing_took_is_written_as_soon_as_something_does(
+    books: Accounting, own_valkey: Valkey, redis: "Redis", tmp_path: Path, back: str
+) -> None:
+    meter = request(books)
+    own_valkey.kill()
+    a_file_is_in_its_place(tmp_path / "spool")
+    answer(meter)
+    assert books.oldest_spooled_ms is not None
+    if back == "redis":
+        own_valkey.start()
+    else:
+        (tmp_path / "spool").unlink()
+        wait_until(lambda: list((tmp_path / "spool").glob("*.jsonl")))
+        own_valkey.start()
+    wait_until(lambda: books.oldest_spooled_ms is None)
+    assert [event.event_id for event in events(redis)] == [meter.event_id]
+    assert redis.hlen(OPEN) == 0
+
+
 def test_when_the_disk_fails_too_the_event_is_in_the_log_and_no_prompt_is(
     books: Accounting, own_valkey: Valkey, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    own_valkey.kill()
-    (tmp_path / "spool").write_text("a file where the directory should be")
     meter = request(books)
+    own_valkey.kill()
+    a_file_is_in_its_place(tmp_path / "spool")
     answer(meter)
     answer(meter)
     lines = [r for r in caplog.records if "not recorded" in r.getMessage()]

@@ -60,8 +60,25 @@ def test_a_redis_that_may_evict_is_an_alarm(redis: "Redis", alarms: Alarms, poli
 
 
 def test_a_redis_that_is_almost_full_is_an_alarm(redis: "Redis", alarms: Alarms) -> None:
-    redis.config_set("maxmemory", int(redis.info("memory")["used_memory"]))
-    assert list(alarms.check().alarms) == ["redis_memory"]
+    redis.config_set("maxmemory", int(redis.info("memory")["used_memory"] * 1.05))
+    report = alarms.check()
+    assert (list(report.alarms), report.redis_is_up) == (["redis_memory"], True)
+
+
+def test_a_redis_that_takes_no_write_is_down_though_it_answers(
+    redis: "Redis", alarms: Alarms
+) -> None:
+    EventStream(redis).publish(usage_event())
+    redis.replicaof("127.0.0.1", 1)
+    report = alarms.check()
+    assert (set(report.alarms), report.redis_is_up, report.backlog) == ({"redis"}, False, 1)
+    assert not alarms.redis_was_up  # it may be the wrong server
+    redis.replicaof("NO", "ONE")
+    redis.config_set("maxmemory", 1)
+    report = alarms.check()
+    assert (set(report.alarms), report.redis_is_up) == ({"redis", "redis_memory"}, False)
+    assert "OOM" in report.alarms["redis"]
+    assert alarms.redis_was_up
 
 
 def test_a_redis_that_tells_nothing_of_itself_is_no_alarm(redis: "Redis", alarms: Alarms) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
+from app.completion import Usage
 from app.errors import UsagePruned
 from app.usage.bill import BillError, read_bill
 from app.usage.bill_check import BillDifference, compare
+from app.usage.call_usage import CallUsage
 from app.usage.ledger import Ledger
 from app.usage.retention import prune
 from tests.usage.test_query import DAY_S, MIDNIGHT_S, at
@@ -127,6 +129,20 @@ def test_several_entries_of_the_table_may_be_one_company(engine: Engine) -> None
     raw = pages(page(bucket(("m-2026-01-01", 6, 4))))
     assert compare(engine, read_bill(raw), ["openai", "openai-eu"]) == []
     assert len(compare(engine, read_bill(raw), ["openai"])) == 2
+
+
+def test_of_a_request_of_several_calls_each_is_on_its_vendors_bill(engine: Engine) -> None:
+    usage = Usage(prompt_tokens=3, completion_tokens=2, total_tokens=5)
+    calls = (
+        CallUsage("openai", "x", "m-2026-01-01", None, usage),
+        CallUsage("openai", "plain", None, "flex", usage),
+        CallUsage("azure", "x", "m-2026-01-01", None, usage),
+    )
+    Ledger(engine).post([at(0), at(1, calls=calls, vendor_served="azure")])
+    raw = pages(page(bucket(("m-2026-01-01", 6, 4), ("plain", 3, 2))))
+    assert compare(engine, read_bill(raw), ["openai"]) == []
+    raw = pages(page(bucket(("m-2026-01-01", 3, 2))))
+    assert compare(engine, read_bill(raw), ["azure"]) == []
 
 
 def test_an_empty_bill_lacks_all_that_the_ledger_has(engine: Engine) -> None:

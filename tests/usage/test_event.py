@@ -124,6 +124,20 @@ def test_an_event_of_the_version_before_is_read(source: str, side: str) -> None:
     assert event == usage_event(event_id="e", **changes)
 
 
+#: What the version before asks of an event: each of these is there, of the same type as ever.
+ASKED_BEFORE = {"event_id", *DEFAULTS} - LATER
+
+
+def test_the_version_before_finds_all_that_it_asks_for() -> None:
+    calls = (CallUsage("v", "m", None, None, Usage(prompt_tokens=1)),)
+    event = usage_event(event_id="e", calls=calls, prompt_source="estimated")
+    written = json.loads(event.encode())
+    assert written.keys() >= ASKED_BEFORE
+    assert {name: written[name] for name in ASKED_BEFORE - {"event_id"}} == {
+        name: DEFAULTS[name] for name in ASKED_BEFORE - {"event_id"}
+    }
+
+
 def test_a_word_of_a_later_version_is_kept_and_no_reason_to_refuse_an_event() -> None:
     later = dict.fromkeys(WORDS, "sampled_by_somebody")
     raw = json.dumps(json.loads(usage_event(event_id="e").encode()) | later).encode()

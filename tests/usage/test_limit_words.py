@@ -86,7 +86,13 @@ def test_the_wait_is_as_long_as_it_takes_to_fit(used: int, amount: int, wait_s: 
 @pytest.mark.parametrize(
     ("used", "reserved", "amount", "kind", "text"),
     [
-        (10, 0, 0, InsufficientQuota, "The monthly budget of the account acme, $10.00, is used up"),
+        (
+            10,
+            0,
+            0,
+            InsufficientQuota,
+            "The monthly budget of the account acme, $10.00 (months are UTC's), is used up",
+        ),
         (12, 0, 1, InsufficientQuota, "It begins anew at 2026-12-01T00:00:00Z."),
         (9, 0, 2, InsufficientQuota, "This request may cost $2.00; $1.00 is left of the monthly"),
         (5, 4, 2, RateLimited, "reserved for requests under way. Try again in 2 s."),
@@ -114,4 +120,5 @@ def test_of_several_refusals_the_one_that_takes_longest_is_told() -> None:
 
 def test_a_warning_says_how_far_the_budget_is() -> None:
     text = "account acme has spent or reserved $9.50 this month of $10.00; the soft bound is $8.00"
+    text += " (months are UTC's)"
     assert warning(outcome("budget", 0, 0, 9 * NANO, NANO // 2)) == text

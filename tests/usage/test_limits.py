@@ -133,10 +133,17 @@ def test_a_request_takes_what_it_may_use(
     meter.record("failed")
 
 
-def test_what_has_no_known_price_takes_no_money(books: Accounting, redis: "Redis") -> None:
-    meter = opened(books, dataclasses.replace(ASKED, model="nobody/knows"))
-    assert taken(redis)["budget"] == 0
-    meter.record("failed")
+def test_what_has_no_known_price_takes_the_stated_one_until_it_has_ended(
+    books: Accounting, redis: "Redis"
+) -> None:
+    asked = dataclasses.replace(ASKED, model="nobody/knows")
+    meter = opened(books, asked)
+    assert taken(redis)["budget"] == 6 * 10_000 + 10 * 50_000
+    call = meter.call("nobody", asked)
+    usage = Usage(prompt_tokens=6, completion_tokens=10, total_tokens=16)
+    call.observe(Completion("c", 1, "knows", (Choice(0, "text", "stop"),), usage))
+    meter.record("completed")
+    assert budget(redis) == {b"spent": b"0", b"reserved": b"0"}
     assert redis.hlen(RESERVED) == 0
 
 

@@ -360,6 +360,59 @@ def test_calls_of_one_request_are_summed_and_one_estimate_makes_an_estimate(
     assert event.usage == COUNT + COUNT + Usage(prompt_tokens=2, total_tokens=2)
 
 
+def used(meter: Meter, vendor: str, model: str, tokens: int, tier: str | None = None) -> None:
+    """Make a call that was answered, with so many tokens in its prompt."""
+    asked = CompletionRequest(model=f"{vendor}/{model}", prompt="x")
+    call = meter.call(vendor, asked)
+    call.service_tier = tier
+    call.observe(chunk(usage=Usage(prompt_tokens=tokens, total_tokens=tokens), model=f"{model}-1"))
+
+
+def test_one_call_of_what_was_asked_for_is_told_by_the_event_alone(
+    books: Accounting, redis: "Redis"
+) -> None:
+    meter = Meter(books, CONTEXT, ASKED)
+    meter.call("other", ASKED).failed(VendorOverloaded("x", vendor_status=503))
+    used(meter, "sim", "m", 3, "flex")
+    meter.record("completed")
+    [event] = recorded(redis)
+    assert (event.calls, event.service_tier, event.model_served) == ((), "flex", "m-1")
+    assert (event.prompt_source, event.completion_source) == ("vendor", "vendor")
+
+
+def test_several_calls_that_used_tokens_are_told_one_by_one(
+    books: Accounting, redis: "Redis"
+) -> None:
+    meter = Meter(books, CONTEXT, ASKED)
+    used(meter, "sim", "m", 3)
+    meter.call("sim", ASKED).failed(VendorOverloaded("x", vendor_status=503))
+    used(meter, "spare", "n", 4, "priority")
+    meter.record("completed")
+    [event] = recorded(redis)
+    assert [(c.vendor, c.model, c.model_served, c.service_tier) for c in event.calls] == [
+        ("sim", "m", "m-1", None),
+        ("spare", "n", "n-1", "priority"),
+    ]
+    assert [call.usage.prompt_tokens for call in event.calls] == [3, 4]
+    assert event.usage == event.calls[0].usage + event.calls[1].usage
+
+
+@pytest.mark.parametrize("which", ["another deployment", "an earlier call"])
+def test_a_single_call_that_the_event_does_not_describe_is_told(
+    books: Accounting, redis: "Redis", which: str
+) -> None:
+    meter = Meter(books, CONTEXT, ASKED)
+    if which == "another deployment":
+        used(meter, "spare", "n", 3)
+    else:
+        used(meter, "sim", "m", 3)
+        meter.call("spare", ASKED).failed(VendorOverloaded("x", vendor_status=503))
+    meter.record("completed")
+    [event] = recorded(redis)
+    (call,) = event.calls
+    assert (call.vendor, call.usage) == ("spare" if "deployment" in which else "sim", event.usage)
+
+
 def test_any_user_and_model_can_be_recorded(books: Accounting, redis: "Redis") -> None:
     request = CompletionRequest(
         model="sim/" + "m" * 100_000, prompt="x", user="\0\ud83d" + "u" * 100_000

@@ -1,12 +1,17 @@
 """Pricing anew: entries and rollups together, recorded, while events go on being posted."""
 
+from pathlib import Path
+
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
+from app.completion import Usage
 from app.database import reading
+from app.tables import ROLLUP_TABLES, entries
 from app.tables import prices as prices_table
+from app.usage.call_usage import CallUsage
 from app.usage.ledger import Ledger
-from app.usage.prices import NO_PRICES, PriceBook
+from app.usage.prices import NO_PRICES, PriceBook, load_prices
 from app.usage.query import UsageReader
 from app.usage.reconcile import differences, stretches
 from app.usage.repricing import Batch, count_entries, past_repricings, reprice
@@ -87,6 +92,50 @@ def test_a_true_event_takes_its_cost_along_when_it_replaces_a_guess(
     assert costs(engine) == (9 * 150 + 2 * 600, 0)
     ledger.post([true])
     assert costs(engine) == (1_650, 0)
+    assert agrees(engine)
+
+
+def test_a_request_that_used_nothing_has_no_cost_and_is_no_lack(
+    engine: Engine, prices: PriceBook
+) -> None:
+    """One that an older version gave a cost of 0 gives it back when it is priced anew."""
+    nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, "status": "failed"}
+    failed = at(0, model="m", **nothing)
+    Ledger(engine, prices).post([failed, at(1, model="m", **nothing)])
+    assert costs(engine) == (0, 0)
+    assert unpriced(engine, START_MS, END_MS) == []
+    with engine.execution_options(writes=True).begin() as connection:
+        of = entries.c.event_id == failed.event_id
+        connection.execute(sa.update(entries).where(of).values(cost_nanousd=0))
+        zeros = {"priced_requests": 1, "empty_requests": 1}
+        for table in ROLLUP_TABLES.values():
+            connection.execute(sa.update(table).values(zeros))
+    assert agrees(engine)
+    assert sum(batch.changed for batch in update(engine, prices)) == 1
+    assert agrees(engine)
+    (row,) = UsageReader(engine).rows(DAY)
+    assert (row.priced_requests, row.empty_requests, row.unpriced_requests) == (0, 2, 0)
+
+
+def test_calls_are_priced_anew_one_by_one_and_their_lacks_are_listed(
+    engine: Engine, tmp_path: Path
+) -> None:
+    usage = Usage(prompt_tokens=150_000, total_tokens=150_000)
+    two = tuple(CallUsage("x", "long", None, tier, usage) for tier in (None, "flex"))
+    Ledger(engine, NO_PRICES).post([at(0, calls=two), at(1, calls=two[:1]), at(2, calls=two)])
+    path, rows = tmp_path / "own.toml", '[[prices]]\nmodel = "x/*"\noutput = 0\ninput = '
+    path.write_text(rows + "[[0, 1], [200000, 2]]\n")
+    book = load_prices(path)
+    assert [batch.changed for batch in update(engine, book)] == [1]
+    assert costs(engine) == (150_000_000, 2)
+    (lack,) = unpriced(engine, START_MS, END_MS, book)
+    assert (lack.vendor, lack.model, lack.service_tier) == ("x", "long", "flex")
+    assert (lack.requests, lack.tokens) == (2, 300_000)
+    path.write_text(path.read_text() + rows + '0.5\nservice_tier = "flex"\n')
+    found = unpriced(engine, START_MS, END_MS, load_prices(path))
+    assert [(it.service_tier, it.requests) for it in found] == [(None, 2), ("flex", 2)]
+    assert [batch.changed for batch in update(engine, load_prices(path))] == [2]
+    assert costs(engine) == (150_000_000 + 2 * 225_000_000, 0)
     assert agrees(engine)
 
 

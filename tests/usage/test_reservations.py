@@ -180,6 +180,101 @@ def test_a_rate_flows_back_and_is_forgotten_when_it_is_whole_again(gate: Gate) -
     assert state.used == UNITS
 
 
+def test_a_limit_that_is_lowered_counts_from_now(gate: Gate) -> None:
+    """Sixty requests under a limit of sixty; under one of two, all of two is used, and no more."""
+    for n in range(60):
+        assert gate.admit(f"e{n}", requests(60))[0]
+    for check in (requests(2), requests(2)):
+        admitted, (state,) = gate.admit("more", check)
+        assert not admitted
+        wait_ms = (state.used + UNITS - 2 * UNITS) / 2
+        assert 25_000 <= wait_ms <= 30_000
+    # it is not forgotten before it has flown back, and it has when it is said to
+    _used, at_ms, limit = map(int, gate.redis.get("limits:x:rpm").split())  # type: ignore[union-attr]
+    assert limit == 2
+    gate.redis.set("limits:x:rpm", f"{2 * UNITS} {at_ms - 29_990} 2")
+    assert not gate.admit("early", requests(2))[0]
+    gate.redis.set("limits:x:rpm", f"{2 * UNITS} {at_ms - 30_001} 2")
+    assert gate.admit("in time", requests(2))[0]
+
+
+def test_a_limit_that_is_lowered_below_what_little_was_used_lasts_as_long_as_is_told(
+    gate: Gate,
+) -> None:
+    """Ten of six hundred flow back in a second; under a limit of five, five are used."""
+    for n in range(10):
+        gate.admit(f"e{n}", requests(600))
+    admitted, (state,) = gate.admit("more", requests(5))
+    assert not admitted
+    assert 4 * UNITS < state.used <= 5 * UNITS
+    assert gate.redis.pttl("limits:x:rpm") > 48_000  # what is told, and not the rest of a second
+
+
+def test_a_limit_that_is_raised_is_there_at_once(gate: Gate) -> None:
+    gate.admit("e1", tokens(10, 10))
+    assert not gate.admit("e2", tokens(10, 10))[0]
+    admitted, (state,) = gate.admit("e2", tokens(80, 100))
+    assert admitted
+    assert state.used <= 90 * UNITS
+    assert not gate.admit("e3", tokens(30, 100))[0]
+
+
+def test_a_request_that_spans_a_change_gives_back_what_it_did_not_use(gate: Gate) -> None:
+    gate.admit("e1", tokens(5000, 10_000))
+    assert not gate.admit("e2", tokens(100, 1000))[0]  # all of the new minute counts as used
+    gate.end("e1", tokens=4500)
+    assert 400 * UNITS < gate.used() <= 500 * UNITS
+    assert gate.admit("e2", tokens(500, 1000))[0]
+    gate.end("e2", tokens=5500)
+    assert gate.admit("e3", tokens(1, 10_000))[0]  # raised again
+
+
+def test_two_processes_that_know_different_limits_for_a_while_agree_in_the_end(gate: Gate) -> None:
+    for n in range(30):
+        gate.admit(f"a{n}", requests(60))
+        gate.admit(f"b{n}", requests(2))
+    _, (state,) = gate.admit("more", requests(2))
+    assert state.used <= 2 * UNITS
+
+
+def test_a_correction_of_the_ledgers_is_applied_once_and_keeps_what_is_under_way(
+    gate: Gate,
+) -> None:
+    gate.admit("e1", budget(90))
+    gate.end("e1", cost_nanousd=90)  # not posted yet
+    gate.admit("e2", budget(5))
+    assert not gate.admit("e3", budget(6, spent=90))[0]
+    down = {"spent": 30, "corrections": 2, "corrected": -60}
+    _, (state,) = gate.admit("e3", budget(6, **down))
+    assert (state.used, state.reserved) == (30, 11)
+    gate.end("e2", cost_nanousd=5)
+    _, (state,) = gate.admit("e4", budget(1, **down))
+    assert (state.used, state.reserved) == (35, 7)
+    # a process that has asked the ledger before the correction
+    _, (state,) = gate.admit("e5", budget(1, spent=90))
+    assert (state.used, state.reserved) == (35, 8)
+    up = {"spent": 40, "corrections": 3, "corrected": -50}
+    _, (state,) = gate.admit("e6", budget(1, **up))
+    assert (state.used, state.reserved) == (45, 9)
+
+
+def test_a_correction_is_known_also_to_a_budget_that_has_heard_of_none(gate: Gate) -> None:
+    gate.redis.hset("limits:x:day", mapping={"spent": 100, "reserved": 7})  # by an older version
+    _, (state,) = gate.admit("e1", budget(1, spent=20, corrections=5, corrected=-80))
+    assert (state.used, state.reserved) == (20, 8)
+    gate.redis.flushall()
+    _, (state,) = gate.admit("e2", budget(1, spent=20, corrections=5, corrected=-80))
+    assert state.used == 20
+    _, (state,) = gate.admit("e3", budget(1, spent=20, corrections=5, corrected=-80))
+    assert state.used == 20
+
+
+def test_a_ledger_that_has_not_answered_changes_nothing(gate: Gate) -> None:
+    gate.admit("e1", budget(1, spent=20, corrections=5, corrected=-80))
+    _, (state,) = gate.admit("e2", budget(1, corrections=-1))
+    assert state.used == 20
+
+
 def test_a_clock_that_went_back_neither_fills_nor_empties_a_rate(gate: Gate) -> None:
     future_ms = ENDS_S * 1000
     gate.redis.set("limits:x:tpm", f"{500 * UNITS} {future_ms} 1000")

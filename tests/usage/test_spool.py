@@ -1,7 +1,9 @@
 import errno
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.usage import spool as spool_module
-from app.usage.spool import Spool, SpoolFile, read, spool_files
+from app.usage.spool import (
+    Spool,
+    SpoolFile,
+    foreign_files,
+    read,
+    spool_fault,
+    spool_files,
+    spooled_bytes,
+)
 
 #: Holds a spool with one line until its stdin closes, or it is killed.
 HOLDER = """
@@ -119,3 +129,57 @@ def test_the_files_of_all_processes_are_found_and_those_of_dead_ones_told_apart(
             SpoolFile(tmp_path / "dead.1.jsonl", line, is_orphan=True),
             SpoolFile(tmp_path / "living.1.jsonl", line, is_orphan=False),
         ]
+
+
+def test_a_file_that_somebody_removes_loses_nothing(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool", "me")
+    for number in range(3):
+        spool.append("event", b'{"n":%d}' % number)
+        shutil.rmtree(tmp_path / "spool")
+    found = [line for path in spool.segments() for line in lines(path)]
+    assert found == [("event", b'{"n":%d}' % number) for number in range(3)]
+    assert spool.is_empty
+
+
+def test_what_is_no_spool_file_keeps_nobody_from_adopting_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "folder.1.jsonl").mkdir()
+    (tmp_path / "lost.1.jsonl").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "dead-1.1.jsonl").write_bytes(b'{"event":{"n":1}}\n')
+    (paths,) = list(Spool(tmp_path, "me").orphans())
+    assert [path.name for path in paths] == ["dead-1.1.jsonl"]
+    assert foreign_files(tmp_path) == 1
+    assert spooled_bytes(tmp_path) > 0
+
+
+def missing(directory: Path) -> Path:
+    return directory / "a" / "b"
+
+
+def a_file(directory: Path) -> Path:
+    (directory / "file").write_text("")
+    return directory / "file"
+
+
+def below_a_file(directory: Path) -> Path:
+    return a_file(directory) / "spool"
+
+
+def dangling(directory: Path) -> Path:
+    (directory / "link").symlink_to(directory / "nowhere" / "else")
+    return directory / "link"
+
+
+@pytest.mark.parametrize(
+    ("place", "fault"),
+    [
+        (missing, None),
+        (a_file, "File exists"),
+        (below_a_file, "Not a directory"),
+        (dangling, "File exists"),
+        (lambda _: Path("/proc/spool"), "No such file or directory"),
+    ],
+)
+def test_where_no_spool_can_be_written_the_fault_is_told(
+    tmp_path: Path, place: Callable[[Path], Path], fault: str | None
+) -> None:
+    assert spool_fault(place(tmp_path)) == fault

@@ -4,8 +4,9 @@ Source: their own servers' code, as docs/vendors.md names it.
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from tests.vendor import DONE, Reply, json_reply, stream_reply, usage_of
+from tests.vendor import DONE, Reply, choice, json_reply, stream_reply, usage_of
 from tests.vendors.base import Kind, Said
 from tests.vendors.openai import Body, OpenAIWire, error, prompts_of
 
@@ -119,7 +120,10 @@ def _sglang(message: str, code: int) -> Body:
 
 
 class LlamaCppWire(OpenAIWire):
-    """llama.cpp: what it cannot do is a server error, and usage is on the last piece."""
+    """llama.cpp: it ignores what it cannot do, and each choice has a count of its own.
+
+    It is held against the real one in test_llamacpp_server.py.
+    """
 
     def __init__(self) -> None:
         super().__init__(
@@ -127,48 +131,68 @@ class LlamaCppWire(OpenAIWire):
             headers={},
             parameters=None,
             errors=errors_of(
-                _llamacpp("the request exceeds the available context size", 400),
+                _llamacpp(
+                    "request (9000 tokens) exceeds the available context size (8192 tokens), "
+                    "try increasing it",
+                    400,
+                    "exceed_context_size_error",
+                ),
                 _llamacpp("Invalid API Key", 401, "authentication_error"),
                 _llamacpp("Too many requests", 429),
-                _llamacpp("Compute error.", 500, "server_error"),
+                _llamacpp("Context size has been exceeded.", 500, "server_error"),
             ),
             finishes=("length",),
+            keep_alive=b":\n\n",
         )
 
     def problems(self, body: Body) -> Iterator[Reply]:
-        """Fail at keys that are merely present."""
-        for name in ("best_of", "suffix"):
-            if name in body:
-                yield json_reply(_llamacpp(f"Unsupported param: {name}", 500, "server_error"), 500)
-        if body.get("echo"):
-            yield json_reply(_llamacpp("Only no echo is supported", 500, "server_error"), 500)
-        if body.get("n", 1) > 1:
-            yield json_reply(
-                _llamacpp("n_cmpl cannot be greater than the number of slots", 400), 400
-            )
+        """Refuse more samples than there are slots, of which there is one."""
+        if (samples := body.get("n") or 1) > 1:
+            message = f"Field 'n': Value must be between 1 <= value <= 1, but got {samples}"
+            yield json_reply(_llamacpp(message, 400), 400)
 
     def whole(self, body: Body, said: Said, index: int) -> Body:
         """Return a choice of a whole answer; its log probabilities are chat's."""
-        logprobs = {"content": [_chat_token(piece) for piece in said.pieces()]}
-        told = logprobs if body.get("logprobs") is not None else None
-        return {**super().whole(body, said, index), "logprobs": told}
+        return choice(said.text, said.finish, index, logprobs=_content(body, said.pieces()))
 
     def piece(self, body: Body, text: str, index: int) -> Body:
         """Return a piece of a choice."""
-        return {**super().piece(body, text, index), "logprobs": None}
+        return choice(text, None, index, logprobs=_content(body, [text]))
 
     def counted(self, chunks: list[Body], usage: Body, _: Body) -> list[Body]:
-        """Return the chunks; usage is on the last one, asked for or not."""
-        return [*chunks[:-1], {**chunks[-1], "usage": usage, "timings": {"predicted_n": 7}}]
+        """Return the chunks; each choice has its count on its last one, asked for or not."""
+        told = {"usage": usage, "timings": {"predicted_n": usage["completion_tokens"]}}
+        ended = [chunk["choices"][0]["finish_reason"] is not None for chunk in chunks]
+        return [
+            {**chunk, **told} if end else chunk for chunk, end in zip(chunks, ended, strict=True)
+        ]
+
+    def streamed(self, chunks: list[Body]) -> Reply:
+        """Return the chunks as the vendor frames them: each further prompt begins with a null."""
+        prompts = sum("usage" in chunk for chunk in chunks)
+        return stream_reply(*[b"data: null\n\n"] * (prompts - 1), *chunks, DONE)
+
+    def usage(self, said: Said, _: int, __: int) -> Body:
+        """Return the count of the first choice, which stands for all of them in a whole answer."""
+        return usage_of(
+            said.prompt_tokens,
+            said.completion_tokens,
+            prompt_tokens_details={"cached_tokens": said.cached_tokens},
+        )
 
 
 def _llamacpp(message: str, code: int, type_: str = "invalid_request_error") -> Body:
     return {"error": {"code": code, "message": message, "type": type_}}
 
 
-def _chat_token(token: str) -> Body:
-    rated = {"id": 1, "token": token, "bytes": list(token.encode()), "logprob": -0.5}
-    return {**rated, "top_logprobs": [rated]}
+def _content(body: Body, tokens: list[str]) -> Body | None:
+    """Return log probabilities of tokens, none of which was the likeliest; 0 asks for nothing."""
+    top = [_rated(f"<{at}>", -0.25) for at in range(body.get("logprobs") or 0)]
+    return {"content": [_rated(t, -0.5, top_logprobs=top) for t in tokens]} if top else None
+
+
+def _rated(token: str, logprob: float, **more: Any) -> Body:
+    return {"id": 1, "token": token, "bytes": list(token.encode()), "logprob": logprob, **more}
 
 
 class OllamaWire(OpenAIWire):

@@ -99,6 +99,17 @@ def test_a_request_that_used_nothing_costs_nothing_whatever_its_model(costs: Sit
     assert (result["amount"]["value"], result["unpriced_requests"]) == (0, 0)
 
 
+def test_a_request_that_used_nothing_makes_no_unknown_sum_known(costs: Site) -> None:
+    nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, "source": "none"}
+    failed = [at(MIDNIGHT_S, model=it, status="failed", **nothing) for it in ("new", "m")]
+    costs.post(at(MIDNIGHT_S, model="new"), *failed)
+    (whole,) = results(costs.page(**RANGE)["data"])
+    assert (whole["amount"]["value"], whole["unpriced_requests"]) == (None, 1)
+    lines = results(costs.page(**RANGE, group_by="line_item")["data"])
+    found = {it["line_item"]: (it["amount"]["value"], it["unpriced_requests"]) for it in lines}
+    assert found == {"openai/new": (None, 1), "openai/m": (0, 0)}
+
+
 def test_who_served_sets_the_price_and_who_was_asked_the_line(costs: Site) -> None:
     costs.post(at(MIDNIGHT_S, vendor="azure", model="x", vendor_served="openai", model_served="m"))
     (result,) = results(costs.page(**RANGE, group_by=["line_item", "project_id"])["data"])

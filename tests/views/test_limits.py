@@ -242,7 +242,7 @@ def test_failed_streams_release_all_that_they_reserved(
     settled(gateway)
     assert budget(gateway) == {"spent": 0, "reserved": 0}
     assert not gateway.redis.exists("limits:account:acme:streams", RESERVED)
-    assert not gateway.redis.exists("limits:account:acme:tokens")
+    assert not gateway.redis.exists("limits:account:acme:tpm")
 
 
 def test_streams_open_at_the_same_time_are_counted_until_their_last_byte(
@@ -276,6 +276,7 @@ def test_the_soft_bound_warns_and_is_logged_once(
             settled(gateway)
     told = [answer.headers.get("x-tollgate-budget-warning") for answer in answers]
     text = "account acme has spent or reserved {} this month of $1.00; the soft bound is $0.15"
+    text += " (months are UTC's)"
     assert told == [None, text.format("$0.20"), text.format("$0.30")]
     assert [record.getMessage() for record in caplog.records] == [f"budget: {told[1]}"]
 

@@ -1,7 +1,7 @@
 """The drain, from a real Valkey into real databases."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from threading import Thread
 from typing import Any
@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 from redis import Redis
 from sqlalchemy import Engine
 
+from app.database import reading
 from app.errors import LedgerUnavailable, StreamUnavailable
+from app.tables import entries, rollups
 from app.usage.event import TEXT_LIMIT, UsageEvent
-from app.usage.ledger import Ledger
+from app.usage.ledger import NOT_CHARGED, Ledger
+from app.usage.reconcile import differences, stretches
 from app.usage.stream import EventStream, connect
 from tests.usage.events import usage_event
 from tests.workers.contents import event_ids, rolled_up, waiting
@@ -45,9 +48,9 @@ class DiesAfterCommit(Ledger):
 
     __slots__ = ()
 
-    def post(self, events: Iterable[UsageEvent]) -> int:
+    def post(self, events: Iterable[UsageEvent], charged: Mapping[str, int] = NOT_CHARGED) -> int:
         """Post, and die."""
-        super().post(events)
+        super().post(events, charged)
         raise Crash
 
 
@@ -56,7 +59,7 @@ class DiesBeforeCommit(Ledger):
 
     __slots__ = ()
 
-    def post(self, events: Iterable[UsageEvent]) -> int:  # noqa: ARG002 - dies before it looks
+    def post(self, *_: object) -> int:
         """Die."""
         raise Crash
 
@@ -66,7 +69,7 @@ class HasFault(Ledger):
 
     __slots__ = ()
 
-    def post(self, events: Iterable[UsageEvent]) -> int:  # noqa: ARG002 - whatever they are
+    def post(self, *_: object) -> int:
         """Stumble."""
         raise TypeError("a fault of ours")
 
@@ -177,12 +180,36 @@ POISON: list[tuple[dict[str, bytes], bytes]] = [
     ({"event": b""}, b"not JSON"),
     ({"event": b"[]"}, b"not a JSON object"),
     ({"event": without("account_id")}, b"account_id is missing"),
-    ({"event": raw_event(status="great")}, b"status is of a wrong type or out of range"),
+    ({"event": raw_event(status="Not a word")}, b"status is of a wrong type or out of range"),
     ({"event": raw_event(total_tokens=2**63)}, b"total_tokens is of a wrong type or out of range"),
     ({"event": raw_event(user="u" * 100_000)}, b"user is of a wrong type or out of range"),
     ({"event": raw_event(model="a\0b")}, b"model is of a wrong type or out of range"),
     ({"other": b"x"}, b"no event: deleted while pending, or written by another program"),
 ]
+
+
+#: Fields that the version before did not write.
+LATER = {"prompt_source", "completion_source", "service_tier", "calls"}
+
+
+def test_events_of_the_version_before_and_of_a_later_one_are_posted(
+    stream: EventStream, ledger: Ledger, redis: "Redis"
+) -> None:
+    written = json.loads(usage_event(event_id="e1").encode())
+    before = {name: value for name, value in written.items() if name not in LATER}
+    later = written | {"event_id": "e2", "status": "paused", "source": "sampled", "new": [1]}
+    for fields in (before, later):
+        redis.xadd("usage:events", {"event": json.dumps(fields), "new": "x"})
+    assert drain(stream, ledger, consumer="a") == DrainReport(posted=2)
+    with reading(ledger.engine) as connection:
+        found = connection.execute(sa.select(entries).order_by(entries.c.event_id)).all()
+        (sums,) = connection.execute(sa.select(rollups)).all()
+    assert [(row.status, row.source, row.prompt_source) for row in found] == [
+        ("completed", "vendor", "vendor"),
+        ("paused", "sampled", "vendor"),
+    ]
+    assert (sums.total_tokens, sums.failed_requests, sums.estimated_requests) == (10, 0, 1)
+    assert [it for s in stretches(ledger.engine) for it in differences(ledger.engine, s)] == []
 
 
 @pytest.mark.parametrize(("record", "reason"), POISON)

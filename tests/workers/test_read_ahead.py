@@ -1,6 +1,6 @@
 """What a drain has claimed ahead while the ledger was at work."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pytest
@@ -8,7 +8,7 @@ from redis import Redis
 
 from app.errors import LedgerUnavailable
 from app.usage.event import UsageEvent
-from app.usage.ledger import Ledger
+from app.usage.ledger import NOT_CHARGED, Ledger
 from app.usage.stream import EventStream
 from tests.services.polling import wait_until
 from tests.usage.events import usage_event
@@ -23,12 +23,12 @@ class TurnsAway(Ledger):
     stream: EventStream = field(kw_only=True)
     taken: list[int] = field(default_factory=list)
 
-    def post(self, events: Iterable[UsageEvent]) -> int:
+    def post(self, events: Iterable[UsageEvent], charged: Mapping[str, int] = NOT_CHARGED) -> int:
         """Post, or be away."""
         if len(self.taken) == 2:
             wait_until(lambda: self.stream.claimed() == 20)
             raise LedgerUnavailable("away")
-        self.taken.append(super().post(events))
+        self.taken.append(super().post(events, charged))
         return self.taken[-1]
 
 

@@ -18,6 +18,7 @@ from app.apikey import ApiKey
 from app.errors import InvalidAPIKey, PermissionDenied
 from app.services import services
 from app.sessions import SESSION_S, Sessions
+from app.views.auth import note_refused
 from app.views.dashboard.site import dashboard_blueprint, page
 
 #: Scopes that let a key's holder in.
@@ -121,7 +122,11 @@ def sign_out() -> Response:
 
 
 def _checked_key(secret: str) -> ApiKey:
-    key = services().keyring.authenticate(secret)
+    try:
+        key = services().keyring.authenticate(secret)
+    except InvalidAPIKey:
+        note_refused(secret)
+        raise
     if key.scopes.isdisjoint(SCOPES):
         raise PermissionDenied(
             "This key may not read usage: it has neither the scope `usage` nor `admin`."

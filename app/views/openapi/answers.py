@@ -99,13 +99,18 @@ class Model(Schema):
     object = _constant("model")
     created = _count("0: not known.")
     owned_by = _text("The vendor.")
+    name = _text("The id.")
+    model_vendor = _text("The vendor.")
+    status = _constant("ready")
 
 
 class ModelList(Schema):
-    """What this deployment can call."""
+    """What this deployment can call; `items` is the same as `data`."""
 
     object = _constant("list")
     data = fields.List(fields.Nested(Model), required=True)
+    items = fields.List(fields.Nested(Model), required=True)
+    has_more = fields.Boolean(required=True)
 
 
 class UsageResult(Schema):

@@ -9,8 +9,9 @@ from marshmallow import Schema
 from marshmallow.fields import Field
 
 from app.schemas import CompletionRequestSchema
+from app.views.models import ModelListParams
 from app.views.openapi import answers
-from app.views.openapi.operations import COMPLETIONS, MODELS, OURS, report
+from app.views.openapi.operations import COMPLETIONS, MODEL, OURS, models, report
 from app.views.openapi.words import DESCRIPTION, FIELDS
 from app.views.usage_params import CostsParamsSchema, UsageParamsSchema
 
@@ -18,6 +19,7 @@ SCHEMAS: dict[str, type[Schema]] = {
     "CompletionRequest": CompletionRequestSchema,
     "Completion": answers.Completion,
     "Error": answers.Error,
+    "Model": answers.Model,
     "ModelList": answers.ModelList,
     "UsagePage": answers.UsagePage,
     "CostsPage": answers.CostsPage,
@@ -62,7 +64,8 @@ def describe() -> dict[str, Any]:
         "CostsPage",
         plugin.converter.schema2parameters(CostsParamsSchema(), location="query"),
     )
-    for operation in (COMPLETIONS, MODELS, usage, costs, *OURS):
+    listed = models(plugin.converter.schema2parameters(ModelListParams(), location="query"))
+    for operation in (COMPLETIONS, listed, MODEL, usage, costs, *OURS):
         spec.path(operation.path, operations={operation.method: operation.dump()})
     return spec.to_dict()
 

@@ -9,6 +9,7 @@ from app.errors import (
     InvalidAPIKey,
     InvalidRequest,
     LedgerUnavailable,
+    ModelNotFound,
     ScopeMissing,
     TollgateError,
 )
@@ -141,13 +142,37 @@ COMPLETIONS = Operation(
     errors=tuple(every_error()),
 )
 
-MODELS = Operation(
+
+def models(query: Iterable[Any]) -> Operation:
+    """Return the list of models, whose query string the schema of its view describes."""
+    return Operation(
+        "get",
+        "/v5/models",
+        "listModels",
+        "List what can be called",
+        parameters=tuple(query),
+        answers={"200": ("The models.", {"application/json": _ref("ModelList")})},
+        errors=(InvalidRequest, *KEYED),
+    )
+
+
+MODEL = Operation(
     "get",
-    "/v5/models",
-    "listModels",
-    "List what can be called",
-    answers={"200": ("The models.", {"application/json": _ref("ModelList")})},
-    errors=KEYED,
+    "/v5/models/{model_id}",
+    "retrieveModel",
+    "Tell whether a model can be called",
+    says="An id of the list that stands for several models is no model.",
+    parameters=(
+        {
+            "name": "model_id",
+            "in": "path",
+            "required": True,
+            "description": "`vendor/name`; its slashes may be coded as `%2F`.",
+            "schema": {"type": "string"},
+        },
+    ),
+    answers={"200": ("The model.", {"application/json": _ref("Model")})},
+    errors=(ModelNotFound, *KEYED),
 )
 
 

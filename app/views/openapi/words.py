@@ -2,8 +2,9 @@
 
 DESCRIPTION = """\
 A gateway for text completions: one endpoint, the models of many vendors, and an account of every
-token. A key goes into `x-api-key`, or into `Authorization` as a bearer token. Official OpenAI
-clients work with the base URL `/v5`."""
+token. A key goes into `x-api-key`, or into `Authorization` as a bearer token; where a request has
+several, the first that works counts, and `x-api-key` comes first. Official OpenAI clients work with
+the base URL `/v5`. A request's body may be coded as `gzip` or `deflate`."""
 
 #: By the parameter's name, in a request's body as in a query string.
 FIELDS = {
@@ -18,7 +19,7 @@ FIELDS = {
     "n": "How many completions of each prompt.",
     "presence_penalty": "Above 0, what has been written at all becomes less likely.",
     "seed": "The same seed and request give the same answer, as far as the vendor can.",
-    "stop": "Where to stop: a text, or up to four.",
+    "stop": "Where to stop: a text, or as many as the vendor takes, mostly four.",
     "stream": "Answer as server-sent events.",
     "stream_options": "`include_usage` asks for a last chunk with the tokens used.",
     "suffix": "The text that follows the completion.",
@@ -37,6 +38,10 @@ FIELDS = {
     "format": "`csv` answers with a file of all buckets, which has no pages.",
     "batch": "Only batch jobs, of which there are none; or only what is none.",
     "group_by": "Sum by these.",
-    "limit": "How many buckets a page has.",
+    "limit": "How many entries a page has; of a report, how many buckets.",
+    "starting_after": "The page begins behind this id.",
+    "ending_before": "The page ends before this id.",
+    "name": "Only the one with this name.",
+    "model_vendor": "Only those of this vendor.",
     "page": "The `next_page` of the page before.",
 }

@@ -1,0 +1,1 @@
+"""Hostile callers: what they do to a running web process, and to a stream beside them."""
