@@ -61,7 +61,8 @@ def test_prompts_without_an_answer_are_asked_again(
     check_texts(told, PROMPTS, n)
     check_books(site, honest, told)
     again = {prompt for ask in honest.asks[1:] for prompt in ask.prompts}
-    if given != len(PROMPTS):  # else they may be one for each prompt
+    one_call = not (stream and n > 1)  # such a stream takes a call for each prompt
+    if one_call and given != len(PROMPTS):  # else they may be one for each prompt
         assert again == set(PROMPTS[given // n :])  # and no others
 
 
