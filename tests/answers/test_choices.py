@@ -424,3 +424,24 @@ def test_what_is_asked_for_again_is_the_callers_request_in_all_else(
     for ask in again:
         rest = {k: v for k, v in ask.body.items() if k not in ("n", "prompt")}
         assert rest == {k: v for k, v in first.body.items() if k not in ("n", "prompt")}
+
+
+#: Numbers of a stream's choices that only the whole stream tells the meaning of.
+LATE: dict[str, Numbering] = {
+    "from one": lambda right: [index + 1 for index in right],
+    "all alike": lambda right: [0] * len(right),
+    "none": lambda right: [ABSENT] * len(right),
+    "null": lambda right: [None] * len(right),
+}
+
+
+@pytest.mark.parametrize("numbering", LATE)
+@pytest.mark.parametrize("name", LISTING)
+def test_a_streamed_text_is_under_no_other_prompt_whatever_its_number(
+    site: Site, name: str, numbering: str
+) -> None:
+    honest = Honest(name, number=LATE[numbering])
+    site.always(honest)
+    told = site.ask(honest.wire, stream=True, prompt=PROMPTS)
+    check_texts(told, PROMPTS, 1)
+    check_books(site, honest, told)

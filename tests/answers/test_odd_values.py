@@ -1,7 +1,7 @@
 """What else a vendor may write: names that do not encode, numbers that are none, empty frames."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -201,8 +201,10 @@ def test_an_error_in_an_answer_that_cost_nothing_is_tried_again(
     assert told.headers["x-tollgate-attempts"] == "2"
 
 
+PAID_USAGE: Any = WIRES["text"].usage(COUNTS)
+
 #: Failures that the vendor has been paid for.
-PAID = {
+PAID: dict[str, Callable[[bool], Reply]] = {
     "a reason that means a failure": lambda stream: say("text", stream, Part("", "error")),
     "an error beside a usage": lambda _: json_reply(
         {"error": {"message": "Busy.", "type": "overloaded_error"}, "usage": PAID_USAGE}
@@ -211,7 +213,6 @@ PAID = {
         {"error": {"message": "It broke."}, "usage": PAID_USAGE}, 500
     ),
 }
-PAID_USAGE = WIRES["text"].usage(COUNTS)
 
 
 @BOTH
