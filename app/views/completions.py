@@ -1,7 +1,5 @@
 """`POST /v5/completions`: the endpoint."""
 
-import math
-
 from flask import Blueprint, Response, g, request
 
 from app import wire
@@ -63,10 +61,10 @@ def _stream(completion_request: CompletionRequest, context: RequestContext) -> R
     # With an idempotency key, the answer is waited for also when the caller has left.
     caller = None if is_keyed() else caller_of(request.environ)
     left = None if caller is None else caller.left
-    stream = services().completer.stream(completion_request, context, left)
+    hang_up = None if caller is None else caller.hang_up
+    stream = services().completer.stream(completion_request, context, left, hang_up)
     if caller is not None:
-        # As if the silence were over: a comment is written now, and with it the status line.
-        caller.ask = lambda: stream.check(math.inf)
+        caller.ask = stream.wake  # a comment is written now, and with it the status line
     try:
         # The status line waits for the first chunk, so that a refusal keeps its status.
         first = stream.take(settings.first_keep_alive_s)
