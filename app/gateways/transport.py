@@ -4,6 +4,7 @@ Knows no wire format. Foreign exceptions stop here.
 """
 
 import contextlib
+import io
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -139,17 +140,16 @@ class VendorCall:
 
         Raises: as `send`; VendorFailed when it is larger than ANSWER_LIMIT.
         """
-        pieces, size = [], 0
+        whole = io.BytesIO()  # which a large answer fills but once: a list of pieces is joined
         for packet in self.packets():
-            size += len(packet)
-            if size > ANSWER_LIMIT:
+            if whole.tell() + len(packet) > ANSWER_LIMIT:
                 raise VendorFailed(
                     f"The vendor `{self._vendor.name}` sent too large an answer.",
                     vendor_status=self.status,
                     billable=True,
                 )
-            pieces.append(packet)
-        return b"".join(pieces)
+            whole.write(packet)
+        return whole.getvalue()
 
     def error_body(self) -> bytes:
         """Return what can be read of an error's body, within bounds of size and time.
