@@ -367,14 +367,26 @@ def test_half_a_head_has_a_deadline_and_is_told_so(address: tuple[str, int]) -> 
     assert 10 < time.monotonic() - started_s < 40
 
 
+FORM = "content-type: application/x-www-form-urlencoded"
+
+
 def test_a_body_that_does_not_come_has_a_deadline(
     address: tuple[str, int], key: str, deployment: Deployment
 ) -> None:
-    with connect(address) as sock:
-        started_s = time.monotonic()
+    started_s = time.monotonic()
+    with connect(address) as sock, connect(address) as form:
         sock.sendall(request("/v5/completions", key, "content-length: 100"))
-        said = read_answer(sock)
+        form.sendall(request("/dashboard/sign-in", FORM, "content-length: 100"))
+        said, shown = read_answer(sock), read_answer(form)
     assert (said.status, error_of(said)["code"]) == (408, "request_timeout")
     assert closes(said)
+    assert (shown.status, closes(shown)) == (408, True)
     assert 20 < time.monotonic() - started_s < 60
     assert "Traceback" not in Path(deployment.root / "web.log").read_text()
+
+
+def test_a_form_that_is_cut_short_is_the_callers_fault(address: tuple[str, int]) -> None:
+    with connect(address) as sock:
+        sock.sendall(request("/dashboard/sign-in", FORM, "transfer-encoding: chunked") + b"5\r\nap")
+        sock.shutdown(socket.SHUT_WR)
+        assert read_answer(sock).status == 400
