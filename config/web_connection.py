@@ -27,6 +27,9 @@ from config.web_request import WebRequest
 #: this long, in seconds; what arrives sooner is answered, with `connection: close`.
 IDLE_S = 1.0
 
+#: How long a new connection may wait for the first byte of a request, in seconds.
+FIRST_S = 75.0
+
 #: The share of the connections above which those that carry no request make room for new ones.
 FULL = 0.9
 
@@ -70,7 +73,7 @@ class Connection:
         connections.wait(self)
         try:
             reader = self._ready(connections)
-            reader.wait_for_request(self._cfg.keepalive)
+            reader.wait_for_request(self._cfg.keepalive if self.served else FIRST_S)
             self.request = WebRequest(
                 self._cfg,
                 reader,
