@@ -103,7 +103,7 @@ class Connection:
         if not is_broken_off and not self._may_send_more():
             self.sock.close()
             return
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):  # closed already
             self.sock = socket.socket(fileno=self.sock.detach())  # without its TLS, if it has some
             (reset if is_broken_off else drain_and_close)(self.sock)
 
