@@ -65,6 +65,7 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
         try:
             while self.alive:
                 self.notify()
+                self._connections.cut_deaf()
                 gevent.sleep(TICK_S)
             for server in servers:
                 server.close()

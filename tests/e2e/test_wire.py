@@ -369,6 +369,16 @@ def test_callers_that_say_nothing_shut_nobody_out(address: tuple[str, int], firs
             assert exchange(address, [request("/livez", method="GET")]).status == 200
 
 
+def test_callers_that_do_not_read_shut_nobody_out_for_long(address: tuple[str, int]) -> None:
+    """Each asks for more than the system keeps for it, and takes none of it."""
+    first = request("/openapi.json", method="GET") * 15
+    with waiting(address, crowd(), first), connect(address) as sock:
+        started_s = time.monotonic()
+        sock.sendall(LIVE)
+        assert read_answer(sock).status == 200
+        assert time.monotonic() - started_s < 40  # 10 s, and slack
+
+
 def test_half_a_head_has_a_deadline_and_is_told_so(address: tuple[str, int]) -> None:
     with connect(address) as sock:
         started_s = time.monotonic()
