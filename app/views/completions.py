@@ -7,9 +7,11 @@ from app.completer import Answer
 from app.completion import CompletionRequest
 from app.completion_stream import CompletionStream
 from app.gateways.transport import Cancelled
+from app.json_size import SMALL_BYTES
 from app.keyring import limits_of
 from app.schemas import dump_completion, load_completion_request
 from app.services import services
+from app.turns import give_turn
 from app.usage.meter import RequestContext
 from app.views.auth import authenticate, selected_account
 from app.views.body import read_body
@@ -30,6 +32,8 @@ def create_completion() -> Response:
     account_id = selected_account(key)
     body = read_body()
     completion_request = load_completion_request(wire.load_request(body))
+    if len(body) > SMALL_BYTES:
+        give_turn()
     context = RequestContext(
         request_id=g.request_id,
         account_id=account_id,
