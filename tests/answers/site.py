@@ -267,6 +267,7 @@ OWN = {
     "chat1": 'gateway = "openai"\nnative = []\nmax_n = 1',
     "chat2": 'gateway = "openai"\nnative = []\nmax_n = 2',
     "text1": 'gateway = "openai"\nlist_prompts = false\nmax_n = 1',
+    "shy": 'gateway = "openai"\nquirks = {least_logprobs = 1}',
     "lax": 'gateway = "openai"\nnative = []\ndrop_unsupported = true',
 }
 

@@ -71,6 +71,21 @@ def test_both_are_passed_on_where_the_prompt_is_scored(site: Site, stream: bool)
     assert (asked.body["echo"], asked.body["logprobs"]) == (True, 2)
 
 
+@BOTH
+def test_a_server_that_takes_none_for_off_is_asked_for_one_which_is_cut(
+    site: Site, stream: bool
+) -> None:
+    scores = {"tokens": ["a"], "token_logprobs": [-0.5], "text_offset": [0]}
+    more = {"logprobs": {**scores, "top_logprobs": [{"a": -0.5, "b": -1.0}]}}
+    site.says(say("text", stream, Part("a", more=more)))
+    told = site.ask("shy/m", stream=stream, logprobs=0)
+    assert told.is_whole(), told
+    assert site.vendor.asked[0].body["logprobs"] == 1
+    logprobs = next(c["logprobs"] for c in told.choices if c["logprobs"])
+    assert logprobs["token_logprobs"] == [-0.5]
+    assert logprobs["top_logprobs"] in (None, [{"a": -0.5}])
+
+
 # What a choice carries beyond the contract.
 
 EXTRA: dict[str, Any] = {

@@ -272,7 +272,7 @@ def test_the_last_word_on_a_reason_is_the_one_that_is_told(site: Site, name: str
     assert (told.texts, told.reasons) == ({0: TEXT}, {0: ["length"]})
 
 
-@pytest.mark.parametrize("name", ["text", "chat", "gemini", "launch"])
+@pytest.mark.parametrize("name", ["text", "gemini"])
 def test_a_caller_that_leaves_a_stream_with_a_reason_in_every_event_has_left(
     site: Site, name: str
 ) -> None:

@@ -44,6 +44,7 @@ def web(tmp_path: Path, valkey: Valkey) -> Iterator[tuple[Site, int]]:
             "TOLLGATE_SPOOL_DIR": str(tmp_path / "spool"),
             "ANSWERS_KEY": "sk-test-key",
             "AWS_REGION": "us-east-1",
+            "TOLLGATE_GRACE_S": "1",
         }
         url, pid = stack.enter_context(gunicorn(env, tmp_path / "web.log"))
         settings = Settings(redis_url=valkey.url, database_url=ledger)
@@ -80,6 +81,20 @@ def test_a_killed_process_leaves_what_the_vendor_had_counted(
     assert event.cached_tokens == 2000
     assert event.completion_source in ("estimated", "vendor")
     assert redis.xlen(EVENTS) == 1
+
+
+def test_a_process_that_is_told_to_leave_counts_what_the_vendor_had_counted(
+    web: tuple[Site, int],
+) -> None:
+    (site, pid), wire = web, WIRES["anthropic"]
+    site.says(wire.stream(begun(wire), threading.Event()))
+    with site.open(wire, stream=True) as caller:
+        caller.read_until(b"gamma")
+        os.kill(pid, signal.SIGTERM)
+        event = site.event()
+    assert event.prompt_source == "vendor"
+    assert (event.prompt_tokens, event.cached_tokens) == (2010, 2000)
+    assert (event.completion_tokens, event.completion_source) == (TEXT_TOKENS, "estimated")
 
 
 def _workers(pid: int) -> list[int]:

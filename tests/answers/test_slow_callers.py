@@ -48,7 +48,7 @@ def asleep_then_reading(site: Site, wire: Wire, asleep_s: float) -> Told:
         return read(caller.response, stream=True)
 
 
-@pytest.mark.parametrize("name", ["text", "chat", "anthropic", "gemini", "converse"])
+@pytest.mark.parametrize("name", ["text", "anthropic", "converse"])
 def test_a_caller_that_sleeps_longer_than_a_vendor_may_is_served(hasty: Site, name: str) -> None:
     wire = WIRES[name]
     hasty.always(lambda _: long_answer(wire))
@@ -92,6 +92,22 @@ def test_a_vendor_that_is_slow_itself_meets_its_deadline_all_the_same(hasty: Sit
     assert told.error["code"] == "vendor_timeout"
     assert hasty.event().status == "truncated"
     assert hasty.is_blamed()
+
+
+@pytest.mark.parametrize("name", ["anthropic", "chat", "gemini"])
+def test_a_stream_that_met_its_deadline_costs_what_the_vendor_had_counted(
+    hasty: Site, name: str
+) -> None:
+    wire = WIRES[name]
+    usage = wire.usage(Counts(2010, 3, 2000))
+    begun = wire.event(Part("alpha beta gamma"), usage=None if name == "anthropic" else usage)
+    hasty.says(wire.stream(wire.opening(usage), begun, threading.Event()))
+    with hasty.open(wire, stream=True) as caller:
+        told = read(caller.response, stream=True)
+    assert told.cut
+    event = hasty.event()
+    assert (event.status, event.prompt_source) == ("truncated", "vendor")
+    assert (event.prompt_tokens, event.cached_tokens, event.completion_tokens) == (2010, 2000, 3)
 
 
 def test_a_vendor_that_is_slow_after_a_slow_caller_has_its_own_time(hasty: Site) -> None:

@@ -381,6 +381,52 @@ def test_anthropics_placeholder_for_the_output_is_no_count_of_it(site: Site) -> 
     assert (recorded.completion_tokens, recorded.prompt_source) == (0, "vendor")
 
 
+def test_an_overload_after_the_first_count_has_its_class_and_costs_that_count(site: Site) -> None:
+    wire = WIRES["anthropic"]
+    error = named({"type": "error", "error": {"type": "overloaded_error", "message": "Busy."}})
+    site.says(wire.stream(wire.opening(wire.usage(EARLY)), error))
+    told = site.ask(wire, stream=True)
+    assert told.status == 503
+    assert told.error is not None
+    assert (told.error["code"], "Busy." in told.error["message"]) == ("vendor_overloaded", True)
+    recorded = site.event()
+    assert (recorded.status, recorded.attempts) == ("failed", 1)
+    assert (recorded.prompt_tokens, recorded.cached_tokens) == (2010, 2000)
+    assert (recorded.completion_tokens, recorded.prompt_source) == (0, "vendor")
+
+
+def test_the_same_without_any_count_costs_nothing(site: Site) -> None:
+    error = named({"type": "error", "error": {"type": "overloaded_error", "message": "Busy."}})
+    site.says(WIRES["anthropic"].stream(error))
+    assert site.ask(WIRES["anthropic"], stream=True).status == 503
+    assert books(site.event()) == ("failed", 0, 0, "none", "none")
+
+
+@pytest.mark.parametrize("last", [{"output_tokens": 5}, {"output_tokens": 5, "input_tokens": 0}])
+def test_anthropics_two_counts_are_put_together(site: Site, last: dict[str, int]) -> None:
+    wire = WIRES["anthropic"]
+    start = wire.opening({**wire.usage(EARLY), "cache_creation_input_tokens": 30})
+    end = wire.event(Part("", "end_turn"), usage=last)
+    site.says(wire.stream(start, wire.event(Part(TEXT)), end, wire.mark))
+    told = site.ask(wire, stream=True)
+    assert told.counts == (2040, 5)
+    recorded = site.event()
+    assert books(recorded) == ("completed", 2040, 5, *BY_VENDOR)
+    assert (recorded.cached_tokens, recorded.cache_write_tokens) == (2000, 30)
+
+
+@pytest.mark.parametrize("last", [{}, None, {"output_tokens": None}, "none"])
+def test_without_a_second_count_the_output_is_estimated(site: Site, last: Any) -> None:
+    wire = WIRES["anthropic"]
+    end = wire.event(Part("", "end_turn"), usage=last)
+    steps = [wire.opening(wire.usage(EARLY)), wire.event(Part(TEXT)), end, wire.mark]
+    site.says(wire.stream(*steps))
+    told = site.ask(wire, stream=True)
+    assert told.is_whole(), told
+    sides = ("vendor", "estimated")
+    assert books(site.event()) == ("completed", 2010, TEXT_TOKENS, *sides)
+
+
 @pytest.mark.parametrize("name", ["converse", "llama"])
 def test_an_exception_after_the_counts_costs_them(site: Site, name: str) -> None:
     wire = WIRES[name]
