@@ -65,7 +65,7 @@ class _Size:
         """Count what stands in the next piece of the text."""
         plain = _unescaped(window)
         quotes = plain.count(b'"')
-        self._count("strings", quotes // 2)
+        self._count("strings", (quotes + (not self.in_string)) // 2)  # those that begin here
         if self.in_string:
             plain = b'"' + plain
         self.in_string ^= bool(quotes % 2)

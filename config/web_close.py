@@ -46,14 +46,14 @@ def drain_and_close(sock: socket.socket) -> None:
 def reset(sock: socket.socket) -> None:
     """Break the connection off, once the other side has what was sent before."""
     until_s = time.monotonic() + RESET_S
-    while _unsent(sock) and time.monotonic() < until_s:
+    while unsent(sock) and time.monotonic() < until_s:
         gevent.sleep(_RESET_TICK_S)
     with contextlib.suppress(OSError):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()
 
 
-def _unsent(sock: socket.socket) -> int:
+def unsent(sock: socket.socket) -> int:
     """Return how many bytes the other side has not confirmed; 0 where nobody can tell."""
     try:
         answer = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, b"\0" * 4)

@@ -19,7 +19,7 @@ from gunicorn.http.errors import (
 )
 
 from app.sockets import end_receiving, peek, shut_down
-from config.web_close import drain_and_close, reset
+from config.web_close import drain_and_close, reset, unsent
 from config.web_reader import HEAD_S, SEND_S, Reader
 from config.web_request import WebRequest
 
@@ -27,8 +27,15 @@ from config.web_request import WebRequest
 #: this long, in seconds; what arrives sooner is answered, with `connection: close`.
 IDLE_S = 1.0
 
+#: How long a new connection may wait for the first byte of a request, in seconds.
+FIRST_S = 75.0
+
 #: The share of the connections above which those that carry no request make room for new ones.
 FULL = 0.9
+
+#: When it is full, a caller that takes nothing of its answer for this long is cut off, in seconds.
+DEAF_S = 10.0
+_SWEEP_S = 1.0
 
 #: What a request that is no HTTP, or does not arrive, is answered with: status, code and message.
 _BROKEN = ("400 Bad Request", "invalid_http", "The request is not valid HTTP.")
@@ -59,6 +66,8 @@ class Connection:
         self._cfg = cfg
         self._addr = addr
         self._tls = tls
+        self._unsent = 0
+        self._deaf_since_s = 0.0
         self._reader: Reader | None = None
         self._is_refused = False
 
@@ -70,7 +79,7 @@ class Connection:
         connections.wait(self)
         try:
             reader = self._ready(connections)
-            reader.wait_for_request(self._cfg.keepalive)
+            reader.wait_for_request(self._cfg.keepalive if self.served else FIRST_S)
             self.request = WebRequest(
                 self._cfg,
                 reader,
@@ -91,6 +100,7 @@ class Connection:
         finally:
             connections.go_on(self)
         self.served += 1
+        connections.serve(self)
         return self.request
 
     def close(self) -> None:
@@ -100,9 +110,16 @@ class Connection:
         if not is_broken_off and not self._may_send_more():
             self.sock.close()
             return
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):  # closed already
             self.sock = socket.socket(fileno=self.sock.detach())  # without its TLS, if it has some
             (reset if is_broken_off else drain_and_close)(self.sock)
+
+    def is_deaf(self, now_s: float) -> bool:
+        """Whether the caller has taken nothing of what waits for it for DEAF_S; asked regularly."""
+        waits = unsent(self.sock)
+        if waits == 0 or waits != self._unsent:
+            self._unsent, self._deaf_since_s = waits, now_s
+        return now_s - self._deaf_since_s > DEAF_S
 
     def _ready(self, connections: "Connections") -> Reader:
         if self._reader is None:
@@ -139,6 +156,8 @@ class Connections:
         self._fresh: dict[Connection, None] = {}
         self._sending: dict[Connection, None] = {}
         self._kept: dict[Connection, None] = {}
+        self._serving: dict[Connection, None] = {}
+        self._swept_s = 0.0
 
     def make_room(self) -> None:
         """Take note of a new connection, and make room for it."""
@@ -153,7 +172,22 @@ class Connections:
     def wait(self, connection: Connection) -> None:
         """Take note that a connection waits for a request."""
         connection.waits_since_s = time.monotonic()
+        self._serving.pop(connection, None)
         (self._kept if connection.served else self._fresh)[connection] = None
+
+    def serve(self, connection: Connection) -> None:
+        """Take note that a connection carries a request."""
+        self._serving[connection] = None
+
+    def cut_deaf(self) -> None:
+        """When it is full, cut off callers that take nothing of their answers; called often."""
+        now_s = time.monotonic()
+        if self._count <= self._full or now_s - self._swept_s < _SWEEP_S:
+            return
+        self._swept_s = now_s
+        for connection in tuple(self._serving):
+            if connection.is_deaf(now_s):
+                shut_down(connection.sock)
 
     def wait_for_body(self, connection: Connection) -> None:
         """Take note that a request has begun, and not all of its body is here."""
@@ -167,6 +201,7 @@ class Connections:
     def _forget(self, connection: Connection) -> None:
         self.go_on(connection)
         self._closing.pop(connection, None)
+        self._serving.pop(connection, None)
 
     def close(self, connection: Connection) -> None:
         """End a connection."""
@@ -178,6 +213,7 @@ class Connections:
         finally:
             self._count -= 1
             self._closing.pop(connection, None)
+        self._serving.pop(connection, None)
 
     def close_idle(self) -> None:
         """Have those end that have carried nothing for a while: the process leaves."""

@@ -65,6 +65,7 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
         try:
             while self.alive:
                 self.notify()
+                self._connections.cut_deaf()
                 gevent.sleep(TICK_S)
             for server in servers:
                 server.close()
@@ -85,11 +86,10 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
         self._grace_s = 0.0
         self.alive = False
 
-    def handle(self, listener: Any, client: socket.socket, addr: Any) -> None:
-        """Serve one connection."""
+    def handle(self, name: Any, client: socket.socket, addr: Any) -> None:
+        """Serve one connection; `name` is the address that it came to."""
         connection = Connection(self.cfg, client, addr, self._tls)
         self._connections.make_room()
-        name = listener.getsockname()
         try:
             while (request := connection.next_request(self._connections)) is not None:
                 self.handle_request(name, request, connection.sock, addr)
@@ -127,7 +127,9 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
         # Of each connection that it accepts. The system would let it grow to megabytes, and a
         # vendor write into them for a caller that does not read.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
-        server = StreamServer(listener, handle=partial(self.handle, listener), spawn=self._pool)
+        server = StreamServer(
+            listener, handle=partial(self.handle, listener.getsockname()), spawn=self._pool
+        )
         if self.cfg.workers > 1:
             server.max_accept = 1  # the other workers get their share
         server.start()

@@ -18,7 +18,7 @@ _GZIP_BITS, _ZLIB_BITS, _RAW_BITS = zlib.MAX_WBITS | 16, zlib.MAX_WBITS, -zlib.M
 
 #: How a body begins that has no coding, whatever its header says: JSON, events, HTML, blanks.
 _TEXT = re.compile(rb'[\s{\["<:]|data|event|id|retry|\xef\xbb')
-#: Deflate without a header can begin with any byte, so there the bytes that follow count, too.
+#: Only gzip is known by its first bytes. Others can begin with "{", so what follows counts, too.
 _PRINTABLE = re.compile(rb"[\s -~]+")
 _START_BYTES = 8
 
@@ -67,7 +67,8 @@ def _window_bits(label: str, start: bytes) -> int | None:
     """
     if start.startswith(GZIP):
         return _GZIP_BITS
-    if _TEXT.match(start) and (label != "deflate" or _PRINTABLE.fullmatch(start)):
+    surely_text = label in ("gzip", "x-gzip") or _PRINTABLE.fullmatch(start[:_START_BYTES])
+    if _TEXT.match(start) and surely_text:
         return None
     if label in ("gzip", "x-gzip", "deflate"):
         if len(start) > 1 and start[0] & 15 == 8 and (start[0] << 8 | start[1]) % 31 == 0:

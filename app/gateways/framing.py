@@ -4,6 +4,7 @@ Knows no wire: a frame is a name and data. Whether an answer is a stream was nev
 its content type, nor by what was asked for.
 """
 
+import io
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
@@ -60,13 +61,14 @@ class TextFraming:
     def __init__(self, vendor: Vendor) -> None:
         self._vendor = vendor
         self._events: EventParser | None = None
-        self._pieces: list[bytes] = []
+        self._body = io.BytesIO()  # a large answer is held once: pieces would have to be joined
+        self._last = b""
         self.is_json = False
 
     @property
     def is_closed(self) -> bool:
         """Whether the JSON that has come ends in a bracket."""
-        return self.is_json and self._pieces[-1].rstrip().endswith((b"}", b"]"))
+        return self.is_json and self._last.rstrip().endswith((b"}", b"]"))
 
     def feed(self, packet: bytes) -> Iterable[ServerSentEvent]:
         """Return the events that `packet` completes; JSON is one frame, which `flush` gives."""
@@ -78,16 +80,16 @@ class TextFraming:
         """Return the last event, or the JSON."""
         if self._events is None:
             self.is_json = True
-            body = b"".join(self._pieces)
-            return [ServerSentEvent(None, body)] if body.strip() else []
+            body = self._body.getvalue()
+            return [ServerSentEvent(None, body)] if body and not body.isspace() else []
         return self._guarded(self._events.flush())
 
     def _begun(self, packet: bytes) -> Iterable[ServerSentEvent]:
-        self._pieces.append(packet)
+        self._body.write(packet)
+        self._last = packet
         if self.is_json:
             return ()
-        begun = b"".join(self._pieces)
-        self._pieces = [begun]
+        begun = self._body.getvalue()
         plain = begun.removeprefix(_BOM).lstrip()
         is_json = plain.startswith((b"{", b"["))
         if not is_json and _EVENT.search(plain, 0, LOOKED_FOR):

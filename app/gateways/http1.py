@@ -97,7 +97,9 @@ class Connection:
             if status is None or status < 300:
                 if isinstance(exc, BrokenAnswer):
                     exc.status = status
-                raise (self._send_error or exc) from exc
+                if self._send_error is not None:
+                    raise self._send_error from exc
+                raise
             self.status, self._has_head, self._is_complete = status, True, True
             self._is_reusable = False
 
@@ -178,6 +180,8 @@ class Connection:
             self._parser.feed_data(data)
         except NO_ANSWER as exc:
             self._recover(exc)
+        if self._has_head and self._raw is not None and len(self._raw) > _RAW_LIMIT:
+            self._raw = None
         if self._is_chunked and b" \r\n" in data[:_LOOK_BYTES] and _PADDED_SIZE.search(data):
             self._is_reusable = False
 
@@ -241,6 +245,9 @@ class Connection:
 #: where one goes unnoticed.
 _PADDED_SIZE = re.compile(rb"(?:^|\r\n)[0-9A-Fa-f]+ +\r\n")
 _LOOK_BYTES = 4096
+
+#: How many packets are kept of an answer of which no body comes.
+_RAW_LIMIT = 64
 
 
 def request_bytes(method: str, target: str, headers: Mapping[str, str], body: bytes) -> bytes:

@@ -263,8 +263,9 @@ class AnswerReader:
         has_text: bool = False,
         at_end: bool = False,
     ) -> Usage:
-        # Half a count that comes with the last end, or after it, is all that there will be.
-        self._has_count = self._has_count or usage.lacks in ("", "prompt") or self.has_ended
+        # What comes beside a text is a running count, of which the last is still to come; what
+        # comes with the last end, or after it, is all that there will be.
+        self._has_count = self._has_count or self.has_ended or not (slots or usage.lacks)
         self._total = self._usage.put(usage, slots, has_text=has_text, at_end=at_end)
         return self._total
 

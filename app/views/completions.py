@@ -1,7 +1,5 @@
 """`POST /v5/completions`: the endpoint."""
 
-import math
-
 from flask import Blueprint, Response, g, request
 
 from app import wire
@@ -9,9 +7,11 @@ from app.completer import Answer
 from app.completion import CompletionRequest
 from app.completion_stream import CompletionStream
 from app.gateways.transport import Cancelled
+from app.json_size import SMALL_BYTES
 from app.keyring import limits_of
 from app.schemas import dump_completion, load_completion_request
 from app.services import services
+from app.turns import give_turn
 from app.usage.meter import RequestContext
 from app.views.auth import authenticate, selected_account
 from app.views.body import read_body
@@ -32,6 +32,8 @@ def create_completion() -> Response:
     account_id = selected_account(key)
     body = read_body()
     completion_request = load_completion_request(wire.load_request(body))
+    if len(body) > SMALL_BYTES:
+        give_turn()
     context = RequestContext(
         request_id=g.request_id,
         account_id=account_id,
@@ -63,10 +65,10 @@ def _stream(completion_request: CompletionRequest, context: RequestContext) -> R
     # With an idempotency key, the answer is waited for also when the caller has left.
     caller = None if is_keyed() else caller_of(request.environ)
     left = None if caller is None else caller.left
-    stream = services().completer.stream(completion_request, context, left)
+    hang_up = None if caller is None else caller.hang_up
+    stream = services().completer.stream(completion_request, context, left, hang_up)
     if caller is not None:
-        # As if the silence were over: a comment is written now, and with it the status line.
-        caller.ask = lambda: stream.check(math.inf)
+        caller.ask = stream.wake  # a comment is written now, and with it the status line
     try:
         # The status line waits for the first chunk, so that a refusal keeps its status.
         first = stream.take(settings.first_keep_alive_s)

@@ -65,7 +65,7 @@ def _usage_cells(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
 def _costs_result(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
     """Return OpenAI's shape, and how many requests have no known price.
 
-    Where none has one, the amount is null; else it is that of those that have.
+    The amount is that of those that have one; null where that is 0 and others have none.
     """
     by_line = "line_item" in group_by
     amount = _amount(row)

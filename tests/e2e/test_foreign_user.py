@@ -188,7 +188,9 @@ def test_a_full_disk_and_somebody_elses_files_are_told(
     disk = tmp_path / "disk"
     disk.mkdir()
     options = "size=64k,mode=777"
-    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", disk], check=True)
+    mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(disk)]
+    if subprocess.run(mount, check=False).returncode:
+        pytest.skip("nothing may be mounted here")
     try:
         fill(disk / "filling")
         (disk / "root.1.jsonl").touch(0o600)

@@ -294,6 +294,21 @@ def test_no_caller_says_where_the_application_is(our_site: Site, name: str) -> N
     assert answer.status_code == 200
 
 
+def test_the_dashboard_is_signed_in_to_with_a_cookie_of_https(our_site: Site) -> None:
+    key = our_site.gateway.add_account("reader", "usage")
+    answer = requests.post(
+        f"{our_site.nginx.base_url}/dashboard/sign-in",
+        data={"api_key": key},
+        headers={"origin": our_site.nginx.base_url},
+        verify=our_site.trust,
+        timeout=60,
+        allow_redirects=False,
+    )
+    assert answer.status_code == 303
+    assert answer.headers["set-cookie"].startswith("__Host-tollgate=")
+    assert "; Secure" in answer.headers["set-cookie"]
+
+
 def test_what_there_is_to_measure_is_not_for_the_public(our_site: Site) -> None:
     url = our_site.nginx.base_url
     for path in ("/metrics", "//metrics", "/./metrics", "/%6detrics"):

@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import json
+import resource
 import socket
 import subprocess
 import threading
@@ -340,6 +341,13 @@ def test_a_caller_that_closes_its_connection_ends_the_vendors_call(
     wait_until(lambda: len(deployment.vendor.hang_ups) > hung_up, deadline_s=10)
 
 
+def crowd() -> int:
+    """Return more connections than a web process serves, and have as many descriptors."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return 4200 if hard == resource.RLIM_INFINITY else min(4200, hard // 3 + 200)
+
+
 @contextlib.contextmanager
 def waiting(address: tuple[str, int], count: int, first: bytes) -> Iterator[None]:
     """Keep connections open on which nothing more happens."""
@@ -351,11 +359,24 @@ def waiting(address: tuple[str, int], count: int, first: bytes) -> Iterator[None
         yield
 
 
-@pytest.mark.parametrize("first", [b"", b"GET /livez HTTP/1.1\r\nhost:"], ids=["silent", "half"])
+LIVE = request("/livez", method="GET")
+
+
+@pytest.mark.parametrize("first", [b"", LIVE[:-4], LIVE], ids=["silent", "half", "idle"])
 def test_callers_that_say_nothing_shut_nobody_out(address: tuple[str, int], first: bytes) -> None:
-    with waiting(address, 4200, first):
+    with waiting(address, crowd(), first):
         for _ in range(20):
             assert exchange(address, [request("/livez", method="GET")]).status == 200
+
+
+def test_callers_that_do_not_read_shut_nobody_out_for_long(address: tuple[str, int]) -> None:
+    """Each asks for more than the system keeps for it, and takes none of it."""
+    first = request("/openapi.json", method="GET") * 15
+    with waiting(address, crowd(), first), connect(address) as sock:
+        started_s = time.monotonic()
+        sock.sendall(LIVE)
+        assert read_answer(sock).status == 200
+        assert time.monotonic() - started_s < 40  # 10 s, and slack
 
 
 def test_half_a_head_has_a_deadline_and_is_told_so(address: tuple[str, int]) -> None:
@@ -367,14 +388,26 @@ def test_half_a_head_has_a_deadline_and_is_told_so(address: tuple[str, int]) -> 
     assert 10 < time.monotonic() - started_s < 40
 
 
+FORM = "content-type: application/x-www-form-urlencoded"
+
+
 def test_a_body_that_does_not_come_has_a_deadline(
     address: tuple[str, int], key: str, deployment: Deployment
 ) -> None:
-    with connect(address) as sock:
-        started_s = time.monotonic()
+    started_s = time.monotonic()
+    with connect(address) as sock, connect(address) as form:
         sock.sendall(request("/v5/completions", key, "content-length: 100"))
-        said = read_answer(sock)
+        form.sendall(request("/dashboard/sign-in", FORM, "content-length: 100"))
+        said, shown = read_answer(sock), read_answer(form)
     assert (said.status, error_of(said)["code"]) == (408, "request_timeout")
     assert closes(said)
+    assert (shown.status, closes(shown)) == (408, True)
     assert 20 < time.monotonic() - started_s < 60
     assert "Traceback" not in Path(deployment.root / "web.log").read_text()
+
+
+def test_a_form_that_is_cut_short_is_the_callers_fault(address: tuple[str, int]) -> None:
+    with connect(address) as sock:
+        sock.sendall(request("/dashboard/sign-in", FORM, "transfer-encoding: chunked") + b"5\r\nap")
+        sock.shutdown(socket.SHUT_WR)
+        assert read_answer(sock).status == 400

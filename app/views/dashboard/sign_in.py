@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from flask import Response, g, redirect, request, url_for
+from werkzeug.exceptions import HTTPException
 
 from app.accounts import Accounts
 from app.apikey import ApiKey
-from app.errors import InvalidAPIKey, PermissionDenied
+from app.errors import InvalidAPIKey, InvalidRequest, PermissionDenied, RequestTimeout
 from app.services import services
 from app.sessions import SESSION_S, Sessions
 from app.views.auth import note_refused
@@ -70,6 +71,7 @@ def _let_in() -> Response | None:
     if request.method == "POST":
         request.max_content_length = FORM_LIMIT_BYTES
         _require_own_form()
+        _require_whole_form()
     if request.endpoint in _OPEN:
         return None
     found = _visitor()
@@ -159,6 +161,21 @@ def _require_own_form() -> None:
         own = origin is None or urlsplit(origin).netloc == request.host
     if not own:
         raise PermissionDenied("This form was sent from another site.")
+
+
+def _require_whole_form() -> None:
+    """Read the form, which is kept.
+
+    Raises: RequestTimeout, InvalidRequest; what is too large is refused by werkzeug.
+    """
+    try:
+        _ = request.form
+    except HTTPException as exc:
+        if isinstance(exc.__context__, TimeoutError):  # werkzeug takes it for a caller that left
+            raise RequestTimeout("The form takes too long to arrive.") from exc
+        raise
+    except Exception as exc:  # whatever the server says of it: it is the caller's that is broken
+        raise InvalidRequest("The form did not arrive whole.") from exc
 
 
 def _next_page(asked: str) -> str:

@@ -158,7 +158,7 @@ class Amount(Schema):
     value = fields.Float(
         required=True,
         allow_none=True,
-        metadata={"description": "Null where no request has a known price."},
+        metadata={"description": "Null where some have no known price, and all others cost 0."},
     )
     currency = _constant("usd")
 

@@ -22,9 +22,10 @@ def answer_faults(case: Case, outcome: Outcome) -> Iterator[str]:
         yield f"an answer was lost: {_told_failure(case, outcome)}"
     if not delivered and failure is not None:
         status = _told_status(case, outcome)
-        if status not in failure:
+        begun = outcome.status == 200  # and then refusals differ in their words alone
+        if status not in failure and not (begun and status in REFUSED and failure & REFUSED):
             yield f"told as {_told_failure(case, outcome)}, not as one of {sorted(failure)}"
-        for call in case.calls:
+        for call in case.calls if outcome.status != 200 else ():
             if call.retry_after and outcome.headers.get("retry-after") != call.retry_after:
                 yield f"retry-after {call.retry_after} was not passed on"
     if delivered:
@@ -35,6 +36,8 @@ def _invalid(outcome: Outcome, got: "Got") -> Iterator[str]:
     """Yield what no strict reader of JSON or UTF-8 would take."""
     if re.search(rb"[:,[] ?-?(NaN|Infinity)\b", outcome.content):
         yield "a number that is none was passed on"
+    if re.search(rb"\\u[dD][89a-fA-F]", outcome.content):  # whole characters are sent as they are
+        yield "half a character was passed on"
     for index, one in got.items():
         if any("\ud800" <= letter <= "\udfff" for letter in one["text"]):
             yield f"choice {index} has half a character"
@@ -62,6 +65,8 @@ def _told_status(case: Case, outcome: Outcome) -> int:
         return outcome.status
     return STATUS_OF_CODE.get(str(error.get("code")), 400)
 
+
+REFUSED = frozenset({400, 404, 413})
 
 #: An error in a stream has no status but its code's.
 STATUS_OF_CODE = {

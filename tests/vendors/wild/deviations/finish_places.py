@@ -68,7 +68,8 @@ def _verdict_after(draft: Draft) -> None:
     """Send a filter's verdict after the reason, with a reason of null and no text."""
     at = draft.last_of(lambda event: event.ends)
     offsets = {"check_offset": 9, "start_offset": 9, "end_offset": 12}
-    late = {"index": 0, "finish_reason": None, "content_filter_offsets": offsets}
+    index = draft.events[at].body["choices"][0].get("index", 0)
+    late = {"index": index, "finish_reason": None, "content_filter_offsets": offsets}
     body = {"id": "", "object": "", "created": 0, "model": "", "choices": [late]}
     draft.events.insert(at + 1, Event(body))
 
@@ -88,7 +89,7 @@ def _finish(name: str, families: tuple[str, ...], apply: Any, **more: Any) -> De
 CHUNKS: dict[str, Any] = {
     "stage": "spoken",
     "modes": ("stream",),
-    "excludes": frozenset({"labels"}),
+    "excludes": frozenset({"labels", "count: a running count of each choice, and no other"}),
 }
 
 FINISH_PLACES: tuple[Deviation, ...] = (

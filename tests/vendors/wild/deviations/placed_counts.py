@@ -22,7 +22,8 @@ def _spread(counts: Callable[[Draft, Event, int], Body | None]) -> Callable[[Dra
             event.told, event.final = None, False
             if isinstance(event.body, dict) and event.body.get("choices"):
                 spoken += len(event.says)
-                event.body = {**event.body, "usage": counts(draft, event, spoken)}
+                bare = {name: value for name, value in event.body.items() if name != "x_groq"}
+                event.body = {**bare, "usage": counts(draft, event, spoken)}
 
     return apply
 
