@@ -20,7 +20,7 @@ from app.gateways.vendors import BUILT_IN, load_vendors
 from app.settings import Settings
 from app.usage.event import UsageEvent
 from app.usage.keys import OPEN
-from tests.answers.wires import Wire
+from tests.answers.parts import Wire
 from tests.gateway import Gateway, running
 from tests.services.polling import wait_until
 from tests.services.sqlite import new_ledger

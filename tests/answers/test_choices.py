@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from tests.answers.asked import PROMPT_COUNT, TEXT_COUNT, Ask, Honest, ask_of
+from tests.answers.parts import ABSENT, Counts, Part
 from tests.answers.site import BY_VENDOR, Site, Told, books, by_index
-from tests.answers.wires import ABSENT, LISTING, SAMPLING, SINGLE, WIRES, Counts, Part
+from tests.answers.wires import LISTING, SAMPLING, SINGLE, WIRES
 from tests.vendor import Asked, Reply
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.answers.openai_wires import OpenAI
+from tests.answers.parts import SSE, Counts, Part, data
 from tests.answers.site import BY_VENDOR, TEXT, Site, books, serving
-from tests.answers.wires import SSE, WIRES, Counts, OpenAI, Part, data
+from tests.answers.wires import WIRES
 from tests.services.valkey import Valkey
 from tests.vendor import Reply, json_reply
 

@@ -15,8 +15,9 @@ from redis import Redis
 from app.settings import Settings
 from app.usage.keys import EVENTS, OPEN
 from app.usage.open_records import OpenRecords
+from tests.answers.parts import Counts, Part, Wire
 from tests.answers.site import IDLE_S, SOON_S, TEXT, TEXT_TOKENS, Site, Told, books, read, table
-from tests.answers.wires import WIRES, Counts, Part, Wire
+from tests.answers.wires import WIRES
 from tests.gateway import gunicorn, with_account
 from tests.services.polling import wait_until
 from tests.services.sqlite import new_ledger
