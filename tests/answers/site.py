@@ -19,7 +19,7 @@ from app.gateways import FAMILIES
 from app.gateways.vendors import BUILT_IN, load_vendors
 from app.settings import Settings
 from app.usage.event import UsageEvent
-from app.usage.keys import OPEN
+from app.usage.keys import EVENTS, OPEN
 from tests.answers.parts import Wire
 from tests.gateway import Gateway, running
 from tests.services.polling import wait_until
@@ -170,7 +170,7 @@ class Site:
 
     def clear(self) -> None:
         """Forget what was before: requests, failures, scripts."""
-        wait_until(lambda: not self.gateway.redis.hlen(OPEN))
+        wait_until(lambda: not self.gateway.redis.hlen(OPEN), every_s=0.001)
         self.gateway.redis.flushall()
         self.vendor.asked.clear()
         self.vendor.hang_ups.clear()
@@ -222,6 +222,8 @@ class Site:
 
     def event(self) -> UsageEvent:
         """Return the one event there is, once nothing is open; each call was counted once."""
+        redis = self.gateway.redis
+        wait_until(lambda: redis.xlen(EVENTS) and not redis.hlen(OPEN), every_s=0.001)
         (event,) = self.gateway.events()
         assert event.attempts == len(self.vendor.asked)
         assert event.total_tokens == event.prompt_tokens + event.completion_tokens

@@ -79,7 +79,7 @@ FORMS = list(forms(""))
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", ["text", "chat"])
+@pytest.mark.parametrize("name", ["text"])
 @pytest.mark.parametrize(("error", "status", "kind", "code"), CLASSES)
 def test_an_error_in_place_of_a_stream_has_its_class_its_words_and_no_cost(
     site: Site, name: str, form: str, error: Any, status: int, kind: str, code: str | None
