@@ -126,6 +126,7 @@ class CompletionStream:
         if idle_s >= CALLER_IDLE_S and self._channel.is_full and not self._is_stalled:
             self._is_stalled = True
             self._calls.end()
+            self._channel.leave()
             if self._hang_up is not None:  # whoever writes to it waits for it
                 self._hang_up()
 
@@ -203,8 +204,8 @@ class CompletionStream:
         error: BaseException | None = None
         try:
             self._calls.run(self._meter, self._channel.put, caller_left=self._abandoned)
-        except ConsumerGone:
-            pass  # it has recorded what it wanted
+        except ConsumerGone:  # it has recorded what it wanted, or is to take no more
+            error = Cancelled()
         except BaseException as exc:  # noqa: BLE001 - the consumer raises it
             error = exc
         finally:

@@ -161,6 +161,8 @@ class AnswerReader:
                 yield from self._frame(frame)
         except GatewayError as exc:  # no frame: the answer may be whole without it
             broken = broken or exc
+        if self._last is not None and (released := self._choices.release()):
+            yield replace(self._last, choices=tuple(released), usage=None)
         self._settle(broken)
         if not self._is_whole and (tail := self._tail()) is not None:
             yield tail
