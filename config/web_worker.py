@@ -133,8 +133,8 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
         server = StreamServer(
             listener, handle=partial(self.handle, listener.getsockname()), spawn=self._pool
         )
-        # Of several workers each gets its share. One alone takes no more at once than it serves in a
-        # few milliseconds: what is under way would wait behind all that has been accepted.
+        # Of several workers each gets its share. One alone takes no more at once than it serves in
+        # a few milliseconds: what is under way would wait behind all that has been accepted.
         server.max_accept = 1 if self.cfg.workers > 1 else MOST_ACCEPTED
         server.start()
         return server
