@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.answers.wires import ABSENT, WIRES, Counts, Part, Wire
+from tests.answers.parts import ABSENT, Counts, Part, Wire
+from tests.answers.wires import WIRES
 from tests.vendor import Asked, Reply
 
 #: Tokens that `Honest` counts: of each prompt, and of each text.

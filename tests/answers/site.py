@@ -20,7 +20,7 @@ from app.gateways.vendors import BUILT_IN, load_vendors
 from app.settings import Settings
 from app.usage.event import UsageEvent
 from app.usage.keys import OPEN
-from tests.answers.wires import Wire
+from tests.answers.parts import Wire
 from tests.gateway import Gateway, running
 from tests.services.polling import wait_until
 from tests.services.sqlite import new_ledger
@@ -101,8 +101,8 @@ class Caller:
         return content
 
 
-def read(response: http.client.HTTPResponse, *, stream: bool) -> Told:
-    """Read an answer to its end, or to where it is cut."""
+def read(response: http.client.HTTPResponse, *, stream: bool, begun: bytes = b"") -> Told:
+    """Read an answer to its end, or to where it is cut; `begun` was read before."""
     told = Told(response.status, {name.lower(): value for name, value in response.getheaders()})
     try:
         content = response.read()
@@ -111,7 +111,7 @@ def read(response: http.client.HTTPResponse, *, stream: bool) -> Told:
     except ConnectionResetError:
         content, told.cut = b"", True
     told.ended_s = time.monotonic()
-    text = content.decode()  # which fails on what is no UTF-8
+    text = (begun + content).decode()  # which fails on what is no UTF-8
     if stream and response.status == 200:
         for name, body in events_of(text):
             _take(told, name, body)

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from tests.answers.asked import PROMPT_COUNT, TEXT_COUNT, Ask, Honest, ask_of
+from tests.answers.parts import ABSENT, Counts, Part
 from tests.answers.site import BY_VENDOR, Site, Told, books, by_index
-from tests.answers.wires import ABSENT, LISTING, SAMPLING, SINGLE, WIRES, Counts, Part
+from tests.answers.wires import LISTING, SAMPLING, SINGLE, WIRES
 from tests.vendor import Asked, Reply
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
@@ -61,7 +62,8 @@ def test_prompts_without_an_answer_are_asked_again(
     check_texts(told, PROMPTS, n)
     check_books(site, honest, told)
     again = {prompt for ask in honest.asks[1:] for prompt in ask.prompts}
-    if given != len(PROMPTS):  # else they may be one for each prompt
+    one_call = not (stream and n > 1)  # such a stream takes a call for each prompt
+    if one_call and given != len(PROMPTS):  # else they may be one for each prompt
         assert again == set(PROMPTS[given // n :])  # and no others
 
 
@@ -423,3 +425,24 @@ def test_what_is_asked_for_again_is_the_callers_request_in_all_else(
     for ask in again:
         rest = {k: v for k, v in ask.body.items() if k not in ("n", "prompt")}
         assert rest == {k: v for k, v in first.body.items() if k not in ("n", "prompt")}
+
+
+#: Numbers of a stream's choices that only the whole stream tells the meaning of.
+LATE: dict[str, Numbering] = {
+    "from one": lambda right: [index + 1 for index in right],
+    "all alike": lambda right: [0] * len(right),
+    "none": lambda right: [ABSENT] * len(right),
+    "null": lambda right: [None] * len(right),
+}
+
+
+@pytest.mark.parametrize("numbering", LATE)
+@pytest.mark.parametrize("name", LISTING)
+def test_a_streamed_text_is_under_no_other_prompt_whatever_its_number(
+    site: Site, name: str, numbering: str
+) -> None:
+    honest = Honest(name, number=LATE[numbering])
+    site.always(honest)
+    told = site.ask(honest.wire, stream=True, prompt=PROMPTS)
+    check_texts(told, PROMPTS, 1)
+    check_books(site, honest, told)

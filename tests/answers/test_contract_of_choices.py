@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from tests.answers.openai_wires import OpenAI
+from tests.answers.parts import SSE, Counts, Part
 from tests.answers.site import PROMPT, TEXT, Site, by_index
-from tests.answers.wires import SSE, WIRES, Counts, OpenAI, Part
+from tests.answers.wires import WIRES
 from tests.vendor import Reply
 
 COUNTS = Counts(20, 7)

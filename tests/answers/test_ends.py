@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.answers.parts import ABSENT, AMAZON, SSE, Counts, Part, Wire
 from tests.answers.site import (
     BY_VENDOR,
     PROMPT_TOKENS,
@@ -20,7 +21,7 @@ from tests.answers.site import (
     books,
     by_index,
 )
-from tests.answers.wires import ABSENT, AMAZON, MARKED, SSE, WIRES, Counts, Part, Wire
+from tests.answers.wires import MARKED, WIRES
 from tests.vendor import CUT, FIN, Reply, Step
 
 COUNTS = Counts(20, 7)

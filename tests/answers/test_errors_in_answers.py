@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from tests.answers.parts import JSON, SSE, Part
 from tests.answers.site import PROMPT_TOKENS, TEXT, TEXT_TOKENS, Site, books
-from tests.answers.wires import JSON, SSE, WIRES, Part
+from tests.answers.wires import WIRES
 from tests.vendor import Reply
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])

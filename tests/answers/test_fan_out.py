@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tests.answers.asked import PROMPT_COUNT, TEXT_COUNT, Honest, ask_of
+from tests.answers.parts import Counts, Part
 from tests.answers.site import BY_VENDOR, PROMPT, Site, books, by_index
-from tests.answers.wires import WIRES, Counts, Part
+from tests.answers.wires import WIRES
 from tests.vendor import Asked, Reply
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.answers.parts import Counts, Part
 from tests.answers.site import BY_VENDOR, TEXT, Site, books, by_index, serving
-from tests.answers.wires import MARKED, WIRES, WORDY, Counts, Part
+from tests.answers.wires import MARKED, WIRES, WORDY
 from tests.services.polling import wait_until
 from tests.services.valkey import Valkey
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.answers.openai_wires import OpenAI
+from tests.answers.parts import SSE, Counts, Part, Wire, data
 from tests.answers.site import BY_VENDOR, TEXT, Site, books, by_index
-from tests.answers.wires import SSE, WIRES, Counts, OpenAI, Part, Wire, data
+from tests.answers.wires import WIRES
 from tests.vendor import Reply
 
 COUNTS = Counts(20, 7)

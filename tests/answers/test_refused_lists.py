@@ -8,8 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.answers.asked import ask_of
+from tests.answers.parts import Counts, Part, Wire
 from tests.answers.site import BY_VENDOR, TEXT, Site, books
-from tests.answers.wires import WIRES, Counts, Part, Wire
+from tests.answers.wires import WIRES
 from tests.vendor import Asked, Reply
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])

@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.answers.parts import Counts, Part, Wire
 from tests.answers.site import Site, Told, read, serving
-from tests.answers.wires import WIRES, Counts, Part, Wire
+from tests.answers.wires import WIRES
 from tests.services.valkey import Valkey
 from tests.vendor import Reply
 

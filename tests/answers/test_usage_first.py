@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.answers.parts import ABSENT, Counts, Part, Wire, data, named
 from tests.answers.site import (
     BY_VENDOR,
     SOON_S,
@@ -15,7 +16,7 @@ from tests.answers.site import (
     Told,
     books,
 )
-from tests.answers.wires import ABSENT, WIRES, WORDY, Counts, Part, Wire, data, named
+from tests.answers.wires import WIRES, WORDY
 from tests.services.polling import wait_until
 from tests.vendor import CUT, FIN, Reply, json_reply
 from tests.vendors.bedrock import exception_frame

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.answers.openai_wires import OpenAI
+from tests.answers.parts import Counts, Part, Wire, data
 from tests.answers.site import (
     BY_VENDOR,
     PROMPT_TOKENS,
@@ -16,7 +18,7 @@ from tests.answers.site import (
     books,
     by_index,
 )
-from tests.answers.wires import WIRES, Counts, OpenAI, Part, Wire, data
+from tests.answers.wires import WIRES
 from tests.vendor import Reply
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])

@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.answers.parts import Counts, Part
 from tests.answers.site import BY_VENDOR, TEXT, Site, books, by_index
-from tests.answers.wires import SAMPLING, WIRES, Counts, Part
+from tests.answers.wires import SAMPLING, WIRES
 
 
 @pytest.mark.parametrize("name", WIRES)

@@ -1,4 +1,4 @@
-"""A real web process that is killed in a stream: the reaper knows what the vendor counted."""
+"""A real web process under gunicorn: streams that end oddly, slow callers, and a sudden death."""
 
 import contextlib
 import os
@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ from redis import Redis
 from app.settings import Settings
 from app.usage.keys import EVENTS, OPEN
 from app.usage.open_records import OpenRecords
-from tests.answers.site import SOON_S, TEXT, TEXT_TOKENS, Site, books, table
-from tests.answers.wires import WIRES, Counts, Part, Wire
+from tests.answers.parts import Counts, Part, Wire
+from tests.answers.site import IDLE_S, SOON_S, TEXT, TEXT_TOKENS, Site, Told, books, read, table
+from tests.answers.wires import WIRES
 from tests.gateway import gunicorn, with_account
 from tests.services.polling import wait_until
 from tests.services.sqlite import new_ledger
@@ -27,15 +29,17 @@ EARLY = Counts(2010, TEXT_TOKENS, 2000)
 
 
 @pytest.fixture
-def web(tmp_path: Path, valkey: Valkey) -> Iterator[tuple[Site, int]]:
-    """A web process under gunicorn, and its master's pid."""
+def web(
+    request: pytest.FixtureRequest, tmp_path: Path, valkey: Valkey
+) -> Iterator[tuple[Site, int]]:
+    """A web process under gunicorn, and its master's pid; a parameter is its vendors' `idle_s`."""
     with Redis.from_url(valkey.url) as redis:
         redis.flushall()
     with contextlib.ExitStack() as stack:
         vendor = SimulatedVendor()
         stack.callback(vendor.stop)
         path = tmp_path / "vendors.toml"
-        path.write_text(table(vendor.url))
+        path.write_text(table(vendor.url, idle_s=getattr(request, "param", IDLE_S)))
         ledger = new_ledger(tmp_path / "ledger.db")
         env = {
             "REDIS_URL": valkey.url,
@@ -116,6 +120,33 @@ def test_a_real_process_ends_a_stream_at_its_end_mark(web: tuple[Site, int]) -> 
             assert told.is_whole(), told
             assert told.ended_s - site.ended_s < SOON_S
             assert books(site.event()) == ("completed", 20, 7, "vendor", "vendor")
+
+
+@pytest.mark.parametrize("web", [0.5], indirect=True)
+def test_slow_callers_of_a_real_process_blame_no_vendor(web: tuple[Site, int]) -> None:
+    """They sleep for longer than a vendor may, before they read and in the middle."""
+    (site, _), wire = web, WIRES["text"]
+    piece, pieces, callers = "word " * 13_000, 150, 6
+    usage = wire.usage(Counts(20, 7))
+    end = wire.event(Part("", "stop"), usage=usage)
+    events = [wire.event(Part(piece))] * pieces
+    site.always(lambda _: wire.stream(*events, end, wire.mark))
+
+    def sleepy() -> Told:
+        with site.open(wire, stream=True) as caller:
+            time.sleep(1.5)
+            begun = caller.response.read(1024 * 1024)
+            time.sleep(1.5)
+            told = read(caller.response, stream=True, begun=begun)
+        return told
+
+    with ThreadPoolExecutor(callers) as pool:
+        told = [future.result() for future in [pool.submit(sleepy) for _ in range(callers)]]
+    assert all(one.is_whole() and len(one.texts[0]) == len(piece) * pieces for one in told)
+    events_recorded = site.gateway.events(callers)
+    assert [event.status for event in events_recorded] == ["completed"] * callers
+    assert {(e.prompt_tokens, e.completion_tokens) for e in events_recorded} == {(20, 7)}
+    assert not site.is_blamed()
 
 
 def test_a_real_process_counts_a_caller_that_leaves_as_the_vendor_did(
