@@ -87,16 +87,17 @@ def _early_and_slow(draft: Draft) -> None:
     """Say each reason early, count as it goes, and pause before a later text."""
     run(draft)
     _early(draft)
-    _pause_before_text(draft)
+    _pause_before_text(draft, 2)
 
 
 def _google_first_and_slow(draft: Draft) -> None:
     _google_first(draft)
-    _pause_before_text(draft)
+    _pause_before_text(draft, 1)
 
 
-def _pause_before_text(draft: Draft) -> None:
-    later = [at for at, event in enumerate(draft.events) if event.says][1:]
+def _pause_before_text(draft: Draft, texts: int) -> None:
+    """Pause once so many texts have been, of which one has followed an end: a reader can know."""
+    later = [at for at, event in enumerate(draft.events) if event.says][texts:]
     draft.pauses = {draft.rng.choice(later): PAUSE_S}
 
 
@@ -104,6 +105,7 @@ def _finish(name: str, families: tuple[str, ...], apply: Any, **more: Any) -> De
     return Deviation(f"finish: {name}", "finish", families, apply, **more)
 
 
+ALONE = frozenset({"labels", "cuts", "errors", "counts", "frames", "ends"})
 CHUNKS: dict[str, Any] = {
     "stage": "spoken",
     "modes": ("stream",),
