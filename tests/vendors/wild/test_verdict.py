@@ -12,11 +12,11 @@ from tests.vendors.wild.rig import Outcome
 from tests.vendors.wild.truth import Sample, Told, Truth
 from tests.vendors.wild.verdict import faults
 
-#: Whose count each side is, where events say so.
-SIDES: dict[str, Any] = {
-    field.name: "vendor"
+#: Whose count each side is, where events say so: as values of a guess.
+GUESSED: dict[str, Any] = {
+    field.name: "estimated"
     for field in dataclasses.fields(UsageEvent)
-    if field.name in ("prompt_source", "completion_source")
+    if field.name in ("source", "prompt_source", "completion_source")
 }
 
 EVENT = UsageEvent(
@@ -49,7 +49,6 @@ EVENT = UsageEvent(
     started_at_ms=1,
     first_token_ms=None,
     duration_ms=1,
-    **SIDES,
 )
 
 
@@ -122,7 +121,7 @@ def test_any_number_of_events_but_one_is_seen(count: int) -> None:
         {"completion_tokens": 8, "total_tokens": 19},
         {"cached_tokens": 0},
         {"total_tokens": 20},
-        {"source": "estimated", **dict.fromkeys(SIDES, "estimated")},
+        GUESSED,
         {"status": "failed"},
     ],
 )
@@ -136,8 +135,7 @@ def test_a_guess_called_the_vendors_is_seen() -> None:
 
 
 def test_a_running_count_is_the_least() -> None:
-    sides = dict.fromkeys(SIDES, "estimated")
-    event = dataclasses.replace(EVENT, status="failed", source="estimated", **sides)
+    event = dataclasses.replace(EVENT, status="failed", **GUESSED)
     case = case_of(told=Told(11, None, 3, at_least=8), failure=frozenset({502}))
     assert "at least 8" in " ".join(faults(case, failed(), [event]))
 
