@@ -20,6 +20,7 @@ class Choices:
     ends    slot -> its end, without a text; "error" where the vendor says that it failed
     sent    slots of which the caller has a text
     surplus  choices that were not asked for, or that nobody can place
+    is_open_ended  whether a text has followed an end, so that no end can be relied on
     """
 
     def __init__(self, prompts: int, n: int) -> None:
@@ -29,6 +30,7 @@ class Choices:
         self.ends: dict[int, Choice] = {}
         self.sent: set[int] = set()
         self.surplus = 0
+        self.is_open_ended = False
         self._slots = Slots(prompts, n)
         # A server that ignores `n` numbers the prompts: which it does shows with the first index
         # beyond them, and until then nobody knows whose a text is.
@@ -159,6 +161,8 @@ class Choices:
         self.open.add(slot)
         if self.holds or not text.isascii():
             text = self._joined(slot, text)
+        if text and slot in self.ends:
+            self.is_open_ended = True
         if choice.finish_reason is not None:
             self._end(slot, choice)
         elif text and slot not in self.ends:

@@ -88,7 +88,8 @@ def vendor_requests(case: Case) -> list[VendorRequest]:
     """Return the calls that the request takes."""
     request = CompletionRequest(**case.request())
     (deployment, *_) = _router().deployments(request)
-    return [encoded for _, encoded in _router().plan(deployment, request).parts]
+    plan = _router().plan(deployment, request)
+    return [plan.encoded(part) for part in plan.parts]
 
 
 @cache
