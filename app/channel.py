@@ -75,11 +75,6 @@ class Channel(Generic[T]):
             raise self._error
         return None
 
-    @property
-    def is_full(self) -> bool:
-        """Whether the producer has to wait before it can put another item."""
-        return len(self._items) >= self._limit
-
     def nudge(self) -> None:
         """Have the consumer stop waiting, if it does."""
         self._nudged = True

@@ -85,7 +85,6 @@ class Completer:
         request: CompletionRequest,
         context: RequestContext,
         caller_left: Callable[[], bool] | None = None,
-        hang_up: Callable[[], None] | None = None,
     ) -> "CompletionStream":
         """Return the vendor's answer as it arrives; the result must be closed.
 
@@ -99,7 +98,6 @@ class Completer:
             drains=self._drains,
             watchdog=self._watchdog,
             caller_left=caller_left,
-            hang_up=hang_up,
         )
         stream.start()
         return stream

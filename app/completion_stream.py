@@ -23,10 +23,6 @@ from app.usage.meter import Meter
 #: may read before the others have their turn: half a millisecond.
 CHUNKS_AHEAD = 64
 
-#: How long a caller may take nothing of what waits for it, in seconds; then it counts as gone. Its
-#: vendor is not to blame, and its deadlines stand still meanwhile.
-CALLER_IDLE_S = 120.0
-
 #: How long a call is read to its end after its caller left, in seconds.
 DRAIN_S = 120.0
 
@@ -50,16 +46,12 @@ class CompletionStream:
         drains: threading.BoundedSemaphore,
         watchdog: Watchdog,
         caller_left: Callable[[], bool] | None,
-        hang_up: Callable[[], None] | None,
     ) -> None:
         self._calls = calls
         self._request = request
         self._meter = meter
         self._drains = drains
         self._caller_left = caller_left
-        self._hang_up = hang_up
-        self._asked_at_s = time.monotonic()
-        self._is_stalled = False
         self._watchdog = watchdog
         self._channel: Channel[Completion] = Channel(CHUNKS_AHEAD)
         self._quiet_until_s = math.inf
@@ -100,8 +92,7 @@ class CompletionStream:
         The silence ends at one of the watchdog's ticks.
         Raises: GatewayError; Cancelled when nobody listens any more.
         """
-        self._asked_at_s = time.monotonic()
-        self._quiet_until_s, relayed = self._asked_at_s + timeout_s, list[Completion]()
+        self._quiet_until_s, relayed = time.monotonic() + timeout_s, list[Completion]()
         while not relayed:  # a chunk of usage alone is not for the caller
             try:
                 chunks = self._channel.take()
@@ -119,15 +110,9 @@ class CompletionStream:
         return relayed
 
     def check(self, now_s: float) -> None:
-        """End a silence that has lasted long enough, of vendor or caller (the watchdog's call)."""
+        """End a silence that has lasted long enough (the watchdog's call)."""
         if now_s >= self._quiet_until_s:
             self.wake()
-        idle_s = now_s - self._asked_at_s
-        if idle_s >= CALLER_IDLE_S and self._channel.is_full and not self._is_stalled:
-            self._is_stalled = True
-            self._calls.end()
-            if self._hang_up is not None:  # whoever writes to it waits for it
-                self._hang_up()
 
     def wake(self) -> None:
         """End the silence now, as if it had lasted long enough."""
@@ -203,8 +188,8 @@ class CompletionStream:
         error: BaseException | None = None
         try:
             self._calls.run(self._meter, self._channel.put, caller_left=self._abandoned)
-        except ConsumerGone:
-            pass  # it has recorded what it wanted
+        except ConsumerGone:  # it has recorded what it wanted, or is to take no more
+            error = Cancelled()
         except BaseException as exc:  # noqa: BLE001 - the consumer raises it
             error = exc
         finally:

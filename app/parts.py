@@ -84,8 +84,6 @@ def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list
     Raises: InvalidRequest when they are more than CALLS_LIMIT.
     """
     n, prompts = request.n or 1, request.prompts
-    # In a stream, nobody could tell in time what the indices of a server that ignores `n` mean.
-    list_prompts = list_prompts and not (request.stream and n > 1)
     if n <= max_n and (list_prompts or isinstance(request.prompt, str)):
         return [Part(request if max_n > 1 else dataclasses.replace(request, n=None))]
     # The best n of n are all of them, however many calls they take.

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -32,21 +32,29 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a deployment would answer a request: its gateway, and each call with its encoding.
+    """How a deployment would answer a request: its gateway, the calls, and the first one encoded.
 
+    The others are encoded when their turn comes: a prompt may have megabytes, and 128 samples.
     `dropped` are the parameters that the vendor does not get, though the caller set them.
     """
 
     deployment: Deployment
     gateway: Gateway
     is_chat: bool
-    parts: tuple[tuple[Part, VendorRequest], ...]
+    parts: tuple[Part, ...]
+    first: VendorRequest
     dropped: tuple[str, ...]
 
     @property
     def vendor(self) -> Vendor:
         """The vendor entry to call."""
         return self.deployment.vendor
+
+    def encoded(self, part: Part) -> VendorRequest:
+        """Return the vendor's request for a part; parts that ask for the same share one."""
+        if part.request == self.parts[0].request:
+            return self.first
+        return self.gateway.encode(self.vendor, part.request)
 
 
 class Router:
@@ -98,8 +106,9 @@ class Router:
                 asked = dataclasses.replace(asked, echo=None)
         list_prompts, max_n = self._takes(deployment, gateway)
         parts = split(asked, list_prompts=list_prompts, max_n=max_n)
-        encoded = _encoded(gateway, vendor, parts)
-        return Plan(deployment, gateway, is_chat, encoded, (*dropped, *encoded[0][1].dropped))
+        first = gateway.encode(vendor, parts[0].request)
+        dropped = (*dropped, *first.dropped)
+        return Plan(deployment, gateway, is_chat, tuple(parts), first, dropped)
 
     def candidate(self, deployment: Deployment) -> Candidate:
         """Return what a budget must know of a deployment that may answer."""
@@ -114,7 +123,7 @@ class Router:
         """
         if isinstance(error, WrongEndpoint):
             return self._learn_endpoint(plan.deployment, error.wants == "chat")
-        asked_several = any((part.request.n or 1) > 1 for part, _ in plan.parts)
+        asked_several = any((part.request.n or 1) > 1 for part in plan.parts)
         if not asked_several or not _refuses_samples(error):
             return False
         _remember(self._single, plan.deployment.key, True)
@@ -182,22 +191,6 @@ def _without_scores(
             param="logprobs",
         )
     return dataclasses.replace(request, logprobs=None), ("logprobs",)
-
-
-def _encoded(
-    gateway: Gateway, vendor: Vendor, parts: Iterable[Part]
-) -> tuple[tuple[Part, VendorRequest], ...]:
-    """Return each part with its encoding; parts that ask for the same share one.
-
-    128 samples of one prompt are 128 calls of some vendors, and a prompt may have megabytes.
-    """
-    encoded: list[tuple[Part, VendorRequest]] = []
-    for part in parts:
-        if encoded and encoded[-1][0].request == part.request:
-            encoded.append((part, encoded[-1][1]))
-        else:
-            encoded.append((part, gateway.encode(vendor, part.request)))
-    return tuple(encoded)
 
 
 def is_pattern(model_name: str) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flask import Flask, Response
 
@@ -33,9 +33,6 @@ from app.usage.spending import Spending
 from app.usage.stream import EventStream, connect
 from app.views import register_views
 
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIEnvironment
-
 _SLASHES = re.compile("/{2,}")
 
 
@@ -45,7 +42,7 @@ class Application(Flask):
     No view is async.
     """
 
-    def wsgi_app(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Any:
+    def wsgi_app(self, environ: dict[str, Any], start_response: Any) -> Any:
         """Answer a request; doubled slashes, as a base URL that ends in one makes, are one."""
         if "//" in environ["PATH_INFO"]:
             environ["PATH_INFO"] = _SLASHES.sub("/", environ["PATH_INFO"])

@@ -78,8 +78,12 @@ DIGITS_LIMIT = 400
 
 
 def dump(value: Any) -> bytes:
-    """Return what the loaders above gave, or something made of it, as JSON in UTF-8 on one line."""
+    """Return what the loaders above gave, or something made of it, as JSON in UTF-8 on one line.
+
+    Half a character becomes U+FFFD.
+    """
     try:
         return orjson.dumps(value)
-    except TypeError:  # a lone surrogate, which only the escaped form can carry
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=True).encode()
+    except TypeError:  # a lone surrogate, or a number that orjson cannot hold
+        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()

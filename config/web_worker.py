@@ -34,6 +34,9 @@ KILL_S = 2.0
 #: How often the worker looks whether it is to leave, in seconds.
 TICK_S = 0.1
 
+#: The most connections that are accepted in one round of the loop.
+MOST_ACCEPTED = 8
+
 #: What the system holds of what a caller has not read yet, in bytes (Linux doubles it).
 SEND_BUFFER_BYTES = 128 * 1024
 
@@ -130,8 +133,9 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
         server = StreamServer(
             listener, handle=partial(self.handle, listener.getsockname()), spawn=self._pool
         )
-        if self.cfg.workers > 1:
-            server.max_accept = 1  # the other workers get their share
+        # Of several workers each gets its share. One alone takes no more at once than it serves in
+        # a few milliseconds: what is under way would wait behind all that has been accepted.
+        server.max_accept = 1 if self.cfg.workers > 1 else MOST_ACCEPTED
         server.start()
         return server
 

@@ -177,9 +177,12 @@ def test_what_a_caller_sends_is_sent_on_as_it_was(value: dict[str, Any]) -> None
     assert json.loads(dump(loaded)) == loaded
 
 
-def test_text_is_sent_as_utf_8_and_half_a_surrogate_pair_escaped() -> None:
+def test_text_is_sent_as_utf_8_and_half_a_character_is_replaced() -> None:
     assert dump({"a": "é\u2028😀"}) == '{"a":"é\u2028😀"}'.encode()
-    assert dump({"a": "é\ud83d"}) == b'{"a":"\\u00e9\\ud83d"}'
+    assert dump({"a": "é\ud83d"}) == '{"a":"é\ufffd"}'.encode()
+    assert (
+        dump({"a": "\ud83d\ude00\udc80", "b": 2**70}) == '{"a":"😀\ufffd","b":%d}'.encode() % 2**70
+    )
 
 
 def test_numbers_that_json_does_not_have_become_null() -> None:

@@ -23,6 +23,7 @@ from app.errors import (
 )
 from app.gateways.base import Vendor, plain_mapping
 from app.gateways.retry_hints import retry_after, should_retry
+from app.gateways.texts import mended
 
 #: Longest vendor message that is passed on, and longest code or name of a parameter; characters.
 MESSAGE_LIMIT = 1000
@@ -239,6 +240,7 @@ def scrubbed(vendor: Vendor, message: str | None, limit: int = MESSAGE_LIMIT) ->
     """Return a vendor's words, cut to size and without anything that looks like a key."""
     if message is None:
         return None
+    message = mended(message)
     for secret in (vendor.api_key, *vendor.headers.values()):
         if secret and len(secret) >= SECRET_LENGTH:
             message = message.replace(secret, "***")

@@ -60,14 +60,17 @@ class LaunchWire(OpenAIWire):
 
     def unwrap(self, name: str | None, value: Any) -> Iterable[Any]:  # noqa: ARG002 - as others
         """Return what the container said in a task."""
-        result = result_of(self.vendor, value).strip()
-        if result.startswith(DONE):
+        result = result_of(self.vendor, value)
+        if not isinstance(result, str):
+            return (result,)
+        text = result.strip().encode("utf-8", "replace")
+        if text.startswith(DONE):
             self.is_over = True
             return ()
-        return values_in(self.vendor, result) if result else ()
+        return values_in(self.vendor, text) if text else ()
 
 
-def result_of(vendor: Vendor, task: Any) -> bytes:
+def result_of(vendor: Vendor, task: Any) -> Any:
     """Return what the container said, as it said it.
 
     Shapes: {"status": "SUCCESS", "result": it}, with or without a second {"result": it} around
@@ -82,7 +85,7 @@ def result_of(vendor: Vendor, task: Any) -> bytes:
         result = result["result"]
     if result is None:
         raise failed(vendor, "sent a task without a result")
-    return result.encode("utf-8", "replace") if isinstance(result, str) else wire.dump(result)
+    return result
 
 
 def _task_failure(vendor: Vendor, task: Mapping[str, Any]) -> GatewayError:

@@ -18,6 +18,7 @@ from app.gateways.openai_logprobs import LogprobsOf
 from app.gateways.openai_usage import decode_usage, usage_in
 from app.gateways.reader import Wire
 from app.gateways.slots import UNNUMBERED
+from app.gateways.texts import mended
 
 #: What a choice has by the contract, on either wire, and what is read from it for another field.
 CONTRACT = frozenset(
@@ -61,9 +62,9 @@ class OpenAIWire(Wire):
         name, model, fingerprint = get("id"), get("model"), get("system_fingerprint")
         tier = get("service_tier")
         return Completion(
-            name if isinstance(name, str) else "",
+            mended(name) if isinstance(name, str) else "",
             whole(get("created")) or int(time.time()),
-            model if isinstance(model, str) and model else self.request.model_name,
+            mended(model) if isinstance(model, str) and model else self.request.model_name,
             tuple([read(choice) for choice in _with_beside(payload, choices)]),
             self._usage(payload, choices),
             fingerprint if isinstance(fingerprint, str) else None,

@@ -20,6 +20,7 @@ class Choices:
     ends    slot -> its end, without a text; "error" where the vendor says that it failed
     sent    slots of which the caller has a text
     surplus  choices that were not asked for, or that nobody can place
+    is_open_ended  whether a text has followed an end, so that no end can be relied on
     """
 
     def __init__(self, prompts: int, n: int) -> None:
@@ -29,7 +30,12 @@ class Choices:
         self.ends: dict[int, Choice] = {}
         self.sent: set[int] = set()
         self.surplus = 0
+        self.is_open_ended = False
         self._slots = Slots(prompts, n)
+        # A server that ignores `n` numbers the prompts: which it does shows with the first index
+        # beyond them, and until then nobody knows whose a text is.
+        self._is_sure = prompts == 1 or n == 1
+        self._unsure: list[Choice] = []
         self._joiners: dict[int, TextJoiner] = {}
         self._plain: set[int] = set()  # those that had a text without an end
         self._closed: set[int] = set()  # those that had their end after such a text
@@ -45,15 +51,31 @@ class Choices:
         """Take pieces of choices; return what the caller gets of them now, and their slots."""
         told: list[Choice] = []
         slots: list[int] = []
+        if not self._is_sure:
+            slots += [choice.index for choice in choices]
+            choices = self._sure(choices)
         for choice, slot in self._placed(choices):
             if slot is None:
                 self.surplus += 1
                 continue
-            slots.append(slot)
+            if slot not in slots:
+                slots.append(slot)
             piece = self._piece(slot, choice)
             if piece is not None:
                 told.append(piece)
         return told, slots
+
+    def release(self) -> list[Choice]:
+        """Return what was held back, now that no more comes, if it is known whose it is.
+
+        Exactly one choice for each prompt is what a server gives that ignores `n`.
+        """
+        numbers = {choice.index for choice in self._unsure}
+        held, self._unsure = self._unsure, []
+        if not held or numbers == set(range(1, self._prompts)):
+            return []
+        self._is_sure = True
+        return self.take(tuple(held))[0]
 
     def take_whole(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
         """Take whole choices; return those that have not failed, in their slots' order."""
@@ -95,6 +117,15 @@ class Choices:
             for end in ends
         )
 
+    def _sure(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
+        """Return the pieces of which is known whose they are, and hold back the others."""
+        self._is_sure = any(self._prompts <= c.index < self.count for c in choices)
+        if self._is_sure:
+            held, self._unsure = self._unsure, []
+            return (*held, *choices)
+        self._unsure += [choice for choice in choices if 0 < choice.index < self._prompts]
+        return tuple(c for c in choices if not 0 < c.index < self._prompts)
+
     def _placed(self, choices: tuple[Choice, ...]) -> Iterator[tuple[Choice, int | None]]:
         """Yield pieces with their slots; two ends in one list are of two choices."""
         if len(choices) == 1:
@@ -130,6 +161,8 @@ class Choices:
         self.open.add(slot)
         if self.holds or not text.isascii():
             text = self._joined(slot, text)
+        if text and slot in self.ends:
+            self.is_open_ended = True
         if choice.finish_reason is not None:
             self._end(slot, choice)
         elif text and slot not in self.ends:

@@ -121,7 +121,7 @@ class AnswerReader:
             return True
         if self._framing.is_json:
             return self._is_json_whole()
-        return self._has_count and self.has_ended
+        return self._has_count and self.has_ended and not self._choices.is_open_ended
 
     @property
     def missing(self) -> list[int]:
@@ -161,6 +161,8 @@ class AnswerReader:
                 yield from self._frame(frame)
         except GatewayError as exc:  # no frame: the answer may be whole without it
             broken = broken or exc
+        if self._last is not None and (released := self._choices.release()):
+            yield replace(self._last, choices=tuple(released), usage=None)
         self._settle(broken)
         if not self._is_whole and (tail := self._tail()) is not None:
             yield tail
@@ -265,7 +267,10 @@ class AnswerReader:
     ) -> Usage:
         # What comes beside a text is a running count, of which the last is still to come; what
         # comes with the last end, or after it, is all that there will be.
-        self._has_count = self._has_count or self.has_ended or not (slots or usage.lacks)
+        is_last = self.has_ended or not (slots or usage.lacks)
+        # Nothing is no count of a text.
+        is_count = bool(usage.completion_tokens) or not self._choices.sent
+        self._has_count = self._has_count or (is_last and is_count)
         self._total = self._usage.put(usage, slots, has_text=has_text, at_end=at_end)
         return self._total
 

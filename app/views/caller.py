@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from app.sockets import far_side, shut_down
+from app.sockets import far_side
 
 #: How often a caller that has ended its side is asked whether it still listens. Once is enough, but
 #: for a moment in which nobody waits to write to it.
@@ -22,10 +22,6 @@ class Caller:
         self._sock = sock
         self._asked = 0
         self.ask: Callable[[], None] | None = None
-
-    def hang_up(self) -> None:
-        """End the connection; whoever waits to write to it gets an error at once."""
-        shut_down(self._sock)
 
     def left(self) -> bool:
         """Say whether the caller has closed its connection; asked now and then."""

@@ -65,8 +65,7 @@ def _stream(completion_request: CompletionRequest, context: RequestContext) -> R
     # With an idempotency key, the answer is waited for also when the caller has left.
     caller = None if is_keyed() else caller_of(request.environ)
     left = None if caller is None else caller.left
-    hang_up = None if caller is None else caller.hang_up
-    stream = services().completer.stream(completion_request, context, left, hang_up)
+    stream = services().completer.stream(completion_request, context, left)
     if caller is not None:
         caller.ask = stream.wake  # a comment is written now, and with it the status line
     try:

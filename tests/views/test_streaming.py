@@ -335,15 +335,3 @@ def test_each_stream_gets_its_own_chunks_in_order(
         thread.join()
     assert texts == {f"s{at}": "".join(f"s{at}:{step};" for step in range(100)) for at in range(20)}
     assert sum(recorded.completion_tokens for recorded in gateway.events(20)) == 2000
-
-
-def test_a_caller_that_takes_nothing_for_too_long_is_gone_and_its_vendor_is_not_to_blame(
-    gateway: Gateway, vendor: SimulatedVendor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.completion_stream.CALLER_IDLE_S", 0.5)
-    vendor.reply(stream_reply(*[said("x" * 50_000)] * 1000, said("", "stop"), DONE))
-    with gateway.post(STREAM, stream=True):
-        wait_until(lambda: vendor.hang_ups)
-    recorded = gateway.event()
-    assert (recorded.status, recorded.http_status) == ("disconnected", 200)
-    assert not gateway.redis.keys("rest:*")

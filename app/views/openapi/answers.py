@@ -78,6 +78,9 @@ class Choice(Schema):
         validate=validate.OneOf(get_args(FinishReason)),
         metadata={"description": "Why it ended; null before the last piece of a stream."},
     )
+    native_finish_reason = fields.String(
+        metadata={"description": "The vendor's word, where `finish_reason` does not say it."}
+    )
 
 
 class Completion(Schema):
@@ -90,6 +93,7 @@ class Completion(Schema):
     choices = fields.List(fields.Nested(Choice), required=True)
     usage = fields.Nested(CompletionUsage)
     system_fingerprint = fields.String()
+    service_tier = fields.String(metadata={"description": "The vendor's word for how it served."})
 
 
 class Model(Schema):

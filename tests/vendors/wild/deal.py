@@ -40,7 +40,8 @@ def deal(seed: int, row: str = "", only: str = "", but: str = "") -> Case:
     none that `but` matches is.
     Raises: ValueError when nothing fits the row.
     """
-    rng = Random(seed)  # noqa: S311 - a dealer has no secrets
+    # A row's seeds are its own, so that the rows of a run do not all meet the same.
+    rng = Random(f"{row} {seed}" if row else seed)  # noqa: S311 - a dealer has no secrets
     for _ in range(1000):
         case = _request(rng, seed, row)
         fitting = [deviation for deviation in DEVIATIONS if fits(case, deviation)]
@@ -88,7 +89,8 @@ def vendor_requests(case: Case) -> list[VendorRequest]:
     """Return the calls that the request takes."""
     request = CompletionRequest(**case.request())
     (deployment, *_) = _router().deployments(request)
-    return [encoded for _, encoded in _router().plan(deployment, request).parts]
+    plan = _router().plan(deployment, request)
+    return [plan.encoded(part) for part in plan.parts]
 
 
 @cache

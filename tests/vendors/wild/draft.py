@@ -14,6 +14,9 @@ from tests.vendors.wild.truth import Told, Truth
 ABSENT = object()
 KEEP = object()
 
+#: Longer than an answer is waited for that could be whole; seconds.
+PAUSE_S = 0.8
+
 Body = dict[str, Any]
 
 

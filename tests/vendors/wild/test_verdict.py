@@ -12,6 +12,13 @@ from tests.vendors.wild.rig import Outcome
 from tests.vendors.wild.truth import Sample, Told, Truth
 from tests.vendors.wild.verdict import faults
 
+#: Whose count each side is, where events say so: as values of a guess.
+GUESSED: dict[str, Any] = {
+    field.name: "estimated"
+    for field in dataclasses.fields(UsageEvent)
+    if field.name in ("source", "prompt_source", "completion_source")
+}
+
 EVENT = UsageEvent(
     event_id=new_event_id(),
     request_id="r",
@@ -117,7 +124,7 @@ def test_any_number_of_events_but_one_is_seen(count: int) -> None:
         {"completion_tokens": 8, "total_tokens": 19},
         {"cached_tokens": 0},
         {"total_tokens": 20},
-        {"source": "estimated"},
+        GUESSED,
         {"status": "failed"},
     ],
 )
@@ -131,7 +138,7 @@ def test_a_guess_called_the_vendors_is_seen() -> None:
 
 
 def test_a_running_count_is_the_least() -> None:
-    event = dataclasses.replace(EVENT, status="failed", source="estimated")
+    event = dataclasses.replace(EVENT, status="failed", **GUESSED)
     case = case_of(told=Told(11, None, 3, at_least=8), failure=frozenset({502}))
     assert "at least 8" in " ".join(faults(case, failed(), [event]))
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from tests.vendors.wild.deviations import OPENAI, Deviation
-from tests.vendors.wild.draft import Draft, Event
+from tests.vendors.wild.deviations.placed_counts import run
+from tests.vendors.wild.draft import PAUSE_S, Draft, Event
 
 
 def _everywhere(draft: Draft) -> None:
@@ -82,10 +83,29 @@ def _google_first(draft: Draft) -> None:
     draft.events.insert(0, Event(first))
 
 
+def _early_and_slow(draft: Draft) -> None:
+    """Say each reason early, count as it goes, and pause before a later text."""
+    run(draft)
+    _early(draft)
+    _pause_before_text(draft, 2)
+
+
+def _google_first_and_slow(draft: Draft) -> None:
+    _google_first(draft)
+    _pause_before_text(draft, 1)
+
+
+def _pause_before_text(draft: Draft, texts: int) -> None:
+    """Pause once so many texts have been, of which one has followed an end: a reader can know."""
+    later = [at for at, event in enumerate(draft.events) if event.says][texts:]
+    draft.pauses = {draft.rng.choice(later): PAUSE_S}
+
+
 def _finish(name: str, families: tuple[str, ...], apply: Any, **more: Any) -> Deviation:
     return Deviation(f"finish: {name}", "finish", families, apply, **more)
 
 
+ALONE = frozenset({"labels", "cuts", "errors", "counts", "frames", "ends"})
 CHUNKS: dict[str, Any] = {
     "stage": "spoken",
     "modes": ("stream",),
@@ -105,6 +125,25 @@ FINISH_PLACES: tuple[Deviation, ...] = (
         OPENAI,
         _early,
         **{**CHUNKS, "excludes": frozenset({"labels", "cuts", "errors"})},
+    ),
+    _finish(
+        "early, and a pause before more text",
+        OPENAI,
+        _early_and_slow,
+        shape="one",
+        **{
+            **CHUNKS,
+            "excludes": frozenset({"labels", "cuts", "errors", "counts", "frames", "ends"}),
+        },
+    ),
+    _finish(
+        "first, and a pause before more text",
+        ("google",),
+        _google_first_and_slow,
+        **{
+            **CHUNKS,
+            "excludes": frozenset({"labels", "cuts", "errors", "counts", "frames", "ends"}),
+        },
     ),
     _finish(
         "with the last text",

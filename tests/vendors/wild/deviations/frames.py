@@ -4,10 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.vendors.wild.deviations import ALL, OPENAI, SSE, Deviation
-from tests.vendors.wild.draft import Draft, Event
-
-#: In seconds.
-PAUSE_S = 0.8
+from tests.vendors.wild.draft import PAUSE_S, Draft, Event
 
 
 def _style(**values: Any) -> Callable[[Draft], None]:

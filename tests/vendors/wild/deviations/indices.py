@@ -110,7 +110,9 @@ WHOLE: dict[str, Any] = {
 }
 
 #: A running count of what has no number of its own says nothing.
-UNCOUNTED = frozenset({"count: a running count of each choice, and no other"})
+UNCOUNTED = frozenset(
+    {"count: a running count of each choice, and no other", "count: in the choice"}
+)
 #: Whether more was to come where some were missing, nobody knows.
 UNMARKED = frozenset({"end: no mark, then a reset", "end: no mark, then silence"})
 UNENDED = frozenset({"ends"}) | UNCOUNTED

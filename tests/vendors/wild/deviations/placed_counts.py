@@ -23,7 +23,7 @@ def _spread(counts: Callable[[Draft, Event, int], Body | None]) -> Callable[[Dra
             if isinstance(event.body, dict) and event.body.get("choices"):
                 spoken += len(event.says)
                 bare = {name: value for name, value in event.body.items() if name != "x_groq"}
-                event.body = {**bare, "usage": counts(draft, event, spoken)}
+                event.body = {**bare, "usage": counts(draft, event, spoken) if spoken else None}
 
     return apply
 
@@ -39,7 +39,7 @@ def _running(draft: Draft, event: Event, spoken: int) -> Body:
     return _openai(prompt, spoken, prompt + spoken)
 
 
-def _run(draft: Draft) -> None:
+def run(draft: Draft) -> None:
     """Count the whole call so far in every chunk, a token or more for each piece."""
     told, pieces = draft.truth.told, sum(len(event.says) for event in draft.events)
     draft.truth.told = Told(told.prompt, pieces + draft.rng.randint(0, 9))
@@ -124,7 +124,7 @@ def _placed(name: str, apply: Callable[[Draft], None], **more: Any) -> Deviation
 
 
 PLACED_COUNTS: tuple[Deviation, ...] = (
-    _placed("a running total in every chunk", _run, source="alfredapp/openai-workflow#52"),
+    _placed("a running total in every chunk", run, source="alfredapp/openai-workflow#52"),
     _placed(
         "a running count of each choice, and no other",
         _by_choice,
