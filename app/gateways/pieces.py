@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from app.completion import Choice
+from app.gateways.numbering import Numbering
 from app.gateways.slots import UNNUMBERED, Slots, placed
 from app.gateways.texts import TextJoiner, mended
 
@@ -32,10 +33,7 @@ class Choices:
         self.surplus = 0
         self.is_open_ended = False
         self._slots = Slots(prompts, n)
-        # A server that ignores `n` numbers the prompts: which it does shows with the first index
-        # beyond them, and until then nobody knows whose a text is.
-        self._is_sure = prompts == 1 or n == 1
-        self._unsure: list[Choice] = []
+        self._numbering = Numbering(prompts, n) if prompts > 1 else None
         self._joiners: dict[int, TextJoiner] = {}
         self._plain: set[int] = set()  # those that had a text without an end
         self._closed: set[int] = set()  # those that had their end after such a text
@@ -51,31 +49,26 @@ class Choices:
         """Take pieces of choices; return what the caller gets of them now, and their slots."""
         told: list[Choice] = []
         slots: list[int] = []
-        if not self._is_sure:
-            slots += [choice.index for choice in choices]
-            choices = self._sure(choices)
+        if self._numbering is not None:
+            sure = self._numbering.sure(tuple(self._numbered(choices)))
+            if not sure:  # what is counted beside them is theirs, whose ever they are
+                return told, [choice.index for choice in choices]
+            choices = sure
         for choice, slot in self._placed(choices):
             if slot is None:
                 self.surplus += 1
                 continue
-            if slot not in slots:
-                slots.append(slot)
+            slots.append(slot)
             piece = self._piece(slot, choice)
             if piece is not None:
                 told.append(piece)
         return told, slots
 
     def release(self) -> list[Choice]:
-        """Return what was held back, now that no more comes, if it is known whose it is.
-
-        Exactly one choice for each prompt is what a server gives that ignores `n`.
-        """
-        numbers = {choice.index for choice in self._unsure}
-        held, self._unsure = self._unsure, []
-        if not held or numbers == set(range(1, self._prompts)):
-            return []
-        self._is_sure = True
-        return self.take(tuple(held))[0]
+        """Return what was held back, now that no more comes, if it is known whose it is."""
+        held = () if self._numbering is None else self._numbering.held_at_end()
+        self._numbering = None
+        return self.take(held)[0] if held else []
 
     def take_whole(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
         """Take whole choices; return those that have not failed, in their slots' order."""
@@ -116,15 +109,6 @@ class Choices:
             else end
             for end in ends
         )
-
-    def _sure(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
-        """Return the pieces of which is known whose they are, and hold back the others."""
-        self._is_sure = any(self._prompts <= c.index < self.count for c in choices)
-        if self._is_sure:
-            held, self._unsure = self._unsure, []
-            return (*held, *choices)
-        self._unsure += [choice for choice in choices if 0 < choice.index < self._prompts]
-        return tuple(c for c in choices if not 0 < c.index < self._prompts)
 
     def _placed(self, choices: tuple[Choice, ...]) -> Iterator[tuple[Choice, int | None]]:
         """Yield pieces with their slots; two ends in one list are of two choices."""

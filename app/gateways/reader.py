@@ -193,14 +193,12 @@ class AnswerReader:
 
     def _values(self, name: str | None, data: bytes) -> Iterator[Completion]:
         payloads = self._payloads(name, data)
-        if not self._framing.is_json:
-            for payload in payloads:
-                yield from self._event(payload, data)
-        elif len(payloads) == 1 and not isinstance(payloads[0], list):
+        if self._framing.is_json and len(payloads) == 1 and not isinstance(payloads[0], list):
             yield from self._whole(payloads[0])
-        else:
-            for payload in _flat(payloads):
-                yield from self._event(payload, data)
+            return
+        for payload in _flat(payloads):
+            yield from self._event(payload, data)
+        if self._framing.is_json:
             self._end()
 
     def _payloads(self, name: str | None, data: bytes) -> list[Any]:
@@ -272,6 +270,8 @@ class AnswerReader:
         is_count = bool(usage.completion_tokens) or not self._choices.sent
         self._has_count = self._has_count or (is_last and is_count)
         self._total = self._usage.put(usage, slots, has_text=has_text, at_end=at_end)
+        if self._failure is not None:  # which has cost something after all
+            self._failure.billable = True
         return self._total
 
     def _whole(self, payload: Any) -> Iterator[Completion]:
