@@ -4,7 +4,6 @@ The vendor's exact word wins: a count that follows from two others is theirs as 
 What does not follow is left open (`HalfUsage.lacks`), for the meter to estimate and to mark.
 """
 
-import functools
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -71,13 +70,10 @@ def _usage(counts: Mapping[str, int], lacks: Lack) -> Usage:
 def _widened(vendor: str, prompt: int, completion: int, total: int) -> int:
     """Return the completion's tokens, those among them that only the total counts."""
     if 0 < total < prompt + completion:
-        _warn_of_total(vendor)
+        log.warning(
+            "%s counts %s tokens in all, but %s in parts", vendor, total, prompt + completion
+        )
     return max(completion, total - prompt)
-
-
-@functools.cache  # once for each vendor: it would be said with every chunk
-def _warn_of_total(vendor: str) -> None:
-    log.warning("%s counts fewer tokens in all than in parts: the parts stand", vendor)
 
 
 def _with_parts(counts: Mapping[str, int], parts: Mapping[str, int]) -> Mapping[str, int]:

@@ -42,10 +42,10 @@ class Numbering:
         return tuple(self._held)
 
     def _told(self) -> int | None:
-        if self._count in self._seen:
-            return 1
-        beyond = self._samples == 1 or any(self._prompts <= i < self._count for i in self._seen)
-        return 0 if 0 in self._seen and beyond else None
+        if 0 not in self._seen:
+            return 1 if self._count in self._seen else None
+        is_beyond = self._samples == 1 or max(self._seen) >= self._prompts
+        return 0 if is_beyond else None
 
     def _numbered(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
         if not self._first:

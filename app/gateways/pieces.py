@@ -46,19 +46,25 @@ class Choices:
         return [slot for slot in range(self.count) if slot not in self.open]
 
     def take(self, choices: tuple[Choice, ...]) -> tuple[list[Choice], list[int]]:
-        """Take pieces of choices; return what the caller gets of them now, and their slots."""
+        """Take pieces of choices; return what the caller gets now, and the slots of these pieces.
+
+        The caller may also get pieces that came before.
+        """
         told: list[Choice] = []
         slots: list[int] = []
+        before = 0
         if self._numbering is not None:
             sure = self._numbering.sure(tuple(self._numbered(choices)))
             if not sure:  # what is counted beside them is theirs, whose ever they are
                 return told, [choice.index for choice in choices]
+            before = len(sure) - len(choices)
             choices = sure
-        for choice, slot in self._placed(choices):
+        for at, (choice, slot) in enumerate(self._placed(choices)):
             if slot is None:
                 self.surplus += 1
                 continue
-            slots.append(slot)
+            if at >= before:
+                slots.append(slot)
             piece = self._piece(slot, choice)
             if piece is not None:
                 told.append(piece)
