@@ -20,6 +20,11 @@ class Numbering:
         #: What is to be taken from each index; None until it is known.
         self._first: int | None = None
 
+    @property
+    def holds_text(self) -> bool:
+        """Whether a text is held back."""
+        return any(choice.text for choice in self._held)
+
     def sure(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
         """Return the pieces, also those that were held, of which is known whose they are."""
         if self._first is None:

@@ -41,6 +41,11 @@ class Choices:
         self.holds = False
 
     @property
+    def has_text(self) -> bool:
+        """Whether the vendor has written any text, also one that is still held back."""
+        return bool(self.sent) or (self._numbering is not None and self._numbering.holds_text)
+
+    @property
     def missing(self) -> list[int]:
         """The slots of which nothing has come."""
         return [slot for slot in range(self.count) if slot not in self.open]

@@ -306,7 +306,7 @@ class AnswerReader:
         """Take note of the first failure; one that the vendor reports first has cost nothing."""
         if self._failure is None:
             self._failure, self._usual = error, None
-            if self._choices.sent or self._total is not None:
+            if self._choices.has_text or self._total is not None:
                 error.billable = True
 
     def _settle(self, broken: GatewayError | None) -> None:
