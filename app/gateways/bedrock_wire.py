@@ -22,7 +22,7 @@ from app.gateways.counts import put_together
 from app.gateways.event_stream import MessageParser
 from app.gateways.finish import GOES_ON, Finish
 from app.gateways.framing import TextFraming
-from app.gateways.reader import Wire
+from app.gateways.wire import Wire
 from app.sse import ServerSentEvent
 
 #: Keys of a row's `quirks` that both endpoints need; the region is part of each signature.

@@ -15,7 +15,7 @@ from app.gateways.counts import put_together
 from app.gateways.finish import narrow
 from app.gateways.logprobs import TokenLogprob, text_logprobs
 from app.gateways.openai_answer import index_of
-from app.gateways.reader import Wire
+from app.gateways.wire import Wire
 
 
 class GeminiWire(Wire):

@@ -20,8 +20,9 @@ from app.gateways.counts import put_together
 from app.gateways.logprobs import LogprobsReader, TokenLogprob
 from app.gateways.openai import OpenAIGateway, is_streamed, json_headers
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
-from app.gateways.reader import AnswerReader, Wire
+from app.gateways.reader import AnswerReader
 from app.gateways.stops import as_list
+from app.gateways.wire import Wire
 
 #: The wire requires both; these are what the public contract says where the caller says nothing.
 REQUIRED: Mapping[str, Any] = {"max_new_tokens": 16, "temperature": 1.0}

@@ -16,9 +16,9 @@ from app.gateways.counts import RunningUsage, later
 from app.gateways.finish import narrow
 from app.gateways.openai_logprobs import LogprobsOf
 from app.gateways.openai_usage import decode_usage, usage_in
-from app.gateways.reader import Wire
 from app.gateways.slots import UNNUMBERED
 from app.gateways.texts import mended
+from app.gateways.wire import Wire
 
 #: What a choice has by the contract, on either wire, and what is read from it for another field.
 CONTRACT = frozenset(

@@ -12,7 +12,7 @@ from app.completion import Choice, Completion, CompletionRequest, Ending, Usage
 from app.gateways import failures
 from app.gateways.answers import failed
 from app.gateways.base import Vendor
-from app.gateways.reader import Wire
+from app.gateways.wire import Wire
 
 
 class TypedEvents(Wire):
