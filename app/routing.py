@@ -194,8 +194,14 @@ def _without_scores(
 
 
 def is_pattern(model_name: str) -> bool:
-    """Whether this is no model's name but what stands for several, as in the list of models."""
-    return any(mark in model_name for mark in "*?[")
+    """Whether this is no model's name but what stands for several, as in the list of models.
+
+    A query after a name, as the sandbox takes one (`echo?words=3`), is part of it.
+    """
+    return _PATTERN.search(model_name) is not None
+
+
+_PATTERN = re.compile(r"\*|\?(?!\w+=)")
 
 
 def _check_text(vendor: Vendor, request: CompletionRequest) -> None:

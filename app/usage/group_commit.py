@@ -95,18 +95,23 @@ class GroupCommit:
     def _execute(self, batch: list[_Waiting]) -> None:
         try:
             self._answer(batch)
+            self._teach(batch)
             refused = [call for call in batch if isinstance(call.error, NotPrimary)]
             if refused:  # nothing was done; the next use of the connection makes a new one
                 self._answer(refused)
-            missing = [call for call in batch if isinstance(call.error, NoScriptError)]
-            if missing:  # a Redis that was restarted knows none
-                for script in {call.script for call in missing}:
-                    self._redis.script_load(script)
-                self._answer(missing)
+                self._teach(refused)
         except Exception as exc:  # noqa: BLE001 - each caller raises it
             for call in batch:
                 if call.error is not None and not isinstance(call.error, ResponseError):
                     call.error = exc
+
+    def _teach(self, batch: list[_Waiting]) -> None:
+        """Run again the calls whose script is not known: a Redis that was restarted knows none."""
+        missing = [call for call in batch if isinstance(call.error, NoScriptError)]
+        if missing:
+            for script in {call.script for call in missing}:
+                self._redis.script_load(script)
+            self._answer(missing)
 
     def _answer(self, batch: list[_Waiting]) -> None:
         # redis' own pipeline, and a connection from its pool, do this at three times the cost.

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from redis import Redis
+
 from app.gateways import FAMILIES
 from app.gateways.vendors import BUILT_IN, load_vendors
 from app.settings import Settings
@@ -295,6 +297,8 @@ def table(vendor_url: str, extra: str = "", idle_s: float = IDLE_S) -> str:
 @contextmanager
 def serving(root: Path, redis_url: str, extra: str = "", idle_s: float = IDLE_S) -> Iterator[Site]:
     """Run a gateway in threads of this process; `extra` is more of the vendor table."""
+    with Redis.from_url(redis_url) as redis:
+        redis.flushall()  # other modules' requests may have been left open there
     vendor = SimulatedVendor()
     path = root / "vendors.toml"
     path.write_text(table(vendor.url, extra, idle_s))

@@ -84,5 +84,5 @@ TEXTS: tuple[Deviation, ...] = (
     ),
     _text("control characters", ALL, _nul),
     _text("none at all", OPENAI, _empty, excludes=UNCUT | {"finish", "indices", "counts"}),
-    _text("very much", ALL, _long, excludes=UNCUT | {"frames"}),
+    _text("very much", ALL, _long, excludes=UNCUT | {"frames", "ends"}),
 )
