@@ -1,11 +1,10 @@
 """An HTTP proxy, as companies have them: it passes on requests, and connections (CONNECT)."""
 
-import contextlib
 import socket
-import threading
 from urllib.parse import urlsplit
 
 from tests.services.listener import Listener
+from tests.services.relay import relay
 
 
 class Proxy(Listener):
@@ -29,14 +28,4 @@ class Proxy(Listener):
                     client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 else:
                     server.sendall(head)
-                back = threading.Thread(target=_pass_on, args=(server, client), daemon=True)
-                back.start()
-                _pass_on(client, server)
-                back.join()
-
-
-def _pass_on(source: socket.socket, target: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while piece := source.recv(65536):
-            target.sendall(piece)
-        target.shutdown(socket.SHUT_WR)
+                relay(client, server)

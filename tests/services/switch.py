@@ -2,12 +2,12 @@
 
 import contextlib
 import socket
-import threading
 from pathlib import Path
 
 from redis import Redis
 
 from tests.services.listener import Listener
+from tests.services.relay import relay
 from tests.services.valkey import Valkey
 
 
@@ -38,18 +38,7 @@ class Switch(Listener):
             socket.create_connection(("127.0.0.1", self.target)) as server,
         ):
             self._open += [client, server]
-            back = threading.Thread(target=_pass_on, args=(server, client), daemon=True)
-            back.start()
-            _pass_on(client, server)
-            back.join()
-
-
-def _pass_on(source: socket.socket, target: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while piece := source.recv(65536):
-            target.sendall(piece)
-    with contextlib.suppress(OSError):
-        target.shutdown(socket.SHUT_WR)
+            relay(client, server)
 
 
 class Pair:
