@@ -105,9 +105,10 @@ class Connection:
 
     def close(self) -> None:
         """End the connection in the way that its last answer needs."""
-        response = self.request.response if self.request is not None else None
+        request, self.request, self._reader = self.request, None, None  # they hold us in turn
+        response = request.response if request is not None else None
         is_broken_off = response is not None and response.is_broken_off
-        if not is_broken_off and not self._may_send_more():
+        if not is_broken_off and not self._may_send_more(request):
             self.sock.close()
             return
         with contextlib.suppress(OSError, ValueError):  # closed already
@@ -133,11 +134,11 @@ class Connection:
             self._reader = Reader(self.sock, lambda: connections.wait_for_body(self))
         return self._reader
 
-    def _may_send_more(self) -> bool:
+    def _may_send_more(self, request: WebRequest | None) -> bool:
         """Whether the caller has been answered before all that it sends was read."""
         if self._is_refused:
             return True
-        is_read = self.request is None or self.request.is_read()
+        is_read = request is None or request.is_read()
         return not is_read or peek(self.sock) not in (None, b"")
 
 

@@ -24,8 +24,8 @@ class WebRequest(Request):  # type: ignore[misc]
         """Read a request's head; `body_is_here` is called when all of its body has been read."""
         super().__init__(cfg, reader, addr, number)
         reader.wait_for_body()
-        self.body_is_here = body_is_here
         self.response: Any = None
+        self.body.is_here = body_is_here
         self.body.asks = self._expected_100_continue
         self._expected_100_continue = False  # gunicorn would ask before anything is looked at
 
@@ -38,7 +38,7 @@ class WebRequest(Request):  # type: ignore[misc]
     def set_body_reader(self) -> None:
         """Find out how the body is framed."""
         super().set_body_reader()
-        self.body = WebBody(self.body.reader, self)
+        self.body = WebBody(self.body.reader, self.unreader)
 
     def is_read(self) -> bool:
         """Say whether all of the body has been taken off the connection.
@@ -59,13 +59,17 @@ class WebRequest(Request):  # type: ignore[misc]
 
 
 class WebBody(Body):  # type: ignore[misc]
-    """A request's body; `asks` says that its caller waits until it is told to send."""
+    """A request's body; `asks` says that its caller waits until it is told to send.
+
+    It does not know its request, which would then live until the garbage collector finds both.
+    """
 
     asks = False
+    is_here: Callable[[], None]
 
-    def __init__(self, reader: Any, request: WebRequest) -> None:
+    def __init__(self, reader: Any, unreader: Reader) -> None:
         super().__init__(reader)
-        self._request = request
+        self._unreader = unreader
 
     @property
     def is_whole(self) -> bool:
@@ -78,9 +82,9 @@ class WebBody(Body):  # type: ignore[misc]
     def _read_reader(self, size: int) -> bytes:
         if self.asks:
             self.asks = False
-            if not self._request.unreader.buf.tell():
-                self._request.unreader.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+            if not self._unreader.buf.tell():
+                self._unreader.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
         data: bytes = super()._read_reader(size)
         if self.is_whole:
-            self._request.body_is_here()
+            self.is_here()
         return data

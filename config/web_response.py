@@ -67,6 +67,7 @@ class OnePacketResponse(Response):  # type: ignore[misc]
         if self._head or end:
             self._emit(end)
         self._is_whole = True
+        self.req.response = None  # else both would live until the garbage collector finds them
 
     def _emit_body(self, data: bytes) -> None:
         self._emit(b"%X\r\n%b\r\n" % (len(data), data) if self.chunked else data)

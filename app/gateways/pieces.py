@@ -18,7 +18,7 @@ class Choices:
     """What has come of `prompts * n` choices.
 
     open    slots of which something has come
-    ends    slot -> its end, without a text; "error" where the vendor says that it failed
+    ends    slot -> its end; "error" where the vendor says that it failed
     sent    slots of which the caller has a text
     surplus  choices that were not asked for, or that nobody can place
     is_open_ended  whether a text has followed an end, so that no end can be relied on
@@ -87,10 +87,9 @@ class Choices:
         kept = {s: c for s, c in zip(slots, choices, strict=True) if s is not None}
         self.surplus += len(choices) - len(kept)
         self.open.update(kept)
-        for slot, choice in kept.items():
-            self._end(slot, choice)
-        good = (slot for slot in sorted(kept) if kept[slot].finish_reason != "error")
-        return tuple(_finished(slot, kept[slot]) for slot in good)
+        self.ends.update(kept)
+        good = [slot for slot in sorted(kept) if kept[slot].finish_reason != "error"]
+        return tuple([_finished(slot, kept[slot]) for slot in good])
 
     def finish(self) -> None:
         """End the choices that have begun and have no end: the answer is over."""

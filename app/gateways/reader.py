@@ -106,8 +106,11 @@ class AnswerReader:
         Raises: GatewayError when the vendor reported one, or the answer is not whole.
         """
         try:
-            for frame in self._framing.flush():
-                yield from self._frame(frame)
+            if self._json is not None:
+                yield from self._values(None, b"")
+            else:
+                for frame in self._framing.flush():
+                    yield from self._frame(frame)
         except GatewayError as exc:  # no frame: the answer may be whole without it
             broken = broken or exc
         if self._last is not None and (released := self._choices.release()):
@@ -234,7 +237,9 @@ class AnswerReader:
             yield from self._usage_alone(payload)
             return
         usage = None if answer.usage is None else self._put(answer.usage, ())
-        yield replace(answer, choices=self._choices.take_whole(answer.choices), usage=usage)
+        choices = self._choices.take_whole(answer.choices)
+        is_said = choices == answer.choices and usage is answer.usage
+        yield answer if is_said else replace(answer, choices=choices, usage=usage)
 
     def _is_json_whole(self) -> bool:
         """Whether JSON that ends in a bracket is complete; it is read once."""

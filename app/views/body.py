@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from flask import current_app, request
 
@@ -22,7 +23,11 @@ def read_body() -> bytes:
     pieces = _arriving(limit, length)
     coding = request.headers.get("content-encoding")
     try:
-        return _joined(decoded(pieces, coding) if coding else pieces, limit)
+        first = next(pieces, b"")
+        if len(first) == length and not coding:  # as it mostly is
+            return first
+        all_of_it = chain((first,), pieces)
+        return _joined(decoded(all_of_it, coding) if coding else all_of_it, limit)
     except TollgateError:
         raise
     except TimeoutError as exc:
