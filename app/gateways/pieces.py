@@ -7,6 +7,7 @@ write one beside each piece.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 
 from app.completion import Choice
 from app.gateways.numbering import Numbering
@@ -32,13 +33,16 @@ class Choices:
         self.sent: set[int] = set()
         self.surplus = 0
         self.is_open_ended = False
-        self._slots = Slots(prompts, n)
         self._numbering = Numbering(prompts, n) if prompts > 1 else None
         self._joiners: dict[int, TextJoiner] = {}
         self._plain: set[int] = set()  # those that had a text without an end
         self._closed: set[int] = set()  # those that had their end after such a text
         #: Whether half a character waits for its other half.
         self.holds = False
+
+    @cached_property
+    def _slots(self) -> Slots:
+        return Slots(self._prompts, self._samples)
 
     @property
     def has_text(self) -> bool:

@@ -6,7 +6,7 @@ the prompt was counted, the prompt is the vendor's, and the completion is counte
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,12 +19,27 @@ from app.usage.event import SideSource
 PLACEHOLDER = 1
 
 
+#: What is counted in several ways is told by the least certain one.
+_BY_DOUBT: tuple[SideSource, ...] = ("estimated", "vendor", "none")
+
+
+def least_certain(sources: Iterable[SideSource]) -> SideSource:
+    """Return the source of what has several: an estimate as soon as one is."""
+    return min(sources, key=_BY_DOUBT.index, default="none")
+
+
 class Counted(NamedTuple):
     """What a call has used, and whose count each side of it is."""
 
     usage: Usage
     prompt_source: SideSource
     completion_source: SideSource
+
+    @property
+    def source(self) -> SideSource:
+        """Whose count it is: an estimate as soon as one side is."""
+        prompt, completion = self.prompt_source, self.completion_source
+        return prompt if prompt == completion else least_certain((prompt, completion))
 
 
 NOTHING = Counted(Usage(), "none", "none")
@@ -143,6 +158,9 @@ class CallMeter:
     def _counted(self, completion: int | None) -> Counted:
         """Return all counts; `completion` None is the vendor's own."""
         told = self._reported or Usage()
+        known = told.prompt_tokens + told.completion_tokens
+        if completion is None and not told.lacks and told.total_tokens == known:
+            return Counted(told, "vendor", "vendor")  # as it mostly is
         prompt_source: SideSource = "vendor"
         prompt = told.prompt_tokens
         if self._reported is None or told.lacks in ("prompt", "both"):

@@ -1,7 +1,7 @@
 """The meter of one request: it opens its record, counts its vendor calls, and records them once."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,7 +12,7 @@ from app.limits import Limits
 from app.tracing import UNTRACED, Trace
 from app.usage.accounting import Accounting
 from app.usage.at_most import Candidate
-from app.usage.call_meter import CallMeter, Counted
+from app.usage.call_meter import CallMeter, Counted, least_certain
 from app.usage.call_usage import CallUsage
 from app.usage.estimate import count_prompts
 from app.usage.event import SideSource, Status, UsageEvent, clip_user, new_event_id
@@ -155,8 +155,7 @@ class Meter:
     @property
     def source(self) -> SideSource:
         """Whose count it is: an estimate as soon as one side of one call's is."""
-        counted = self._counted
-        return _least_certain((counted.prompt_source, counted.completion_source))
+        return self._counted.source
 
     @property
     def _counted(self) -> Counted:
@@ -212,8 +211,8 @@ class Meter:
         }
 
     def _event(self, status: Status, *, drained: bool) -> UsageEvent:
-        counted, source = self._counted, self.source
-        usage = counted.usage
+        counted = self._counted
+        usage, source = counted.usage, counted.source
         last = self._calls[-1] if self._calls else CallMeter(self._request.vendor, self._request)
         first_tokens = [c.first_token_at_s for c in self._calls if c.first_token_at_s is not None]
         return UsageEvent(
@@ -237,8 +236,9 @@ class Meter:
     def _told_calls(self, last: CallMeter) -> tuple[CallUsage, ...]:
         """Return the calls that used tokens, unless the event says all of the only one."""
         used = [(call, usage) for call in self._calls if (usage := call.settled.usage)]
-        asked = (self._request.vendor, self._request.model_name)
-        if not used or (used == [(last, used[0][1])] and asked == (last.vendor, last.model_asked)):
+        request = self._request
+        is_asked = (last.vendor, last.model_asked) == (request.vendor, request.model_name)
+        if not used or (is_asked and len(used) == 1 and used[0][0] is last):
             return ()
         return tuple(
             CallUsage(c.vendor, c.model_asked, c.model_served, c.service_tier, usage)
@@ -249,21 +249,12 @@ class Meter:
         return int((at_s - self._started_s) * 1000)
 
 
-#: A request's calls may be counted in several ways: the least certain one is told.
-_BY_DOUBT: tuple[SideSource, ...] = ("estimated", "vendor", "none")
-
-
-def _least_certain(sources: Iterable[SideSource]) -> SideSource:
-    found = set(sources)
-    return next((source for source in _BY_DOUBT if source in found), "none")
-
-
 def _summed(calls: Sequence[Counted]) -> Counted:
     """Return what several calls have used together."""
     if len(calls) == 1:
         return calls[0]
     return Counted(
         sum((call.usage for call in calls), Usage()),
-        _least_certain(call.prompt_source for call in calls),
-        _least_certain(call.completion_source for call in calls),
+        least_certain(call.prompt_source for call in calls),
+        least_certain(call.completion_source for call in calls),
     )

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from flask import g, request
 
@@ -55,11 +56,12 @@ def note_refused(secret: str) -> None:
 
 def _good_key() -> ApiKey:
     """Return the first credential that is a live key of ours."""
-    first, *others = [*_secrets()][:TRIED] or [""]
+    secrets = islice(_secrets(), TRIED)
+    first = next(secrets, "")
     try:
         return services().keyring.authenticate(first)
     except InvalidAPIKey:
-        for secret in others:
+        for secret in secrets:
             with contextlib.suppress(InvalidAPIKey):
                 return services().keyring.authenticate(secret)
         note_refused(first)
