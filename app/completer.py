@@ -71,7 +71,9 @@ class Completer:
             sum_up(exc, meter)
             meter.record("failed")
             raise
-        completion = dataclasses.replace(named(merged(answers), meter), usage=meter.usage)
+        completion, usage = named(merged(answers), meter), meter.usage
+        if completion.usage is not usage:
+            completion = dataclasses.replace(completion, usage=usage)
         return Answer(
             completion,
             meter.limit_headers,

@@ -118,6 +118,8 @@ def merged(answers: Iterable[Completion]) -> Completion:
     Usage is the meter's affair.
     """
     chunks = list(answers)
+    if len(chunks) == 1 and len(chunks[0].choices) == 1:
+        return chunks[0]
     pieces: dict[int, list[Choice]] = {}
     for chunk in chunks:
         for choice in chunk.choices:
