@@ -87,6 +87,10 @@ class Choices:
 
     def take_whole(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
         """Take whole choices; return those that have not failed, in their slots' order."""
+        if self.count == len(choices) == 1 and choices[0].finish_reason != "error":
+            self.open.add(0)
+            self.ends[0] = choices[0]
+            return (_finished(0, choices[0]),)
         slots = placed([choice.index for choice in choices], self._prompts, self._samples)
         kept = {s: c for s, c in zip(slots, choices, strict=True) if s is not None}
         self.surplus += len(choices) - len(kept)

@@ -18,8 +18,6 @@ def placed(indices: Sequence[int], prompts: int, n: int) -> list[int | None]:
     `indices` are the vendor's, in the order of its list.
     """
     count = prompts * n
-    if count == len(indices) == 1:
-        return [0]
     if len(indices) == count and _is_in_order(indices, n):
         return list(range(count))
     doubted = {index for index in indices if indices.count(index) > 1}

@@ -23,11 +23,10 @@ def read_body() -> bytes:
     pieces = _arriving(limit, length)
     coding = request.headers.get("content-encoding")
     try:
+        if coding:  # an unknown one is refused before its body is asked for
+            return _joined(decoded(pieces, coding), limit)
         first = next(pieces, b"")
-        if len(first) == length and not coding:  # as it mostly is
-            return first
-        all_of_it = chain((first,), pieces)
-        return _joined(decoded(all_of_it, coding) if coding else all_of_it, limit)
+        return first if len(first) == length else _joined(chain((first,), pieces), limit)
     except TollgateError:
         raise
     except TimeoutError as exc:
