@@ -55,13 +55,13 @@ def exchange(address: tuple[str, int], pieces: Iterable[bytes], *, pause_s: floa
 
 
 def read_answer(sock: socket.socket) -> Said:
-    """Read one answer: to its length, or to the end of the connection."""
+    """Read one final answer: to its length, or to the end of the connection."""
     data = b""
     try:
         while b"\r\n\r\n" not in data:
             if not (more := sock.recv(65536)):
                 return Said(_status(data), data, ended="closed")
-            data += more
+            data = _final(data + more)
         head, _, body = data.partition(b"\r\n\r\n")
         length = _length(head)
         chunks = b"transfer-encoding: chunked" in head.lower()
@@ -74,6 +74,13 @@ def read_answer(sock: socket.socket) -> Said:
     except ConnectionError:
         return Said(_status(data), *data.partition(b"\r\n\r\n")[::2], ended="reset")
     return Said(_status(head), head, body, ended="whole")
+
+
+def _final(data: bytes) -> bytes:
+    """Return what came without the interim answers before it."""
+    while data.startswith(b"HTTP/1.1 100 ") and b"\r\n\r\n" in data:
+        data = data.partition(b"\r\n\r\n")[2]
+    return data
 
 
 def _status(head: bytes) -> int | None:
