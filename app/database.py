@@ -125,8 +125,8 @@ def write(engine: Engine, work: Callable[[Connection], T]) -> T:
             except DBAPIError as exc:
                 if not _repeatable(exc):
                     raise
-            # At once, it would take its locks again before the winner has got them.
-            time.sleep(random.uniform(*PAUSE_S))  # noqa: S311 - no secret
+            pause_s = random.uniform(*PAUSE_S)  # noqa: S311 - no secret
+            time.sleep(pause_s)  # at once, it would take its locks before the winner has got them
         return _write_once(engine, work)
 
 
@@ -213,10 +213,10 @@ def _use_wal(engine: Engine) -> None:
                 connection.exec_driver_sql("PRAGMA journal_mode = WAL")
                 return
         except DBAPIError as exc:
-            # Two that change it at once do not wait for each other: SQLite refuses the second.
             if not _repeatable(exc) or time.monotonic() > deadline_s:
                 raise
-            time.sleep(random.uniform(*PAUSE_S))  # noqa: S311 - no secret
+            pause_s = random.uniform(*PAUSE_S)  # noqa: S311 - no secret
+            time.sleep(pause_s)  # SQLite refuses the second of two, and has no wait for it
 
 
 def _run_migrations(connection: Connection) -> str | None:

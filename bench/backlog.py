@@ -112,9 +112,15 @@ def publish(redis: "Redis", count: int) -> dict[str, Sums]:
 
 
 def settle(redis: "Redis") -> None:
-    """Wait until Valkey no longer rewrites its append-only file, which a big load makes it do."""
+    """Wait until Valkey no longer rewrites its append-only file, which a big load makes it do.
+
+    Raises: TimeoutError when it still does so after STALLED_S.
+    """
+    limit_s = time.monotonic() + STALLED_S
     while redis.info("persistence")["aof_rewrite_in_progress"]:
-        time.sleep(SAMPLE_S)  # between two looks
+        if time.monotonic() > limit_s:
+            raise TimeoutError(f"Valkey still rewrites its file after {STALLED_S:.0f} s")
+        time.sleep(SAMPLE_S)  # between two looks, with a deadline
 
 
 def drain(
@@ -161,7 +167,7 @@ def watch(sample: Callable[[], Sample], check: Callable[[], None]) -> Iterator[S
     moved_s = first.at_s
     with click.progressbar(length=first.waiting, label="Draining", file=sys.stderr) as bar:
         while last.waiting:
-            time.sleep(SAMPLE_S)  # between two samples
+            time.sleep(SAMPLE_S)  # between two samples, with a deadline for the next event
             check()
             now = sample()
             bar.update(last.waiting - now.waiting)

@@ -74,8 +74,8 @@ def _refuse_if_asked(knobs: Knobs) -> None:
 def _whole(echo_request: EchoRequest, choices: Sequence[EchoChoice]) -> Response:
     knobs = echo_request.knobs
     cut = knobs.cut_after is not None and knobs.cut_after <= _longest(choices)
-    # The pace that was asked for, as a whole answer takes as long as its longest choice.
-    time.sleep(max(len(c.pieces) - c.prompt_pieces for c in choices) * knobs.delay_ms / 1000)
+    words = max(len(choice.pieces) - choice.prompt_pieces for choice in choices)
+    time.sleep(words * knobs.delay_ms / 1000)  # the pace that was asked for, of the longest choice
     completion = _head() | {
         "choices": [_part(echo_request, choice, 0, None, last=True) for choice in choices],
         "usage": count_usage(echo_request, choices),
