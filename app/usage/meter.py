@@ -1,5 +1,6 @@
 """The meter of one request: it opens its record, counts its vendor calls, and records them once."""
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -56,6 +57,9 @@ class Unobserved:
 
 
 NOBODY = Unobserved()
+
+#: What a finish reason looks like, and a sentence does not.
+_WORD = re.compile(r"[A-Za-z][\w.:/-]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +123,8 @@ class Meter:
             self._context.observer.surplus(vendor, choices)
 
     def unknown_reason(self, vendor: str, word: str) -> None:
-        """Have a finish reason that nobody knows be counted."""
-        self._context.observer.unknown_reason(vendor, word)
+        """Have a finish reason that nobody knows be counted; what is no word may be an answer's."""
+        self._context.observer.unknown_reason(vendor, word if _WORD.fullmatch(word) else "other")
 
     @property
     def trace(self) -> Trace:

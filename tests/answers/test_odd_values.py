@@ -1,6 +1,7 @@
 """What else a vendor may write: names that do not encode, numbers that are none, empty frames."""
 
 import json
+import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -98,6 +99,20 @@ def test_any_word_for_an_end_is_told(site: Site, name: str, word: str, stream: b
     site.says(say(name, stream, Part(TEXT, word)))
     check(site, site.ask(WIRES[name], stream=stream))
     assert site.gateway.get("/../metrics").status_code == 200
+
+
+@BOTH
+def test_a_sentence_for_an_end_reaches_neither_log_nor_metrics(
+    site: Site, caplog: pytest.LogCaptureFixture, stream: bool
+) -> None:
+    site.says(say("text", stream, Part(TEXT, "the secret is 42")))
+    with caplog.at_level(logging.INFO):
+        assert site.ask("text/m", stream=stream).is_whole()
+        site.event()
+    assert "secret is" not in site.gateway.get("/../metrics").text
+    logged = [r.getMessage() for r in caplog.records if r.name.startswith("app")]
+    assert [line for line in logged if "finish reason 'other'" in line]
+    assert not [line for line in logged if "secret is" in line]
 
 
 def test_a_vendor_cannot_fill_the_metrics_with_words(site: Site) -> None:
