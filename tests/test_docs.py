@@ -1,0 +1,69 @@
+"""The documentation names directories, files, headings and Redis keys that exist."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.settings import ROOT
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+
+#: What starts with one of these, in code font, is a path in the repository.
+FOLDERS = ("app/", "bench/", "config/", "docs/", "tests/", "workers/")
+
+#: What the guide for contributors adds as an example.
+EXAMPLES = {
+    "app/dashboard/templates/dashboard/vendors.html",
+    "tests/vendors/acme.py",
+}
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives to a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
+
+
+def links(page: Path) -> Iterator[str]:
+    """The targets of a page's links that are in the repository."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if not target.startswith(("http://", "https://")):
+            yield target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    broken = []
+    for target in links(page):
+        name, _, anchor = target.partition("#")
+        found = (page.parent / name).resolve() if name else page
+        if not found.exists() or (anchor and anchor not in anchors(found)):
+            broken.append(target)
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_in_the_text_exists(page: Path) -> None:
+    named = re.findall(r"`([\w./-]+)`", page.read_text(encoding="utf-8"))
+    paths = {it for it in named if it.startswith(FOLDERS) and "NNNN" not in it} - EXAMPLES
+    paths -= {"bench/results/"}  # made by the benchmark
+    assert [it for it in sorted(paths) if not (ROOT / it).exists()] == []
+
+
+def test_the_readme_lists_every_package_of_the_application() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `(app/\w+)/` \|", readme, re.MULTILINE))
+    packages = {f"app/{path.parent.name}" for path in (ROOT / "app").glob("*/__init__.py")}
+    assert listed == packages
+
+
+def test_the_page_on_architecture_lists_every_redis_key_and_table() -> None:
+    from app.storage.redis import keys  # noqa: PLC0415
+    from app.storage.sql.tables import metadata  # noqa: PLC0415
+
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    names = [it for it in vars(keys).values() if isinstance(it, str) and re.fullmatch(r"\w+:[\w:]*", it)]
+    assert [it for it in names if f"`{it}" not in page] == []
+    assert [it for it in metadata.tables if f"`{it}`" not in page] == []
