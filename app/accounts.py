@@ -25,10 +25,10 @@ from app.apikey import (
     successor,
 )
 from app.database import insert, reading, write
-from app.errors import LedgerUnavailable
 from app.limit_rows import OF_KEYS, change_limits, copy_limits, find_limits, limits_in
-from app.limits import Kind, Limits
 from app.tables import accounts, api_key_accounts, api_keys, limits
+from app.vocabulary.errors import LedgerUnavailable
+from app.vocabulary.limits import Kind, Limits
 
 __all__ = ["SCOPES", "Account", "Accounts", "AccountsError", "ApiKey"]
 

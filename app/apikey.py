@@ -8,7 +8,7 @@ import re
 import secrets
 from dataclasses import dataclass, replace
 
-from app.limits import Limits
+from app.vocabulary.limits import Limits
 
 SCOPES: tuple[str, ...] = ("completions", "usage", "admin")
 NAME_LIMIT = 200

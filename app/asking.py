@@ -8,8 +8,6 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
 from app.attempt import Attempt
-from app.completion import Completion
-from app.errors import GatewayError, ShuttingDown
 from app.gateways.answers import failed
 from app.gateways.transport import Transport
 from app.parts import Part
@@ -17,6 +15,8 @@ from app.retrying import is_passing, pause_s
 from app.routing import Plan
 from app.under_way import UnderWay
 from app.usage.meter import Meter
+from app.vocabulary.completion import Completion
+from app.vocabulary.errors import GatewayError, ShuttingDown
 
 #: How often choices that a vendor left out are asked for again.
 ASKED_AGAIN = 2

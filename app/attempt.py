@@ -5,15 +5,15 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterator
 
-from app.completion import Completion
 from app.deadline import Deadline
-from app.errors import GatewayError, VendorFailed, VendorTimeout
 from app.gateways.base import VendorRequest
 from app.gateways.transport import Transport, VendorCall
 from app.parts import Echo, Part
 from app.routing import Plan
 from app.under_way import UnderWay
 from app.usage.meter import Meter
+from app.vocabulary.completion import Completion
+from app.vocabulary.errors import GatewayError, VendorFailed, VendorTimeout
 
 #: Statuses from here on are failures after the request was taken.
 SERVER_ERRORS = 500

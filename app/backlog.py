@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from app.errors import LedgerUnavailable, StreamUnavailable
 from app.services import Services
 from app.usage.buckets import floor_to
 from app.usage.query import SLOT_S, UsageQuery
 from app.usage.spool import spooled_bytes
+from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable
 
 #: How far back requests without a price are looked for, in seconds.
 UNPRICED_S = 3600

@@ -10,20 +10,20 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from app.asking import Asking
-from app.completion import Completion, CompletionRequest
-from app.errors import (
-    GatewayError,
-    InvalidRequest,
-    ShuttingDown,
-    VendorAuthentication,
-    VendorRefused,
-)
 from app.gateways.transport import Reason, Transport
 from app.resting import Rests
 from app.retrying import is_passing
 from app.routing import Deployment, Plan, Router
 from app.under_way import UnderWay
 from app.usage.meter import Meter
+from app.vocabulary.completion import Completion, CompletionRequest
+from app.vocabulary.errors import (
+    GatewayError,
+    InvalidRequest,
+    ShuttingDown,
+    VendorAuthentication,
+    VendorRefused,
+)
 
 #: Calls of one request that are under way at the same time.
 SIDE_BY_SIDE = 8

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from weakref import WeakSet
 
 from app.calls import Calls
-from app.completion import Completion, CompletionRequest
 from app.completion_stream import CompletionStream, named, sum_up
-from app.errors import ShuttingDown
 from app.gateways.transport import Transport
 from app.gateways.watchdog import Watchdog
 from app.parts import merged
@@ -21,6 +19,8 @@ from app.resting import Rests
 from app.routing import Router
 from app.usage.accounting import Accounting
 from app.usage.meter import Meter, RequestContext
+from app.vocabulary.completion import Completion, CompletionRequest
+from app.vocabulary.errors import ShuttingDown
 
 #: How many calls a process reads to their end after their callers left.
 DRAINS_LIMIT = 64

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 
 from app.calls import Calls
 from app.channel import Channel, ConsumerGone
-from app.completion import Completion, CompletionRequest
-from app.errors import GatewayError
 from app.gateways.transport import Cancelled
 from app.gateways.watchdog import Watchdog
 from app.usage.event import Status
 from app.usage.meter import Meter
+from app.vocabulary.completion import Completion, CompletionRequest
+from app.vocabulary.errors import GatewayError
 
 #: Chunks that may wait for a slow caller; then its vendor waits, too. It is also what one stream
 #: may read before the others have their turn: half a millisecond.

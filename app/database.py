@@ -19,9 +19,9 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from app.errors import LedgerUnavailable
 from app.postgresql import postgresql_engine, refused_parameter
 from app.settings import CONFIG_DIR, ConfigError
+from app.vocabulary.errors import LedgerUnavailable
 
 T = TypeVar("T")
 Insert = postgresql.Insert | sqlite.Insert

@@ -20,15 +20,15 @@ from typing import Literal
 import orjson
 from redis import Redis
 
-from app.errors import (
+from app.usage.open_records import OpenRecords
+from app.usage.redis_errors import redis_errors
+from app.vocabulary.errors import (
     AnswerNotKept,
     IdempotencyInProgress,
     IdempotencyKeyReused,
     InvalidRequest,
     StreamUnavailable,
 )
-from app.usage.open_records import OpenRecords
-from app.usage.redis_errors import redis_errors
 
 #: How long an answer is kept, in seconds.
 KEPT_S = 24 * 3600

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from app.accounts import Accounts
 from app.apikey import SCOPES, ApiKey, secret_digest
-from app.errors import (
+from app.vocabulary.errors import (
     AccountNotAllowed,
     InvalidAPIKey,
     InvalidRequest,
     LedgerUnavailable,
     ScopeMissing,
 )
-from app.limits import Limits
+from app.vocabulary.limits import Limits
 
 __all__ = ["REVOCATION_BOUND_S", "SCOPES", "Caller", "KeyRing", "require_scope", "select_account"]
 

@@ -8,8 +8,8 @@ from sqlalchemy import ColumnElement, Connection, Select, delete, or_, select
 
 from app.apikey import AccountsError
 from app.database import insert
-from app.limits import Kind, Limits
 from app.tables import accounts, api_key_accounts, api_keys, limits
+from app.vocabulary.limits import Kind, Limits
 
 #: What joins the limits of keys and of their accounts to both.
 OF_KEYS = or_(

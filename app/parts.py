@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.completion import Choice, Completion, CompletionRequest
-from app.errors import InvalidRequest
+from app.vocabulary.completion import Choice, Completion, CompletionRequest
+from app.vocabulary.errors import InvalidRequest
 
 #: Most vendor calls that one request may take.
 CALLS_LIMIT = 256

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 
-from app.errors import (
+from app.vocabulary.errors import (
     SHOULD_RETRY,
     GatewayError,
     VendorAuthentication,

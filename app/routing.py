@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from app.completion import CompletionRequest
-from app.errors import ModelNotFound, UnsupportedParameter, VendorRefused, WrongEndpoint
 from app.gateways.base import Family, Gateway, Vendor, VendorRequest
 from app.gateways.vendors import VendorTable
 from app.parts import Part, split
 from app.usage.at_most import Candidate
+from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.errors import ModelNotFound, UnsupportedParameter, VendorRefused, WrongEndpoint
 
 #: Models whose endpoint was learnt; more than any vendor has.
 LEARNT_LIMIT = 10_000

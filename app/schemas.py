@@ -10,8 +10,6 @@ from typing import Any
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, validates_schema
 
-from app.completion import Choice, Completion, CompletionRequest, Usage
-from app.errors import InvalidRequest, UnsupportedParameter
 from app.fields import (
     MISSING,
     VALUE,
@@ -26,6 +24,8 @@ from app.fields import (
     StreamOptionsField,
     StringField,
 )
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
 #: Names of the chat API that callers send here by mistake, and what to do instead.
 CHAT_ONLY: Mapping[str, str] = {

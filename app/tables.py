@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from app.completion import USAGE_COUNTS
+from app.vocabulary.completion import USAGE_COUNTS
 
 #: Width of a rollup's slot: every time zone's day is a whole number of quarters of an hour.
 SLOT_S = 15 * 60

@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from app.errors import InvalidJSON
 from app.json_size import DEPTH_LIMIT, SMALL_BYTES, check_size, too_deep
 from app.turns import give_turn
+from app.vocabulary.errors import InvalidJSON
 
 #: Held while a large body is parsed, which takes up to 40 ms: between two of them others go on.
 _LARGE = threading.Lock()

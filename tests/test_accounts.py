@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 
 from app.accounts import Accounts, AccountsError, ApiKey
 from app.database import create_engine, reading
-from app.errors import LedgerUnavailable
 from app.tables import api_keys
+from app.vocabulary.errors import LedgerUnavailable
 
 NOW_S = 1_780_000_000.0
 NOW_MS = 1_780_000_000_000

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from app.content_coding import PIECE_BYTES, decoded
-from app.errors import InvalidContentCoding, UnsupportedContentCoding
+from app.vocabulary.errors import InvalidContentCoding, UnsupportedContentCoding
 
 DICE = random.Random(7)  # noqa: S311 - repeatable
 TEXT = DICE.randbytes(3000) + b"and so on " * 9000

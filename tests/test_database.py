@@ -18,9 +18,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, Engine
 
 from app.database import create_engine, reading, schema_is_current, upgrade, write
-from app.errors import LedgerUnavailable
 from app.settings import ROOT, ConfigError
 from app.tables import accounts, metadata
+from app.vocabulary.errors import LedgerUnavailable
 from tests.services.postgres import Postgres
 
 DEADLINE_S = 60.0

@@ -4,8 +4,8 @@ import inspect
 
 import pytest
 
-from app import errors
-from app.errors import (
+from app.vocabulary import errors
+from app.vocabulary.errors import (
     GatewayError,
     TollgateError,
     Unavailable,

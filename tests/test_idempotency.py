@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from app.errors import (
+from app.idempotency import BODY_LIMIT, CLAIM_S, KEPT_S, Claim, IdempotencyKeys, KeptAnswer
+from app.usage.keys import OWNER
+from app.usage.open_records import OpenRecords
+from app.usage.stream import connect
+from app.vocabulary.errors import (
     AnswerNotKept,
     IdempotencyConflict,
     IdempotencyInProgress,
@@ -17,10 +21,6 @@ from app.errors import (
     InvalidRequest,
     StreamUnavailable,
 )
-from app.idempotency import BODY_LIMIT, CLAIM_S, KEPT_S, Claim, IdempotencyKeys, KeptAnswer
-from app.usage.keys import OWNER
-from app.usage.open_records import OpenRecords
-from app.usage.stream import connect
 from tests.services.valkey import Valkey
 
 BODY = b'{"prompt": "what nobody else may read"}'

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app import json_size
-from app.errors import InvalidJSON
 from app.json_size import DEPTH_LIMIT, LIMITS, SMALL_BYTES, check_size
+from app.vocabulary.errors import InvalidJSON
 from app.wire import load_request
 
 TEXTS = st.text(st.sampled_from('ab"\\[]{},:\n\u00e9'), max_size=8)

@@ -12,13 +12,6 @@ from sqlalchemy import Engine, event
 from app.accounts import Accounts, ApiKey
 from app.apikey import secret_digest
 from app.database import create_engine
-from app.errors import (
-    AccountNotAllowed,
-    InvalidAPIKey,
-    InvalidRequest,
-    LedgerUnavailable,
-    ScopeMissing,
-)
 from app.keyring import (
     OUTAGE_TRUST_S,
     REVOCATION_BOUND_S,
@@ -27,6 +20,13 @@ from app.keyring import (
     select_account,
 )
 from app.tables import api_keys
+from app.vocabulary.errors import (
+    AccountNotAllowed,
+    InvalidAPIKey,
+    InvalidRequest,
+    LedgerUnavailable,
+    ScopeMissing,
+)
 
 CACHE_S = 5.0
 DEADLINE_S = 60.0

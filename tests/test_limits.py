@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.limits import (
+from app.vocabulary.limits import (
     BUDGET_LIMIT_NANOUSD,
     NANO,
     NUMBER_LIMIT,

@@ -15,7 +15,6 @@ from app import database
 from app.accounts import Accounts
 from app.cli import main
 from app.database import create_engine, reading, schema_is_current, upgrade
-from app.errors import LedgerUnavailable
 from app.settings import CONFIG_DIR
 from app.tables import LATER_MEASURES, daily_rollups, entries, rollups
 from app.usage.ledger import Ledger, entry_of
@@ -24,6 +23,7 @@ from app.usage.query import UsageReader
 from app.usage.recent import RecentReader
 from app.usage.reconcile import differences, rebuild, stretches
 from app.usage.repricing import reprice
+from app.vocabulary.errors import LedgerUnavailable
 from tests.services.postgres import Postgres
 from tests.usage.test_query import DAY, MIDNIGHT_S, at, requests
 

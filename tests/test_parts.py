@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import Choice, Completion, CompletionRequest
-from app.errors import InvalidRequest
 from app.parts import CALLS_LIMIT, Echo, Part, merged, split
+from app.vocabulary.completion import Choice, Completion, CompletionRequest
+from app.vocabulary.errors import InvalidRequest
 
 
 def answer(*choices: Choice) -> Completion:

@@ -2,7 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.errors import (
+from app.retrying import FIRST_PAUSE_S, LONGEST_PAUSE_S, is_passing, pause_s
+from app.vocabulary.errors import (
     GatewayError,
     VendorAuthentication,
     VendorConnectTimeout,
@@ -14,7 +15,6 @@ from app.errors import (
     VendorTimeout,
     VendorUnreachable,
 )
-from app.retrying import FIRST_PAUSE_S, LONGEST_PAUSE_S, is_passing, pause_s
 
 PASSING: list[tuple[GatewayError, bool]] = [
     (VendorUnreachable("x"), True),

@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app import wire
-from app.completion import PARAMETERS, Choice, Completion, CompletionRequest, Usage
-from app.errors import InvalidRequest, UnsupportedParameter
 from app.fields import PROMPTS_LIMIT
 from app.schemas import (
     CHAT_ONLY,
@@ -23,6 +21,8 @@ from app.schemas import (
     load_completion_request,
 )
 from app.usage.event import TEXT_LIMIT
+from app.vocabulary.completion import PARAMETERS, Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
 LEAST = {"model": "openai/m", "prompt": "a secret prompt"}
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import InvalidJSON
 from app.json_size import DEPTH_LIMIT
+from app.vocabulary.errors import InvalidJSON
 from app.wire import dump, load_request, load_vendor
 
 NO_REQUESTS: dict[str, bytes] = {

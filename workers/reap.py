@@ -11,11 +11,11 @@ from typing import Any
 
 import orjson
 
-from app.completion import USAGE_COUNTS
 from app.usage.event import NUMBER_LIMIT, SideSource, UndecodableEvent, UsageEvent
 from app.usage.limits import spent_by
 from app.usage.open_records import OpenRecords
 from app.usage.prices import NO_PRICES, PriceBook
+from app.vocabulary.completion import USAGE_COUNTS
 
 #: Characters of text that make one token, roughly, in the languages that most prompts are in.
 CHARS_PER_TOKEN = 4

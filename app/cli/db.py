@@ -3,8 +3,8 @@
 import click
 
 from app.database import upgrade
-from app.errors import LedgerUnavailable
 from app.settings import database_url
+from app.vocabulary.errors import LedgerUnavailable
 
 
 @click.group()

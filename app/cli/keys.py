@@ -16,8 +16,8 @@ from app.cli.limits import change_and_show, limit_options
 from app.cli.output import OutputFailed
 from app.cli.tables import format_table, on_terminal
 from app.cli.times import Moment, show_time
-from app.errors import LedgerUnavailable
 from app.keyring import REVOCATION_BOUND_S
+from app.vocabulary.errors import LedgerUnavailable
 
 
 @click.group()

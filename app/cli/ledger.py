@@ -8,8 +8,8 @@ from sqlalchemy import Engine
 
 from app.accounts import AccountsError
 from app.database import create_engine
-from app.errors import LedgerUnavailable, UsagePruned
 from app.settings import database_url
+from app.vocabulary.errors import LedgerUnavailable, UsagePruned
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import click
 from app.accounts import Accounts
 from app.cli.ledger import open_ledger
 from app.keyring import REVOCATION_BOUND_S
-from app.limits import PERIODS, Kind, Limits, nanousd_of, show_usd
+from app.vocabulary.limits import PERIODS, Kind, Limits, nanousd_of, show_usd
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

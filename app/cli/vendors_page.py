@@ -5,10 +5,10 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from app.completion import PARAMETERS
 from app.gateways import FAMILIES
 from app.gateways.base import Gateway
 from app.gateways.vendors import BUILT_IN
+from app.vocabulary.completion import PARAMETERS
 
 HEAD = """# Vendors
 

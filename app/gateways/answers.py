@@ -3,8 +3,8 @@
 from typing import Any
 
 from app import wire
-from app.errors import VendorFailed
 from app.gateways.base import Vendor
+from app.vocabulary.errors import VendorFailed
 
 #: No request has more tokens; sums of these fit every column that they will be kept in.
 COUNT_LIMIT = 2**40

@@ -11,8 +11,6 @@ from typing import Any, ClassVar
 from marshmallow import fields, validate
 
 from app import wire
-from app.completion import Choice, Completion, CompletionRequest, Usage
-from app.errors import GatewayError
 from app.gateways import failures
 from app.gateways.answers import whole
 from app.gateways.base import (
@@ -28,6 +26,8 @@ from app.gateways.parameters import check_extra, check_prompt, check_range, supp
 from app.gateways.reader import AnswerReader
 from app.gateways.stops import StopCutter, as_list
 from app.gateways.typed_events import TypedEvents, joined_text, text_of, word
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.errors import GatewayError
 
 SAMPLING = ("temperature", "top_p")
 

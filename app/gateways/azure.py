@@ -11,11 +11,11 @@ from urllib.parse import quote, urlencode
 
 from marshmallow.fields import Field, String
 
-from app.completion import CompletionRequest
-from app.errors import ModelNotFound
 from app.gateways.base import Vendor, VendorRequest
 from app.gateways.openai import OpenAIGateway
 from app.gateways.openai_chat import OpenAIChatGateway
+from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.errors import ModelNotFound
 
 API_VERSION: Mapping[str, Field[Any]] = {"api_version": String(required=True)}
 

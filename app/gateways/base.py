@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from marshmallow.fields import Field
 
-from app.completion import CompletionRequest, Ending
-from app.errors import GatewayError
+from app.vocabulary.completion import CompletionRequest, Ending
+from app.vocabulary.errors import GatewayError
 
 if TYPE_CHECKING:
     from app.gateways.reader import AnswerReader

@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 
 from marshmallow.fields import Field
 
-from app.completion import Completion, CompletionRequest, Usage
-from app.errors import GatewayError
 from app.gateways import bedrock_errors
 from app.gateways.answers import failed
 from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
@@ -26,6 +24,8 @@ from app.gateways.bedrock_wire import (
 from app.gateways.finish import Finish, narrow
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.reader import AnswerReader
+from app.vocabulary.completion import Completion, CompletionRequest, Usage
+from app.vocabulary.errors import GatewayError
 
 #: Our parameter -> its name in `inferenceConfig`.
 CONFIG: Mapping[str, str] = {

@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from app import wire
-from app.errors import GatewayError, VendorRefused, WrongEndpoint
 from app.gateways import failures
 from app.gateways.base import Vendor, plain_mapping
 from app.gateways.event_stream import Message
+from app.vocabulary.errors import GatewayError, VendorRefused, WrongEndpoint
 
 #: What an exception means, where its HTTP status says something else, or where it came without.
 STATUS_OF: Mapping[str, int] = {

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.completion import PARAMETERS
+from app.vocabulary.completion import PARAMETERS
 
 Path = tuple[str | int, ...]
 

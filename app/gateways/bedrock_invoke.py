@@ -11,8 +11,6 @@ from typing import Any, ClassVar
 from marshmallow import fields, validate
 
 from app import wire
-from app.completion import Completion, CompletionRequest, Usage
-from app.errors import GatewayError, ModelNotFound
 from app.gateways import bedrock_errors
 from app.gateways.answers import failed, load
 from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
@@ -30,6 +28,8 @@ from app.gateways.bedrock_wire import (
 from app.gateways.finish import narrow
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.reader import AnswerReader
+from app.vocabulary.completion import Completion, CompletionRequest, Usage
+from app.vocabulary.errors import GatewayError, ModelNotFound
 
 #: The service's own additions to the last chunk, whatever the family, and to filtered answers.
 METRICS = "amazon-bedrock-invocationMetrics"

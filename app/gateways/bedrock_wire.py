@@ -13,8 +13,6 @@ from urllib.parse import quote
 from marshmallow import fields
 
 from app import wire
-from app.completion import Choice, Completion, CompletionRequest, Usage
-from app.errors import ModelNotFound, UnsupportedParameter
 from app.gateways.answers import whole
 from app.gateways.base import Vendor, VendorRequest, authorization, plain_mapping
 from app.gateways.bedrock_errors import decode_exception
@@ -24,6 +22,8 @@ from app.gateways.finish import GOES_ON, Finish
 from app.gateways.framing import TextFraming
 from app.gateways.wire import Wire
 from app.sse import ServerSentEvent
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.errors import ModelNotFound, UnsupportedParameter
 
 #: Keys of a row's `quirks` that both endpoints need; the region is part of each signature.
 QUIRKS: Mapping[str, fields.Field[Any]] = {"region": fields.String(required=True)}

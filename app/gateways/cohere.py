@@ -10,8 +10,6 @@ from typing import Any, ClassVar
 from marshmallow.fields import Field
 
 from app import wire
-from app.completion import Choice, Completion, CompletionRequest, Usage
-from app.errors import GatewayError
 from app.gateways import failures
 from app.gateways.answers import whole
 from app.gateways.base import (
@@ -27,6 +25,8 @@ from app.gateways.parameters import check_extra, check_prompt, check_range, supp
 from app.gateways.reader import AnswerReader
 from app.gateways.stops import as_list
 from app.gateways.typed_events import TypedEvents, joined_text, text_of, word
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.errors import GatewayError
 
 #: Our parameter -> the vendor's.
 NAMES: Mapping[str, str] = {

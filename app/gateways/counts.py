@@ -8,8 +8,8 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from app.completion import USAGE_COUNTS, HalfUsage, Lack, Usage
 from app.gateways.answers import whole
+from app.vocabulary.completion import USAGE_COUNTS, HalfUsage, Lack, Usage
 
 #: Counts of a prompt, which is read once however many samples it has.
 PROMPT_COUNTS = ("prompt_tokens", "cached_tokens", "cache_write_tokens", "audio_prompt_tokens")

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app import wire
-from app.errors import (
+from app.gateways.base import Vendor, plain_mapping
+from app.gateways.retry_hints import retry_after, should_retry
+from app.gateways.texts import mended
+from app.vocabulary.errors import (
     SHOULD_RETRY,
     GatewayError,
     VendorAuthentication,
@@ -21,9 +24,6 @@ from app.errors import (
     VendorTimeout,
     WrongEndpoint,
 )
-from app.gateways.base import Vendor, plain_mapping
-from app.gateways.retry_hints import retry_after, should_retry
-from app.gateways.texts import mended
 
 #: Longest vendor message that is passed on, and longest code or name of a parameter; characters.
 MESSAGE_LIMIT = 1000

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from app import wire
-from app.errors import VendorFailed
 from app.gateways.answers import failed
 from app.gateways.base import Vendor
 from app.sse import EventParser, EventTooLarge, ServerSentEvent
+from app.vocabulary.errors import VendorFailed
 
 #: The most lines of one frame that are tried as JSON together.
 LINES_LIMIT = 200

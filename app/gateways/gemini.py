@@ -12,13 +12,13 @@ from urllib.parse import quote
 from marshmallow.fields import Field
 
 from app import wire
-from app.completion import CompletionRequest
-from app.errors import GatewayError
 from app.gateways import google_errors
 from app.gateways.base import Vendor, VendorRequest, authorization, single_prompt
 from app.gateways.gemini_answer import GeminiWire
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.reader import AnswerReader
+from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.errors import GatewayError
 
 #: Public parameter -> its name in `generationConfig`.
 WORDS: Mapping[str, str] = {

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app import wire as json_wire
-from app.completion import Choice, Completion, CompletionRequest, Usage
-from app.errors import GatewayError
 from app.gateways import google_errors
 from app.gateways.answers import failed, whole
 from app.gateways.base import Vendor, plain_mapping
@@ -16,6 +14,8 @@ from app.gateways.finish import narrow
 from app.gateways.logprobs import TokenLogprob, text_logprobs
 from app.gateways.openai_answer import index_of
 from app.gateways.wire import Wire
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.errors import GatewayError
 
 
 class GeminiWire(Wire):

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from app.errors import GatewayError
 from app.gateways import failures
 from app.gateways.base import Vendor, plain_mapping
+from app.vocabulary.errors import GatewayError
 
 
 def is_error(payload: Any) -> bool:

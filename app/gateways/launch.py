@@ -11,8 +11,6 @@ from urllib.parse import urlencode
 from marshmallow.fields import Field
 
 from app import wire
-from app.completion import CompletionRequest
-from app.errors import GatewayError
 from app.gateways import failures
 from app.gateways.answers import failed
 from app.gateways.base import Vendor, VendorRequest, plain_mapping
@@ -26,6 +24,8 @@ from app.gateways.openai import (
 )
 from app.gateways.openai_answer import OpenAIWire
 from app.gateways.reader import DONE, AnswerReader
+from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.errors import GatewayError
 
 
 class LaunchGateway(OpenAIGateway):

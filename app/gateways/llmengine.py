@@ -11,8 +11,6 @@ from urllib.parse import urlencode
 from marshmallow.fields import Field
 
 from app import wire
-from app.completion import Choice, Completion, CompletionRequest, FinishReason, Usage
-from app.errors import GatewayError
 from app.gateways import failures
 from app.gateways.answers import failed, number, whole
 from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
@@ -23,6 +21,8 @@ from app.gateways.parameters import check_extra, check_prompt, check_range, supp
 from app.gateways.reader import AnswerReader
 from app.gateways.stops import as_list
 from app.gateways.wire import Wire
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, FinishReason, Usage
+from app.vocabulary.errors import GatewayError
 
 #: The wire requires both; these are what the public contract says where the caller says nothing.
 REQUIRED: Mapping[str, Any] = {"max_new_tokens": 16, "temperature": 1.0}

@@ -7,8 +7,8 @@ from typing import Any
 
 from marshmallow import RAISE, Schema, fields, validate
 
-from app.completion import PARAMETERS
 from app.gateways.base import Vendor
+from app.vocabulary.completion import PARAMETERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ prompts. Until an index tells, nobody knows under which prompt a text belongs.
 
 from dataclasses import replace
 
-from app.completion import Choice
+from app.vocabulary.completion import Choice
 
 
 class Numbering:

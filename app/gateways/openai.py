@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 from marshmallow import fields, validate
 
 from app import wire
-from app.completion import CompletionRequest
-from app.errors import GatewayError
 from app.gateways import failures
 from app.gateways.base import Vendor, VendorRequest, authorization
 from app.gateways.openai_answer import OpenAIWire
 from app.gateways.parameters import check_prompt, supported
 from app.gateways.reader import AnswerReader
 from app.gateways.stops import as_list
+from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.errors import GatewayError
 
 #: A refusal that comes with a server error's status: some servers have no other.
 REFUSED = 400

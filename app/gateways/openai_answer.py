@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from app.completion import Choice, Completion, CompletionRequest, Ending, Usage
 from app.gateways import failures
 from app.gateways.answers import failed, whole
 from app.gateways.base import Vendor, plain_mapping
@@ -19,6 +18,7 @@ from app.gateways.openai_usage import decode_usage, usage_in
 from app.gateways.slots import UNNUMBERED
 from app.gateways.texts import mended
 from app.gateways.wire import Wire
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Ending, Usage
 
 #: What a choice has by the contract, on either wire, and what is read from it for another field.
 CONTRACT = frozenset(

@@ -9,8 +9,6 @@ from typing import Any, ClassVar
 
 from marshmallow.fields import Field
 
-from app.completion import CompletionRequest
-from app.errors import GatewayError
 from app.gateways import failures
 from app.gateways.base import Vendor, VendorRequest, single_prompt
 from app.gateways.model_rules import MODELS, rules_of
@@ -18,6 +16,8 @@ from app.gateways.openai import LEAST_LOGPROBS, posted
 from app.gateways.openai_answer import OpenAIChatWire
 from app.gateways.parameters import supported
 from app.gateways.reader import AnswerReader
+from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.errors import GatewayError
 
 
 class OpenAIChatGateway:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from app.completion import CompletionRequest
 from app.gateways.answers import number
 from app.gateways.base import plain_mapping
 from app.gateways.logprobs import LogprobsReader, TokenLogprob, chat_tokens
 from app.gateways.texts import mended
+from app.vocabulary.completion import CompletionRequest
 
 
 class LogprobsOf:

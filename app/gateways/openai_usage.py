@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.completion import Usage
 from app.gateways.answers import whole
 from app.gateways.base import plain_mapping
 from app.gateways.counts import first_count, put_together
+from app.vocabulary.completion import Usage
 
 Paths = tuple[tuple[str, ...], ...]
 

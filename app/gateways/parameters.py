@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.completion import CompletionRequest
-from app.errors import InvalidRequest, UnsupportedParameter
 from app.gateways.base import Vendor
+from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
 #: Values that change nothing, so that leaving them out is no loss to the caller.
 NEUTRAL: Mapping[str, tuple[Any, ...]] = {

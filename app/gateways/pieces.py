@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
-from app.completion import Choice
 from app.gateways.numbering import Numbering
 from app.gateways.slots import UNNUMBERED, Slots, placed
 from app.gateways.texts import TextJoiner, mended
+from app.vocabulary.completion import Choice
 
 
 class Choices:

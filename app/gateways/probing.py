@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Mapping
 
-from app.errors import GatewayError
 from app.gateways import connect_errors
 from app.gateways.answer_errors import BrokenAnswer
 from app.gateways.base import Vendor, VendorRequest, authorization
@@ -11,6 +10,7 @@ from app.gateways.connections import Connections
 from app.gateways.credentials import SIGNERS
 from app.gateways.http1 import Connection
 from app.gateways.transport import FOREIGN, message_to
+from app.vocabulary.errors import GatewayError
 
 #: How long it waits for an answer, in seconds.
 PROBE_S = 10.0

@@ -12,8 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 from app import wire as json_wire
-from app.completion import Completion, Usage
-from app.errors import GatewayError
 from app.gateways.answers import failed
 from app.gateways.counts import RunningUsage
 from app.gateways.framing import Framing, TextFraming, values_in
@@ -21,6 +19,8 @@ from app.gateways.pieces import Choices
 from app.gateways.usual_chunk import UsualChunk
 from app.gateways.wire import Wire
 from app.sse import ServerSentEvent
+from app.vocabulary.completion import Completion, Usage
+from app.vocabulary.errors import GatewayError
 
 #: The most that an answer may hold that is not passed on as it comes, in bytes.
 ANSWER_LIMIT = 64 * 1024 * 1024

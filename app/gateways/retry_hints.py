@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC
 from email.utils import format_datetime, parsedate_to_datetime
 
-from app.errors import SHOULD_RETRY
+from app.vocabulary.errors import SHOULD_RETRY
 
 _NUMBER = re.compile(r"(\d{1,11})(?:\.(\d{1,9}))?", re.ASCII)
 

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from app.errors import GatewayError, VendorAuthentication, VendorUnreachable
 from app.gateways.base import Vendor, VendorRequest
+from app.vocabulary.errors import GatewayError, VendorAuthentication, VendorUnreachable
 
 Clock = Callable[[], float]
 

@@ -11,15 +11,6 @@ from typing import Literal
 
 import urllib3
 
-from app.errors import (
-    GatewayError,
-    ShuttingDown,
-    VendorConnectTimeout,
-    VendorFailed,
-    VendorMisconfigured,
-    VendorTimeout,
-    VendorUnreachable,
-)
 from app.gateways import connect_errors
 from app.gateways.answer_errors import BrokenAnswer
 from app.gateways.base import Vendor, VendorRequest
@@ -29,6 +20,15 @@ from app.gateways.credentials import SIGNERS
 from app.gateways.http1 import Connection, request_bytes
 from app.gateways.watchdog import Watchdog
 from app.sockets import shut_down
+from app.vocabulary.errors import (
+    GatewayError,
+    ShuttingDown,
+    VendorConnectTimeout,
+    VendorFailed,
+    VendorMisconfigured,
+    VendorTimeout,
+    VendorUnreachable,
+)
 
 #: The most that is read of an error's body, in bytes (some repeat the whole prompt before they say
 #: what is wrong with it), and for how long, in seconds.

@@ -8,11 +8,11 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from app.completion import Choice, Completion, CompletionRequest, Ending, Usage
 from app.gateways import failures
 from app.gateways.answers import failed
 from app.gateways.base import Vendor
 from app.gateways.wire import Wire
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Ending, Usage
 
 
 class TypedEvents(Wire):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from app.completion import Choice, Completion
+from app.vocabulary.completion import Choice, Completion
 
 #: How often a chunk is taken for the usual one, before a stream is thought to have none.
 LESSONS = 3

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
 
-from app.completion import PARAMETERS
 from app.gateways.base import AUTH_HEADERS, SIGNED, Family, Timeouts, Vendor
+from app.vocabulary.completion import PARAMETERS
 
 
 def _check_base_url(url: str) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from app import wire as json_wire
-from app.completion import Completion, CompletionRequest, Usage
-from app.errors import GatewayError
 from app.gateways import failures
 from app.gateways.base import Vendor
+from app.vocabulary.completion import Completion, CompletionRequest, Usage
+from app.vocabulary.errors import GatewayError
 
 
 class Wire(ABC):

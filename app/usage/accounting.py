@@ -15,7 +15,6 @@ from typing import Protocol
 
 import orjson
 
-from app.errors import LimitReached, StreamUnavailable
 from app.usage.checkpoints import Checkpoints
 from app.usage.event import UndecodableEvent, UsageEvent
 from app.usage.limits import UNLIMITED, Admission, Limited, Limiter
@@ -23,6 +22,7 @@ from app.usage.open_records import OWNER_RENEWAL_S, OpenRecords
 from app.usage.reservations import NOTHING, Spent
 from app.usage.spool import Kind, Spool, read
 from app.usage.stream import EventStream
+from app.vocabulary.errors import LimitReached, StreamUnavailable
 
 log = logging.getLogger(__name__)
 

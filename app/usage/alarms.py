@@ -11,12 +11,12 @@ from typing import Any
 
 from redis import Redis, ResponseError
 
-from app.errors import StreamUnavailable
 from app.usage.keys import DEAD, EVENTS
 from app.usage.primary import NotPrimary
 from app.usage.redis_errors import redis_errors
 from app.usage.spool import foreign_files, spool_fault, spooled_bytes
 from app.usage.stream import write_probe
+from app.vocabulary.errors import StreamUnavailable
 
 #: An event is in the ledger about a second after its answer. Older or more than this is an alarm.
 LATE_S = 60.0

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, RowMapping, select, update
 
-from app.completion import USAGE_COUNTS
 from app.database import insert, write
 from app.tables import (
     DAY_S,
@@ -33,6 +32,7 @@ from app.usage.corrections import Change, change_of, correct
 from app.usage.event import CERTAIN_SOURCES, UsageEvent, sides_of
 from app.usage.price import Price
 from app.usage.prices import NO_PRICES, PriceBook
+from app.vocabulary.completion import USAGE_COUNTS
 
 #: All but the last, `calls`, are kept as they are.
 _FIELDS: tuple[str, ...] = tuple(f.name for f in fields(UsageEvent))[:-1]

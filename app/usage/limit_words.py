@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from app.errors import InsufficientQuota, LimitReached, RateLimited
-from app.limits import Limits, show_usd
 from app.usage.reservations import UNITS, Check, State
+from app.vocabulary.errors import InsufficientQuota, LimitReached, RateLimited
+from app.vocabulary.limits import Limits, show_usd
 
 #: When to try again where that hangs on requests under way, in seconds.
 UNDER_WAY_S = 2

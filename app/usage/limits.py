@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from app.completion import CompletionRequest
-from app.limits import NUMBER_LIMIT, Limits, period_end, period_start
 from app.usage.at_most import Candidate, cost_at_most, usage_at_most
 from app.usage.event import UsageEvent
 from app.usage.keys import LIMITS
@@ -17,6 +15,8 @@ from app.usage.limit_words import Outcome, limit_headers, refusal, warning
 from app.usage.prices import PriceBook
 from app.usage.reservations import FIRST_TIME, Check, Reservations, Spent
 from app.usage.spending import Spending
+from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.limits import NUMBER_LIMIT, Limits, period_end, period_start
 
 #: More tokens than any limit allows.
 TOKENS_LIMIT = 2 * NUMBER_LIMIT

@@ -8,8 +8,6 @@ from typing import Any, Protocol
 
 import orjson
 
-from app.completion import USAGE_COUNTS, CompletionRequest, Usage
-from app.limits import Limits
 from app.tracing import UNTRACED, Trace
 from app.usage.accounting import Accounting
 from app.usage.at_most import Candidate
@@ -18,6 +16,8 @@ from app.usage.call_usage import CallUsage
 from app.usage.estimate import count_prompts
 from app.usage.event import SideSource, Status, UsageEvent, clip_user, new_event_id
 from app.usage.limits import UNLIMITED
+from app.vocabulary.completion import USAGE_COUNTS, CompletionRequest, Usage
+from app.vocabulary.limits import Limits
 
 
 class Observer(Protocol):

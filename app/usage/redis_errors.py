@@ -5,7 +5,7 @@ from types import TracebackType
 
 from redis import RedisError
 
-from app.errors import StreamUnavailable
+from app.vocabulary.errors import StreamUnavailable
 
 
 class _RedisErrors(ContextDecorator):

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Engine, ScalarSelect, Table, func, select
 
 from app.database import reading
-from app.errors import LedgerUnavailable
-from app.limits import Limits
 from app.tables import api_key_accounts, corrections, daily_rollups
+from app.vocabulary.errors import LedgerUnavailable
+from app.vocabulary.limits import Limits
 
 #: How old an answer of the ledger may be, in seconds: so long may a budget that Redis has forgotten
 #: be taken for fuller than it is.

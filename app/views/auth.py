@@ -9,9 +9,9 @@ from itertools import islice
 from flask import g, request
 
 from app.accounts import ApiKey
-from app.errors import InvalidAPIKey
 from app.keyring import require_scope, select_account
 from app.services import services
+from app.vocabulary.errors import InvalidAPIKey
 
 #: Credentials that are tried of one request; each that looks like a key of ours asks the ledger.
 TRIED = 4

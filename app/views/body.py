@@ -7,7 +7,7 @@ from itertools import chain
 from flask import current_app, request
 
 from app.content_coding import PIECE_BYTES, decoded
-from app.errors import InvalidJSON, RequestTimeout, RequestTooLarge, TollgateError
+from app.vocabulary.errors import InvalidJSON, RequestTimeout, RequestTooLarge, TollgateError
 
 
 def read_body() -> bytes:

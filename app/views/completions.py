@@ -4,7 +4,6 @@ from flask import Blueprint, Response, g, request
 
 from app import wire
 from app.completer import Answer
-from app.completion import CompletionRequest
 from app.completion_stream import CompletionStream
 from app.gateways.transport import Cancelled
 from app.json_size import SMALL_BYTES
@@ -18,6 +17,7 @@ from app.views.body import read_body
 from app.views.caller import caller_of
 from app.views.idempotent import answer_once, is_keyed
 from app.views.streaming import STREAM_HEADERS, EventStreamBody
+from app.vocabulary.completion import CompletionRequest
 
 completions_blueprint = Blueprint("completions", __name__)
 

@@ -7,8 +7,8 @@ from flask import Flask, Response, g
 from werkzeug.exceptions import HTTPException
 
 from app import wire
-from app.errors import InvalidRequest, RequestTooLarge, TollgateError
 from app.usage.event import new_event_id
+from app.vocabulary.errors import InvalidRequest, RequestTooLarge, TollgateError
 
 log = logging.getLogger(__name__)
 

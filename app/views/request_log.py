@@ -10,12 +10,12 @@ from typing import Any
 
 from flask import Flask, Response, g, request
 
-from app.errors import TollgateError
 from app.metrics import Metrics
 from app.services import services
 from app.tracing import Trace
 from app.usage.event import UsageEvent
 from app.views.source import source_address
+from app.vocabulary.errors import TollgateError
 
 log = logging.getLogger(__name__)
 

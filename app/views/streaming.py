@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from app import wire
-from app.completion import Completion, CompletionRequest
 from app.completion_stream import CompletionStream
-from app.errors import TollgateError
 from app.gateways.transport import Cancelled
 from app.schemas import dump_chunk, dump_usage
 from app.sse import DONE, KEEP_ALIVE, error_frame, frame
+from app.vocabulary.completion import Completion, CompletionRequest
+from app.vocabulary.errors import TollgateError
 
 log = logging.getLogger(__name__)
 

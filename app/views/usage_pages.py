@@ -14,14 +14,14 @@ from typing import Any
 from flask import Response
 
 from app.apikey import ApiKey
-from app.completion import Usage
-from app.errors import AccountNotAllowed, InvalidRequest, StreamUnavailable
 from app.services import services
 from app.usage.buckets import Bucket, Cursor, buckets, floor_to
 from app.usage.csv_cells import csv_line
 from app.usage.pages import fill
 from app.usage.query import SLOT_S, GroupKey, UsageQuery, UsageReader, UsageRow
 from app.views.usage_params import FILE_BUCKETS, UsageParams
+from app.vocabulary.completion import Usage
+from app.vocabulary.errors import AccountNotAllowed, InvalidRequest, StreamUnavailable
 from app.wire import dump
 
 log = logging.getLogger(__name__)

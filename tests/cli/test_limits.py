@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.accounts import Accounts
-from app.limits import NANO, Limits
+from app.vocabulary.limits import NANO, Limits
 from tests.cli.command import Tollgate
 
 

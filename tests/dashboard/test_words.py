@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.limits import NANO
 from app.views.dashboard import words
+from app.vocabulary.limits import NANO
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import sqlalchemy as sa
 
 from app.accounts import Accounts
 from app.database import create_engine, reading
-from app.errors import LedgerUnavailable
 from app.settings import ROOT, database_url
+from app.vocabulary.errors import LedgerUnavailable
 from tests.e2e.deployment import Deployment, deployed
 from tests.services.pgbouncer import PgBouncer, find_pgbouncer
 from tests.services.postgres import Postgres

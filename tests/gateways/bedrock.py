@@ -4,10 +4,10 @@ import functools
 import json
 from typing import Any
 
-from app.completion import Completion, CompletionRequest, Usage
 from app.gateways import FAMILIES
 from app.gateways.base import Gateway, Vendor
 from app.gateways.vendors import load_vendors
+from app.vocabulary.completion import Completion, CompletionRequest, Usage
 from tests.gateways.reading import chunks_of, cut
 from tests.vendor import Reply
 from tests.vendors.bedrock import REGION

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from app.completion import Completion, CompletionRequest, Usage
-from app.errors import (
-    GatewayError,
-)
 from app.gateways.base import Vendor
 from app.gateways.openai import OpenAIGateway
+from app.vocabulary.completion import Completion, CompletionRequest, Usage
+from app.vocabulary.errors import (
+    GatewayError,
+)
 from tests.gateways.reading import chunks_of as read
 from tests.gateways.reading import cut, decode
 from tests.vendor import body_of, event

@@ -3,10 +3,10 @@
 import dataclasses
 from collections.abc import Iterable
 
-from app.completion import Completion, CompletionRequest
 from app.gateways.answers import failed
 from app.gateways.base import Gateway, Vendor
 from app.parts import merged
+from app.vocabulary.completion import Completion, CompletionRequest
 
 
 def decode(gateway: Gateway, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:

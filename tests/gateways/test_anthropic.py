@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from app.completion import CompletionRequest, HalfUsage, Usage
-from app.errors import GatewayError, InvalidRequest, UnsupportedParameter, VendorFailed
 from app.gateways.anthropic import AnthropicGateway, decode_usage
+from app.vocabulary.completion import CompletionRequest, HalfUsage, Usage
+from app.vocabulary.errors import GatewayError, InvalidRequest, UnsupportedParameter, VendorFailed
 from tests.gateways.anthropic_wire import ROW, STOP, delta, end, message, start, stream
 from tests.gateways.rows import Row, bodies, told
 

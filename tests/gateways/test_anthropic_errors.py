@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import (
+from app.vocabulary.errors import (
     GatewayError,
     VendorAuthentication,
     VendorFailed,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import GatewayError, VendorFailed
 from app.sse import EVENT_LIMIT
+from app.vocabulary.errors import GatewayError, VendorFailed
 from tests.gateways.anthropic_wire import PING, ROW, STOP, delta, end, simulated, start, stream
 from tests.gateways.rows import json_values, told
 from tests.vendors.anthropic import named_event

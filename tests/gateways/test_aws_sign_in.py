@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import VendorAuthentication, VendorUnreachable
 from app.gateways.aws_sign_in import AWSSigner
 from app.gateways.bedrock import ConverseGateway
 from app.gateways.signing import FAILURE_STANDS_S
 from app.gateways.transport import Transport
 from app.gateways.watchdog import Watchdog
+from app.vocabulary.errors import VendorAuthentication, VendorUnreachable
 from tests.gateways.bedrock import request, row
 from tests.services.listener import Listener
 from tests.services.tls import TLSProxy

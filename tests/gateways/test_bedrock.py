@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import Usage
-from app.errors import (
+from app.gateways.bedrock import ConverseGateway
+from app.vocabulary.completion import Usage
+from app.vocabulary.errors import (
     GatewayError,
     InvalidRequest,
     ModelNotFound,
@@ -15,7 +16,6 @@ from app.errors import (
     VendorFailed,
     VendorRateLimited,
 )
-from app.gateways.bedrock import ConverseGateway
 from tests.gateways.bedrock import request, row, sent, streamed, summary
 from tests.gateways.reading import decode
 from tests.vendors.base import Said

@@ -5,7 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import (
+from app.gateways.bedrock import ConverseGateway
+from app.gateways.bedrock_errors import decode_exception
+from app.gateways.event_stream import Message
+from app.vocabulary.errors import (
     GatewayError,
     VendorAuthentication,
     VendorFailed,
@@ -15,9 +18,6 @@ from app.errors import (
     VendorTimeout,
     WrongEndpoint,
 )
-from app.gateways.bedrock import ConverseGateway
-from app.gateways.bedrock_errors import decode_exception
-from app.gateways.event_stream import Message
 from tests.gateways.bedrock import row
 
 GATEWAY = ConverseGateway()

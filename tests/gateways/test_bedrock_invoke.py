@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import Usage
-from app.errors import (
+from app.gateways.bedrock_families import FAMILIES
+from app.gateways.bedrock_invoke import InvokeGateway
+from app.settings import ConfigError
+from app.vocabulary.completion import Usage
+from app.vocabulary.errors import (
     GatewayError,
     InvalidRequest,
     ModelNotFound,
     UnsupportedParameter,
     VendorFailed,
 )
-from app.gateways.bedrock_families import FAMILIES
-from app.gateways.bedrock_invoke import InvokeGateway
-from app.settings import ConfigError
 from tests.gateways.bedrock import body_of, request, row, sent, streamed, summary
 from tests.gateways.reading import decode
 from tests.vendor import Asked

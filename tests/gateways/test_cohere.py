@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import Usage
-from app.errors import (
+from app.gateways.cohere import CohereGateway, decode_usage
+from app.vocabulary.completion import Usage
+from app.vocabulary.errors import (
     GatewayError,
     InvalidRequest,
     UnsupportedParameter,
@@ -17,7 +18,6 @@ from app.errors import (
     VendorRefused,
     VendorTimeout,
 )
-from app.gateways.cohere import CohereGateway, decode_usage
 from tests.gateways.cohere_wire import ROW, WORDS, delta, end, message
 from tests.gateways.rows import bodies, told
 

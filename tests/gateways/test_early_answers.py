@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import VendorTimeout, VendorUnreachable
 from app.gateways.base import Timeouts, Vendor, VendorRequest
 from app.gateways.transport import Transport, VendorCall
 from app.gateways.watchdog import Watchdog
+from app.vocabulary.errors import VendorTimeout, VendorUnreachable
 from tests.gateway import free_port
 from tests.services.polling import wait_until
 from tests.services.refusing import Manner, RefusingServer

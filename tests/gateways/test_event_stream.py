@@ -5,9 +5,9 @@ from botocore.eventstream import EventStreamBuffer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import VendorFailed
 from app.gateways.base import Vendor
 from app.gateways.event_stream import MessageParser
+from app.vocabulary.errors import VendorFailed
 from tests.vendors.bedrock import event_frame, frame, raw_frame
 
 VENDOR = Vendor(name="bedrock", gateway="bedrock", base_url="https://b.invalid")

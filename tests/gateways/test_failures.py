@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import GatewayError, TollgateError, VendorRefused, WrongEndpoint
 from app.gateways.base import Vendor
 from app.gateways.failures import (
     MESSAGE_LIMIT,
@@ -19,6 +18,7 @@ from app.gateways.failures import (
     scrubbed,
 )
 from app.gateways.retry_hints import retry_after
+from app.vocabulary.errors import GatewayError, TollgateError, VendorRefused, WrongEndpoint
 
 SECRET = "our-own-secret-key-0123456789"
 HEADER_SECRET = "secret-in-a-header-42"

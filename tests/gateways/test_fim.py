@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from app.errors import UnsupportedParameter
 from app.gateways import FAMILIES
+from app.vocabulary.errors import UnsupportedParameter
 from tests.gateways.chat_wire import STREAM, answer, message
 from tests.gateways.rows import Row, told
 

@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from app.errors import InvalidRequest, UnsupportedParameter
 from app.gateways import FAMILIES
 from app.gateways.base import Vendor
 from app.gateways.vendors import load_vendors
+from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 from tests.gateways.gemini_wire import GATEWAY, ROW, SECRET, asked, sent
 
 PROJECT = "https://aiplatform.googleapis.com/v1/projects/acme"

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import Choice, HalfUsage, Usage
-from app.errors import GatewayError, VendorFailed
 from app.gateways.gemini_answer import decode_logprobs, decode_usage
+from app.vocabulary.completion import Choice, HalfUsage, Usage
+from app.vocabulary.errors import GatewayError, VendorFailed
 from tests.gateways.gemini_wire import asked, candidate, decoded, response
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import Completion, Usage
-from app.errors import GatewayError, VendorFailed, VendorOverloaded, VendorRateLimited
 from app.sse import EVENT_LIMIT
+from app.vocabulary.completion import Completion, Usage
+from app.vocabulary.errors import GatewayError, VendorFailed, VendorOverloaded, VendorRateLimited
 from tests.gateways.gemini_wire import asked, candidate, chunks_of, event
 from tests.gateways.gemini_wire import response as said
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from app.errors import VendorAuthentication, VendorUnreachable
 from app.gateways.base import Vendor, VendorRequest
 from app.gateways.credentials import SIGNERS
 from app.gateways.google_sign_in import GoogleSigner
 from app.gateways.signing import FAILURE_STANDS_S
 from app.gateways.transport import Transport
 from app.gateways.watchdog import Watchdog
+from app.vocabulary.errors import VendorAuthentication, VendorUnreachable
 from tests.services.polling import wait_until
 from tests.services.tls import TLSProxy
 from tests.vendor import SimulatedVendor, json_reply

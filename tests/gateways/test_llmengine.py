@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import Choice, Usage
-from app.errors import (
+from app.vocabulary.completion import Choice, Usage
+from app.vocabulary.errors import (
     GatewayError,
     InvalidRequest,
     UnsupportedParameter,

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from app.completion import Choice, Completion, CompletionRequest, HalfUsage, Usage
-from app.errors import (
+from app.gateways.openai_usage import decode_usage
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, HalfUsage, Usage
+from app.vocabulary.errors import (
     UnsupportedParameter,
     VendorFailed,
 )
-from app.gateways.openai_usage import decode_usage
 from tests.gateways.openai_wire import (
     ASKED,
     GATEWAY,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import Choice, FinishReason
-from app.errors import GatewayError, UnsupportedParameter, VendorFailed
+from app.vocabulary.completion import Choice, FinishReason
+from app.vocabulary.errors import GatewayError, UnsupportedParameter, VendorFailed
 from tests.gateways.chat_wire import USAGE, answer, message
 from tests.gateways.rows import Row, bodies
 

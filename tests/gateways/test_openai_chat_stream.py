@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import Choice
-from app.errors import GatewayError, VendorFailed
+from app.vocabulary.completion import Choice
+from app.vocabulary.errors import GatewayError, VendorFailed
 from tests.gateways.chat_wire import STREAM, USAGE, chunk, delta
 from tests.gateways.rows import Row, bodies, told
 from tests.vendor import DONE, event

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.completion import Choice, Usage
-from app.errors import (
+from app.vocabulary.completion import Choice, Usage
+from app.vocabulary.errors import (
     GatewayError,
     UnsupportedParameter,
     VendorAuthentication,

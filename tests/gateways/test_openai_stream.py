@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import Completion, CompletionRequest, Usage
-from app.errors import (
+from app.sse import EVENT_LIMIT
+from app.vocabulary.completion import Completion, CompletionRequest, Usage
+from app.vocabulary.errors import (
     GatewayError,
     VendorAuthentication,
     VendorFailed,
@@ -17,7 +18,6 @@ from app.errors import (
     VendorRefused,
     VendorTimeout,
 )
-from app.sse import EVENT_LIMIT
 from tests.gateways.openai_wire import (
     GATEWAY,
     SECRET,

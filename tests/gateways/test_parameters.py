@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from app.completion import PARAMETERS, CompletionRequest
-from app.errors import InvalidRequest, UnsupportedParameter
 from app.gateways.base import Vendor
 from app.gateways.parameters import NEUTRAL, check_extra, check_prompt, check_range, supported
+from app.vocabulary.completion import PARAMETERS, CompletionRequest
+from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
 
 def refusing(*names: str, **keys: Any) -> Vendor:

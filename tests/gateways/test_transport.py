@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.errors import ShuttingDown, VendorFailed, VendorTimeout, VendorUnreachable
 from app.gateways.base import Timeouts, Vendor, VendorRequest
 from app.gateways.transport import Cancelled, Reason, Transport
 from app.gateways.watchdog import Watchdog
+from app.vocabulary.errors import ShuttingDown, VendorFailed, VendorTimeout, VendorUnreachable
 from tests.services.listener import Listener
 from tests.services.polling import wait_until
 from tests.vendor import CUT, Reply, SimulatedVendor, json_reply

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import Completion, CompletionRequest
-from app.errors import GatewayError
 from app.gateways import FAMILIES, usual_chunk
 from app.gateways.base import Vendor
+from app.vocabulary.completion import Completion, CompletionRequest
+from app.vocabulary.errors import GatewayError
 
 VENDOR = Vendor(name="v", gateway="openai", base_url="http://v.invalid")
 REQUEST = CompletionRequest(model="v/m", prompt="p", stream=True, n=2)

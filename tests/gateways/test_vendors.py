@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from app.completion import PARAMETERS
-from app.errors import ModelNotFound
 from app.gateways import FAMILIES
 from app.gateways.base import Timeouts
 from app.gateways.vendors import VendorTable, load_vendors
 from app.settings import ConfigError
+from app.vocabulary.completion import PARAMETERS
+from app.vocabulary.errors import ModelNotFound
 
 Load = Callable[..., VendorTable]
 

@@ -12,8 +12,6 @@ import orjson
 import pytest
 from redis import Redis
 
-from app.completion import Choice, Completion, CompletionRequest, Usage
-from app.errors import StreamUnavailable
 from app.usage import accounting as accounting_module
 from app.usage.accounting import Accounting
 from app.usage.event import UsageEvent
@@ -22,6 +20,8 @@ from app.usage.meter import Meter, RequestContext
 from app.usage.open_records import OpenRecords
 from app.usage.spool import read
 from app.usage.stream import EventStream, connect
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.errors import StreamUnavailable
 from tests.services.polling import wait_until
 from tests.services.valkey import Valkey
 from workers.reap import reap

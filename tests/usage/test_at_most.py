@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.completion import CompletionRequest
 from app.usage.at_most import UNBOUND_TOKENS, Candidate, cost_at_most
 from app.usage.prices import PriceBook, load_prices
+from app.vocabulary.completion import CompletionRequest
 
 #: Ten tokens by our estimate.
 TEN = "x" * 40

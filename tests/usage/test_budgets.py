@@ -10,10 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from app.accounts import Accounts
-from app.completion import Choice, Completion, CompletionRequest, Usage
 from app.database import reading
-from app.errors import InsufficientQuota, RateLimited
-from app.limits import Limits
 from app.tables import corrections, daily_rollups
 from app.usage.accounting import Accounting
 from app.usage.group_commit import GroupCommit
@@ -27,6 +24,9 @@ from app.usage.repricing import reprice
 from app.usage.reservations import Reservations
 from app.usage.spending import Spending
 from app.usage.stream import EventStream, connect
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.errors import InsufficientQuota, RateLimited
+from app.vocabulary.limits import Limits
 from tests.services.polling import wait_until
 from workers.drain import drain
 from workers.reap import reap

@@ -15,9 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, Table
 
-from app.completion import USAGE_COUNTS, Usage
 from app.database import create_engine, reading
-from app.errors import LedgerUnavailable
 from app.tables import ROLLUP_KEY, SLOT_S, entries, rollups
 from app.usage.call_usage import CallUsage, encode_calls
 from app.usage.event import TEXT_LIMIT, UsageEvent, new_event_id
@@ -26,6 +24,8 @@ from app.usage.price import PriceHistory, Term
 from app.usage.price_rates import load_price
 from app.usage.prices import NO_PRICES, PriceBook
 from app.usage.reconcile import differences, stretches
+from app.vocabulary.completion import USAGE_COUNTS, Usage
+from app.vocabulary.errors import LedgerUnavailable
 from tests.services.sqlite import new_ledger
 from tests.usage.events import usage_event
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from app.errors import InsufficientQuota, LimitReached, RateLimited
-from app.limits import NANO, Limits
 from app.usage.limit_words import Outcome, limit_headers, refusal, show_duration, warning
 from app.usage.reservations import UNITS, Check, State
+from app.vocabulary.errors import InsufficientQuota, LimitReached, RateLimited
+from app.vocabulary.limits import NANO, Limits
 
 #: 2026-12-01, in Unix seconds.
 DECEMBER_S = 1_796_083_200

@@ -10,10 +10,7 @@ import pytest
 from redis import Redis
 from sqlalchemy import Engine
 
-from app.completion import Choice, Completion, CompletionRequest, Usage
 from app.database import create_engine
-from app.errors import LimitReached
-from app.limits import Limits
 from app.usage.accounting import Accounting
 from app.usage.at_most import UNBOUND_TOKENS
 from app.usage.group_commit import GroupCommit
@@ -25,6 +22,9 @@ from app.usage.prices import PriceBook, load_prices
 from app.usage.reservations import Reservations
 from app.usage.spending import Spending
 from app.usage.stream import EventStream, connect
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.errors import LimitReached
+from app.vocabulary.limits import Limits
 from tests.services.polling import wait_until
 from tests.services.valkey import Valkey
 from workers.reap import reap

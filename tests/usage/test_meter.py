@@ -9,8 +9,15 @@ import orjson
 import pytest
 from redis import Redis
 
-from app.completion import Choice, Completion, CompletionRequest, HalfUsage, Usage
-from app.errors import (
+from app.usage.accounting import Accounting
+from app.usage.call_meter import CallMeter
+from app.usage.event import TEXT_LIMIT, Status, UsageEvent
+from app.usage.keys import EVENTS, OPEN
+from app.usage.meter import Meter, RequestContext
+from app.usage.open_records import OpenRecords
+from app.usage.stream import EventStream, connect
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, HalfUsage, Usage
+from app.vocabulary.errors import (
     GatewayError,
     VendorAuthentication,
     VendorFailed,
@@ -20,13 +27,6 @@ from app.errors import (
     VendorTimeout,
     VendorUnreachable,
 )
-from app.usage.accounting import Accounting
-from app.usage.call_meter import CallMeter
-from app.usage.event import TEXT_LIMIT, Status, UsageEvent
-from app.usage.keys import EVENTS, OPEN
-from app.usage.meter import Meter, RequestContext
-from app.usage.open_records import OpenRecords
-from app.usage.stream import EventStream, connect
 
 CONTEXT = RequestContext(
     request_id="req_1", account_id="acct_1", api_key_id="key_1", client_retry_count=2

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import Usage
 from app.usage.price import Price, PriceHistory, Term
 from app.usage.price_rates import RatesError, load_price
+from app.vocabulary.completion import Usage
 
 #: Noon, 2026-09-01 UTC.
 NOON_MS = 1_788_264_000_000

@@ -8,9 +8,9 @@ import pytest
 from genai_prices.data import providers
 from genai_prices.types import ModelInfo
 
-from app.completion import Usage
 from app.usage.price_import import KEYS, encode_rows, snapshot_rows
 from app.usage.price_snapshot import SNAPSHOT_FILE, Snapshot
+from app.vocabulary.completion import Usage
 
 #: 2026-11-15T02:00:00Z: after every price's first day, within DeepSeek's dear hours.
 AT_MS = 1_794_708_000_000

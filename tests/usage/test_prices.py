@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from app.completion import Usage
 from app.settings import ConfigError
 from app.usage.call_usage import CallUsage
 from app.usage.prices import NO_COST, NO_PRICES, PriceBook, load_prices
+from app.vocabulary.completion import Usage
 from tests.usage.events import usage_event
 
 TOKENS = Usage(prompt_tokens=1_000_000, completion_tokens=0, total_tokens=1_000_000)

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
-from app.completion import Usage
 from app.database import create_engine
-from app.errors import LedgerUnavailable
 from app.usage.event import UsageEvent
 from app.usage.ledger import Ledger
 from app.usage.query import GroupKey, UsageQuery, UsageReader, UsageRow
+from app.vocabulary.completion import Usage
+from app.vocabulary.errors import LedgerUnavailable
 from tests.usage.events import usage_event
 from tests.usage.test_ledger import empty_ledger
 

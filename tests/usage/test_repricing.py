@@ -5,7 +5,6 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
-from app.completion import Usage
 from app.database import reading
 from app.tables import ROLLUP_TABLES, entries
 from app.tables import prices as prices_table
@@ -16,6 +15,7 @@ from app.usage.query import UsageReader
 from app.usage.reconcile import differences, stretches
 from app.usage.repricing import Batch, count_entries, past_repricings, reprice
 from app.usage.unpriced import unpriced
+from app.vocabulary.completion import Usage
 from tests.usage.events import usage_event
 from tests.usage.test_query import DAY, MIDNIGHT_S, at
 

@@ -6,11 +6,11 @@ import pytest
 from sqlalchemy import Engine
 
 from app.database import reading
-from app.errors import UsagePruned
 from app.usage.ledger import Ledger
 from app.usage.query import UsageQuery, UsageReader
 from app.usage.reconcile import differences, rebuild, stretches
 from app.usage.retention import count_older, prune, pruned_until_s
+from app.vocabulary.errors import UsagePruned
 from tests.usage.test_query import DAY, DAY_S, MIDNIGHT_S, at, requests
 
 TWO_DAYS = UsageQuery(MIDNIGHT_S - DAY_S, MIDNIGHT_S + DAY_S)

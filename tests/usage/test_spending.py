@@ -10,10 +10,10 @@ from sqlalchemy import Engine
 
 from app.accounts import Accounts
 from app.database import create_engine
-from app.limits import Kind, Limits
 from app.usage.ledger import Ledger
 from app.usage.prices import PriceBook, load_prices
 from app.usage.spending import KEPT_S, Spending
+from app.vocabulary.limits import Kind, Limits
 from tests.usage.events import usage_event
 
 #: 2026-11-01, in Unix seconds.

@@ -8,11 +8,11 @@ from threading import Thread
 import pytest
 from redis import Redis
 
-from app.errors import StreamUnavailable
 from app.settings import ConfigError
 from app.usage.event import UsageEvent
 from app.usage.open_records import OpenRecords
 from app.usage.stream import CONNECTIONS, EventStream, StreamEntry, connect
+from app.vocabulary.errors import StreamUnavailable
 from tests.services.valkey import Valkey
 from tests.usage.events import usage_event
 

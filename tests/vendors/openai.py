@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.completion import PARAMETERS
+from app.vocabulary.completion import PARAMETERS
 from tests.vendor import (
     DONE,
     Asked,

@@ -14,12 +14,12 @@ from redis import Redis
 from sqlalchemy import Engine
 
 from app.database import reading
-from app.errors import LedgerUnavailable, StreamUnavailable
 from app.tables import entries, rollups
 from app.usage.event import TEXT_LIMIT, UsageEvent
 from app.usage.ledger import NOT_CHARGED, Ledger
 from app.usage.reconcile import differences, stretches
 from app.usage.stream import EventStream, connect
+from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable
 from tests.usage.events import usage_event
 from tests.workers.contents import event_ids, rolled_up, waiting
 from workers.drain import DrainReport, drain

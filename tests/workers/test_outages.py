@@ -9,9 +9,9 @@ from redis import Redis
 from sqlalchemy import Engine
 
 from app.database import create_engine
-from app.errors import LedgerUnavailable
 from app.usage.ledger import Ledger
 from app.usage.stream import EventStream
+from app.vocabulary.errors import LedgerUnavailable
 from tests.services.polling import wait_until
 from tests.services.postgres import Postgres, find_binaries
 from tests.usage.events import usage_event

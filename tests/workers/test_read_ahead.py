@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import pytest
 from redis import Redis
 
-from app.errors import LedgerUnavailable
 from app.usage.event import UsageEvent
 from app.usage.ledger import NOT_CHARGED, Ledger
 from app.usage.stream import EventStream
+from app.vocabulary.errors import LedgerUnavailable
 from tests.services.polling import wait_until
 from tests.usage.events import usage_event
 from tests.workers.contents import event_ids, rolled_up, waiting

@@ -12,11 +12,11 @@ from redis import Redis
 from sqlalchemy import Engine
 
 from app.database import create_engine
-from app.errors import StreamUnavailable
 from app.settings import Settings
 from app.usage.keys import OPEN
 from app.usage.open_records import OpenRecords
 from app.usage.stream import EventStream, connect
+from app.vocabulary.errors import StreamUnavailable
 from tests.services.celery_worker import CeleryWorker
 from tests.services.polling import wait_until
 from tests.services.tls import TLSProxy

@@ -9,12 +9,12 @@ from flask import Response
 
 from app.accounts import Account, Accounts
 from app.apikey import ApiKey
-from app.limits import Kind, Limits, Period, period_end, period_start
 from app.services import services
 from app.usage.query import GroupKey, UsageQuery
 from app.views.dashboard.figures import LABELS
 from app.views.dashboard.sign_in import Visitor, visitor
 from app.views.dashboard.site import dashboard_blueprint, page
+from app.vocabulary.limits import Kind, Limits, Period, period_end, period_start
 
 _GROUPS: Mapping[Kind, GroupKey] = {"account": "account", "key": "api_key"}
 

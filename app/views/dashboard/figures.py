@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from operator import add
 from typing import Any
 
-from app.completion import USAGE_COUNTS, Usage
 from app.usage.query import GroupKey, UsageRow
+from app.vocabulary.completion import USAGE_COUNTS, Usage
 
 #: Groups with a colour of their own; the rest are summed up.
 SERIES_LIMIT = 7

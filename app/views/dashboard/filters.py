@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urlencode
 
-from app.errors import AccountNotAllowed, InvalidRequest
 from app.usage.query import GroupKey, UsageQuery
+from app.vocabulary.errors import AccountNotAllowed, InvalidRequest
 
 #: What the overview sums by, in the order of its list.
 GROUPS: Mapping[str, GroupKey] = {"model": "model", "vendor": "vendor", "account": "account"}

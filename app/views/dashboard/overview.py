@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from flask import Response, request
 
 from app.accounts import Accounts
-from app.errors import StreamUnavailable
 from app.services import services
 from app.usage.event import Status
 from app.usage.recent import SAMPLE, Ending, RecentReader, known, percentile
@@ -17,6 +16,7 @@ from app.views.dashboard.filters import GROUPS, Filters
 from app.views.dashboard.sign_in import visitor
 from app.views.dashboard.site import dashboard_blueprint, page
 from app.views.usage_pages import complete_until_s
+from app.vocabulary.errors import StreamUnavailable
 
 #: Ways of failing that have a line of their own.
 FAILURES_LIMIT = 12

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from flask import Response, request
 
-from app.errors import InvalidRequest
 from app.services import services
 from app.usage.event import STATUSES
 from app.usage.recent import Position, RecentReader
@@ -14,6 +13,7 @@ from app.views.dashboard.filters import Filters
 from app.views.dashboard.overview import choices
 from app.views.dashboard.sign_in import visitor
 from app.views.dashboard.site import dashboard_blueprint, page
+from app.vocabulary.errors import InvalidRequest
 
 PAGE = 50
 

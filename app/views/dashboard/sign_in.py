@@ -16,11 +16,11 @@ from werkzeug.exceptions import HTTPException
 
 from app.accounts import Accounts
 from app.apikey import ApiKey
-from app.errors import InvalidAPIKey, InvalidRequest, PermissionDenied, RequestTimeout
 from app.services import services
 from app.sessions import SESSION_S, Sessions
 from app.views.auth import note_refused
 from app.views.dashboard.site import dashboard_blueprint, page
+from app.vocabulary.errors import InvalidAPIKey, InvalidRequest, PermissionDenied, RequestTimeout
 
 #: Scopes that let a key's holder in.
 SCOPES = frozenset({"usage", "admin"})

@@ -9,9 +9,9 @@ from typing import Any
 from flask import Blueprint, Response, g, make_response, render_template
 from werkzeug.exceptions import HTTPException
 
-from app.errors import TollgateError
-from app.limits import show_usd
 from app.views.dashboard import words
+from app.vocabulary.errors import TollgateError
+from app.vocabulary.limits import show_usd
 
 log = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from app.limits import NANO, show_usd
+from app.vocabulary.limits import NANO, show_usd
 
 #: Names of a thousand, a million, and so on.
 _SUFFIXES = ("", "k", "M", "G", "T", "P", "E")

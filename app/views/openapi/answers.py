@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from marshmallow import Schema, fields, validate
 
-from app.completion import FinishReason
+from app.vocabulary.completion import FinishReason
 
 
 def _constant(value: str) -> fields.String:

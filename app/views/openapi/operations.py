@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.errors import (
+from app.views.openapi.refusals import error_responses, every_error
+from app.vocabulary.errors import (
     AccountNotAllowed,
     InvalidAPIKey,
     InvalidRequest,
@@ -13,7 +14,6 @@ from app.errors import (
     ScopeMissing,
     TollgateError,
 )
-from app.views.openapi.refusals import error_responses, every_error
 
 #: What any operation that asks for a key may answer with.
 KEYED: tuple[type[TollgateError], ...] = (

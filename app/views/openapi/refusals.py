@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from app.errors import TollgateError, VendorRefused
 from app.gateways.failures import REFUSED
+from app.vocabulary.errors import TollgateError, VendorRefused
 
 #: Codes that share a class, by its name: what the schemas say of a field.
 FIELD_CODES = "`missing_required_parameter`, `invalid_type` or `invalid_value`"

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from functools import cache
 from random import Random
 
-from app.completion import CompletionRequest
-from app.errors import UnsupportedParameter
 from app.gateways import FAMILIES
 from app.gateways.base import VendorRequest
 from app.gateways.vendors import load_vendors
 from app.routing import Router
+from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.errors import UnsupportedParameter
 from tests.vendors.test_contract import KEY, _table, _variables
 from tests.vendors.wild.case import Case
 from tests.vendors.wild.deviations import Deviation

@@ -8,10 +8,10 @@ import pytest
 import requests
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
-from app.completion import PARAMETERS
 from app.settings import Settings
 from app.views.openapi.document import describe
 from app.views.openapi.refusals import every_error
+from app.vocabulary.completion import PARAMETERS
 from app.web import create_app
 from tests.gateway import ROOT, Gateway
 
