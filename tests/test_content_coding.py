@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from app.content_coding import PIECE_BYTES, decoded
+from app.formats.content_coding import PIECE_BYTES, decoded
 from app.vocabulary.errors import InvalidContentCoding, UnsupportedContentCoding
 
 DICE = random.Random(7)  # noqa: S311 - repeatable

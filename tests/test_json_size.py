@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app import json_size
-from app.json_size import DEPTH_LIMIT, LIMITS, SMALL_BYTES, check_size
+from app.formats import json_size
+from app.formats.json_size import DEPTH_LIMIT, LIMITS, SMALL_BYTES, check_size
+from app.formats.strict_json import load_request
 from app.vocabulary.errors import InvalidJSON
-from app.wire import load_request
 
 TEXTS = st.text(st.sampled_from('ab"\\[]{},:\n\u00e9'), max_size=8)
 VALUES = st.recursive(

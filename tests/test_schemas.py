@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app import wire
 from app.fields import PROMPTS_LIMIT
+from app.formats import strict_json
 from app.schemas import (
     CHAT_ONLY,
     CompletionRequestSchema,
@@ -34,7 +34,7 @@ def problem(**fields: Any) -> Wrong:
     with pytest.raises(InvalidRequest) as caught:
         load_completion_request({**LEAST, **fields})
     error = caught.value
-    body = wire.dump(error.body())
+    body = strict_json.dump(error.body())
     assert error.status == 400
     assert len(body) < 1000
     assert b"secret" not in body
@@ -402,7 +402,7 @@ def test_any_object_is_a_request_or_an_invalid_request(body: dict[str, Any]) -> 
     try:
         request = load_completion_request(body)
     except InvalidRequest as error:
-        dumped = wire.dump(error.body())
+        dumped = strict_json.dump(error.body())
     else:
         dumped = b""
         assert isinstance(request, CompletionRequest)
@@ -431,7 +431,7 @@ LEAKS: list[dict[str, Any]] = [
 def test_an_error_never_quotes_what_the_caller_sent(fields: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest) as caught:
         load_completion_request({**LEAST, **fields})
-    body = wire.dump(caught.value.body())
+    body = strict_json.dump(caught.value.body())
     assert len(body) < 1000
     assert b"secret" not in body
 

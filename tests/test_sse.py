@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app import sse
-from app.sse import (
+from app.formats import sse
+from app.formats.sse import (
     DONE,
     EVENT_LIMIT,
     KEEP_ALIVE,

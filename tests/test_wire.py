@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.json_size import DEPTH_LIMIT
+from app.formats.json_size import DEPTH_LIMIT
+from app.formats.strict_json import dump, load_request, load_vendor
 from app.vocabulary.errors import InvalidJSON
-from app.wire import dump, load_request, load_vendor
 
 NO_REQUESTS: dict[str, bytes] = {
     "an array": b"[]",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import orjson
 import requests
 
-from app.sse import EventParser
+from app.formats.sse import EventParser
 
 TIMEOUT_S = 60
 DAYS = 30

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app import wire
+from app.formats import strict_json
 from app.gateways.base import Vendor
 from app.vocabulary.errors import VendorFailed
 
@@ -21,7 +21,7 @@ def load(vendor: Vendor, text: bytes) -> Any:
     Raises: VendorFailed.
     """
     try:
-        return wire.load_vendor(text)
+        return strict_json.load_vendor(text)
     except ValueError as exc:
         raise failed(vendor, "sent something that is not JSON") from exc
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from marshmallow import fields, validate
 
-from app import wire
+from app.formats import strict_json
 from app.gateways import failures
 from app.gateways.answers import whole
 from app.gateways.base import (
@@ -85,7 +85,9 @@ class AnthropicGateway:
             **authorization(vendor),
             **vendor.headers,
         }
-        return VendorRequest(f"{vendor.base_url}/messages", headers, wire.dump(body), dropped)
+        return VendorRequest(
+            f"{vendor.base_url}/messages", headers, strict_json.dump(body), dropped
+        )
 
     def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
         """Return the reader of one answer."""

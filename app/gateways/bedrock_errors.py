@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from app import wire
+from app.formats import strict_json
 from app.gateways import failures
 from app.gateways.base import Vendor, plain_mapping
 from app.gateways.event_stream import Message
@@ -42,7 +42,7 @@ def decode_error(
 ) -> GatewayError:
     """Return the error for a response whose status is not 200."""
     try:
-        payload = plain_mapping(wire.load_vendor(body))
+        payload = plain_mapping(strict_json.load_vendor(body))
     except ValueError:  # HTML from a proxy, or nothing at all
         payload = {}
     # "ValidationException:http://internal.amazon.com/…", or "com.amazon.coral#ValidationException"
@@ -57,7 +57,7 @@ def decode_exception(vendor: Vendor, message: Message) -> GatewayError:
         said = {"message": message.header(":error-message")}
         return _error(vendor, message.header(":error-code"), None, said)
     try:
-        payload = plain_mapping(wire.load_vendor(message.payload))
+        payload = plain_mapping(strict_json.load_vendor(message.payload))
     except ValueError:
         payload = {}
     return _error(vendor, message.header(":exception-type"), None, payload)

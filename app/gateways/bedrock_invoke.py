@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from marshmallow import fields, validate
 
-from app import wire
+from app.formats import strict_json
 from app.gateways import bedrock_errors
 from app.gateways.answers import failed, load
 from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
@@ -74,7 +74,7 @@ class InvokeGateway:
         if streamed:
             body.update(family.fixed)
         metadata = request_metadata(vendor, parameters.get("user"))
-        named = {"x-amzn-bedrock-request-metadata": wire.dump(metadata).decode()}
+        named = {"x-amzn-bedrock-request-metadata": strict_json.dump(metadata).decode()}
         return vendor_request(
             vendor,
             request,

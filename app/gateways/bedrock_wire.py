@@ -12,7 +12,8 @@ from urllib.parse import quote
 
 from marshmallow import fields
 
-from app import wire
+from app.formats import strict_json
+from app.formats.sse import ServerSentEvent
 from app.gateways.answers import whole
 from app.gateways.base import Vendor, VendorRequest, authorization, plain_mapping
 from app.gateways.bedrock_errors import decode_exception
@@ -21,7 +22,6 @@ from app.gateways.event_stream import MessageParser
 from app.gateways.finish import GOES_ON, Finish
 from app.gateways.framing import TextFraming
 from app.gateways.wire import Wire
-from app.sse import ServerSentEvent
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import ModelNotFound, UnsupportedParameter
 
@@ -60,7 +60,7 @@ def vendor_request(
             **authorization(vendor),
             **vendor.headers,
         },
-        wire.dump(body),
+        strict_json.dump(body),
         dropped,
     )
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from marshmallow.fields import Field
 
-from app import wire
+from app.formats import strict_json
 from app.gateways import failures
 from app.gateways.answers import whole
 from app.gateways.base import (
@@ -81,7 +81,7 @@ class CohereGateway:
             **authorization(vendor),
             **vendor.headers,
         }
-        return VendorRequest(f"{vendor.base_url}/chat", headers, wire.dump(body), dropped)
+        return VendorRequest(f"{vendor.base_url}/chat", headers, strict_json.dump(body), dropped)
 
     def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
         """Return the reader of one answer."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app import wire
+from app.formats import strict_json
 from app.gateways.base import Vendor, plain_mapping
 from app.gateways.retry_hints import retry_after, should_retry
 from app.gateways.texts import mended
@@ -151,7 +151,7 @@ def from_response(
 ) -> GatewayError:
     """Return the error for a response whose status is no success."""
     try:
-        said = detail(wire.load_vendor(body))
+        said = detail(strict_json.load_vendor(body))
     except ValueError:  # HTML from a proxy, or nothing at all: the status says enough
         said = Detail()
     return failure(vendor, status, said, headers)

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
-from app import wire
+from app.formats import strict_json
+from app.formats.sse import EventParser, EventTooLarge, ServerSentEvent
 from app.gateways.answers import failed
 from app.gateways.base import Vendor
-from app.sse import EventParser, EventTooLarge, ServerSentEvent
 from app.vocabulary.errors import VendorFailed
 
 #: The most lines of one frame that are tried as JSON together.
@@ -111,7 +111,7 @@ def values_in(vendor: Vendor, data: bytes) -> list[Any]:
     Raises: VendorFailed where it is no JSON.
     """
     try:
-        return [wire.load_vendor(data)]
+        return [strict_json.load_vendor(data)]
     except ValueError as exc:
         lines = data.splitlines()
         if len(lines) < 2 or len(lines) > LINES_LIMIT:
@@ -127,7 +127,7 @@ def _values_of(vendor: Vendor, lines: list[bytes]) -> Iterator[Any]:
         if not text.strip():
             continue
         try:
-            value = wire.load_vendor(text)
+            value = strict_json.load_vendor(text)
         except ValueError:
             continue
         begun.clear()

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from marshmallow.fields import Field
 
-from app import wire
+from app.formats import strict_json
 from app.gateways import google_errors
 from app.gateways.base import Vendor, VendorRequest, authorization, single_prompt
 from app.gateways.gemini_answer import GeminiWire
@@ -57,7 +57,7 @@ class GeminiGateway:
             **authorization(vendor),
             **vendor.headers,
         }
-        return VendorRequest(_url(vendor, request), headers, wire.dump(body), dropped)
+        return VendorRequest(_url(vendor, request), headers, strict_json.dump(body), dropped)
 
     def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
         """Return the reader of one answer."""
@@ -68,7 +68,7 @@ class GeminiGateway:
     ) -> GatewayError:
         """Return what the vendor's refusal means to the caller."""
         try:
-            error = wire.load_vendor(body)
+            error = strict_json.load_vendor(body)
         except ValueError:  # HTML from a proxy, or nothing at all: the status says enough
             error = None
         return google_errors.failure(vendor, status, error, headers)

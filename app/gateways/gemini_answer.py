@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from app import wire as json_wire
+from app.formats import strict_json as json_wire
 from app.gateways import google_errors
 from app.gateways.answers import failed, whole
 from app.gateways.base import Vendor, plain_mapping

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from marshmallow.fields import Field
 
-from app import wire
+from app.formats import strict_json
 from app.gateways import failures
 from app.gateways.answers import failed
 from app.gateways.base import Vendor, VendorRequest, plain_mapping
@@ -41,7 +41,7 @@ class LaunchGateway(OpenAIGateway):
         return VendorRequest(
             f"{vendor.base_url}/{kind}-tasks?{query}",
             json_headers(vendor, request),
-            wire.dump({"args": {**body, **stream_fields(vendor, request)}}),
+            strict_json.dump({"args": {**body, **stream_fields(vendor, request)}}),
             dropped,
         )
 
@@ -92,7 +92,7 @@ def _task_failure(vendor: Vendor, task: Mapping[str, Any]) -> GatewayError:
     """Return the error of a task; a traceback that is no error body is nobody's to read."""
     traceback = task.get("traceback")
     try:
-        said = failures.detail(wire.load_vendor(str(traceback).encode("utf-8", "replace")))
+        said = failures.detail(strict_json.load_vendor(str(traceback).encode("utf-8", "replace")))
     except ValueError:
         said = failures.Detail()
     status = failures.detail({"status_code": task.get("status_code")}).status

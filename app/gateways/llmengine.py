@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from marshmallow.fields import Field
 
-from app import wire
+from app.formats import strict_json
 from app.gateways import failures
 from app.gateways.answers import failed, number, whole
 from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
@@ -66,7 +66,7 @@ class LLMEngineV1Gateway:
         kind = "stream" if is_streamed(vendor, request) else "sync"
         query = urlencode({"model_endpoint_name": request.model_name})
         url = f"{vendor.base_url}/llm/completions-{kind}?{query}"
-        return VendorRequest(url, json_headers(vendor, request), wire.dump(body), dropped)
+        return VendorRequest(url, json_headers(vendor, request), strict_json.dump(body), dropped)
 
     def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
         """Return the reader of one answer."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from marshmallow import fields, validate
 
-from app import wire
+from app.formats import strict_json
 from app.gateways import failures
 from app.gateways.base import Vendor, VendorRequest, authorization
 from app.gateways.openai_answer import OpenAIWire
@@ -91,7 +91,7 @@ def posted(
     return VendorRequest(
         f"{vendor.base_url}{path}",
         json_headers(vendor, request),
-        wire.dump({**body, **stream_fields(vendor, request)}),
+        strict_json.dump({**body, **stream_fields(vendor, request)}),
         dropped,
     )
 

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from app import wire as json_wire
+from app.formats import strict_json as json_wire
+from app.formats.sse import ServerSentEvent
 from app.gateways.answers import failed
 from app.gateways.counts import RunningUsage
 from app.gateways.framing import Framing, TextFraming, values_in
 from app.gateways.pieces import Choices
 from app.gateways.usual_chunk import UsualChunk
 from app.gateways.wire import Wire
-from app.sse import ServerSentEvent
 from app.vocabulary.completion import Completion, Usage
 from app.vocabulary.errors import GatewayError
 

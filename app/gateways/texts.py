@@ -1,7 +1,8 @@
 """Text that encodes as UTF-8, however a vendor cut it into pieces. Pure.
 
 A character that was cut in two arrives as halves: as escapes of a surrogate pair, or as raw bytes,
-which `app.wire` keeps as surrogate escapes. They are joined, and what stays half is U+FFFD.
+which `app.formats.strict_json` keeps as surrogate escapes. They are joined, and what stays half is
+U+FFFD.
 """
 
 import re

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from app import wire as json_wire
+from app.formats import strict_json as json_wire
 from app.gateways import failures
 from app.gateways.base import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest, Usage

@@ -6,7 +6,7 @@ from itertools import chain
 
 from flask import current_app, request
 
-from app.content_coding import PIECE_BYTES, decoded
+from app.formats.content_coding import PIECE_BYTES, decoded
 from app.vocabulary.errors import InvalidJSON, RequestTimeout, RequestTooLarge, TollgateError
 
 

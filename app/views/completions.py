@@ -2,11 +2,11 @@
 
 from flask import Blueprint, Response, g, request
 
-from app import wire
 from app.completer import Answer
 from app.completion_stream import CompletionStream
+from app.formats import strict_json
+from app.formats.json_size import SMALL_BYTES
 from app.gateways.transport import Cancelled
-from app.json_size import SMALL_BYTES
 from app.keyring import limits_of
 from app.schemas import dump_completion, load_completion_request
 from app.services import services
@@ -31,7 +31,7 @@ def create_completion() -> Response:
     key = authenticate("completions")
     account_id = selected_account(key)
     body = read_body()
-    completion_request = load_completion_request(wire.load_request(body))
+    completion_request = load_completion_request(strict_json.load_request(body))
     if len(body) > SMALL_BYTES:
         give_turn()
     context = RequestContext(
@@ -51,7 +51,7 @@ def _whole(completion_request: CompletionRequest, context: RequestContext) -> Re
     answer = services().completer.complete(completion_request, context)
     try:
         response = Response(
-            wire.dump(dump_completion(answer.completion)), mimetype="application/json"
+            strict_json.dump(dump_completion(answer.completion)), mimetype="application/json"
         )
     except BaseException:
         answer.record()

@@ -9,7 +9,7 @@ from pathlib import Path
 from flask import Blueprint, Response, render_template
 from markupsafe import Markup, escape
 
-from app import wire
+from app.formats import strict_json
 from app.views.openapi.document import describe
 
 docs_blueprint = Blueprint("docs", __name__, template_folder="templates")
@@ -40,7 +40,7 @@ def docs() -> Response:
 
 @functools.cache
 def _document() -> bytes:
-    return wire.dump(describe())
+    return strict_json.dump(describe())
 
 
 @docs_blueprint.app_template_filter("prose")

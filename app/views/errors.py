@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from flask import Flask, Response, g
 from werkzeug.exceptions import HTTPException
 
-from app import wire
+from app.formats import strict_json
 from app.usage.event import new_event_id
 from app.vocabulary.errors import InvalidRequest, RequestTooLarge, TollgateError
 
@@ -32,7 +32,7 @@ def register_errors(app: Flask) -> None:
 def render(error: TollgateError) -> Response:
     """Return the response that an error means."""
     g.error_code = error.code
-    response = Response(wire.dump(error.body()), error.status, mimetype="application/json")
+    response = Response(strict_json.dump(error.body()), error.status, mimetype="application/json")
     response.headers.update(error.headers)
     return response
 

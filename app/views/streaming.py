@@ -5,11 +5,11 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from app import wire
 from app.completion_stream import CompletionStream
+from app.formats import strict_json
+from app.formats.sse import DONE, KEEP_ALIVE, error_frame, frame
 from app.gateways.transport import Cancelled
 from app.schemas import dump_chunk, dump_usage
-from app.sse import DONE, KEEP_ALIVE, error_frame, frame
 from app.vocabulary.completion import Completion, CompletionRequest
 from app.vocabulary.errors import TollgateError
 
@@ -61,7 +61,7 @@ class EventStreamBody:
             except Exception as exc:
                 error = _told(exc)
                 self._failed(error)
-                yield error_frame(wire.dump(error.body()))
+                yield error_frame(strict_json.dump(error.body()))
                 raise cut() from exc
         if self._include_usage:
             yield self._frame(self._stream.usage_chunk)
@@ -76,7 +76,7 @@ class EventStreamBody:
         if self._include_usage:
             shown = self._running_usage or not chunk.choices
             body["usage"] = dump_usage(chunk.usage) if shown and chunk.usage else None
-        return frame(wire.dump(body))
+        return frame(strict_json.dump(body))
 
 
 def _told(error: Exception) -> TollgateError:

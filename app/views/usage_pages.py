@@ -14,6 +14,7 @@ from typing import Any
 from flask import Response
 
 from app.apikey import ApiKey
+from app.formats.strict_json import dump
 from app.services import services
 from app.usage.buckets import Bucket, Cursor, buckets, floor_to
 from app.usage.csv_cells import csv_line
@@ -22,7 +23,6 @@ from app.usage.query import SLOT_S, GroupKey, UsageQuery, UsageReader, UsageRow
 from app.views.usage_params import FILE_BUCKETS, UsageParams
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import AccountNotAllowed, InvalidRequest, StreamUnavailable
-from app.wire import dump
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sse import EVENT_LIMIT
+from app.formats.sse import EVENT_LIMIT
 from app.vocabulary.errors import GatewayError, VendorFailed
 from tests.gateways.anthropic_wire import PING, ROW, STOP, delta, end, simulated, start, stream
 from tests.gateways.rows import json_values, told

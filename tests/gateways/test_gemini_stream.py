@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sse import EVENT_LIMIT
+from app.formats.sse import EVENT_LIMIT
 from app.vocabulary.completion import Completion, Usage
 from app.vocabulary.errors import GatewayError, VendorFailed, VendorOverloaded, VendorRateLimited
 from tests.gateways.gemini_wire import asked, candidate, chunks_of, event

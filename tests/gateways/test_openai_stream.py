@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sse import EVENT_LIMIT
+from app.formats.sse import EVENT_LIMIT
 from app.vocabulary.completion import Completion, CompletionRequest, Usage
 from app.vocabulary.errors import (
     GatewayError,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import requests
 
+from app.formats.sse import KEEP_ALIVE
 from app.settings import Settings
-from app.sse import KEEP_ALIVE
 from app.usage.keys import OPEN, OWNER
 from tests.gateway import Gateway, running, sse_events, text_of
 from tests.services.polling import wait_until

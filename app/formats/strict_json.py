@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from app.json_size import DEPTH_LIMIT, SMALL_BYTES, check_size, too_deep
+from app.formats.json_size import DEPTH_LIMIT, SMALL_BYTES, check_size, too_deep
 from app.turns import give_turn
 from app.vocabulary.errors import InvalidJSON
 
