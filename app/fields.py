@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields
 
-from app.turns import give_turn
+from app.runtime.turns import give_turn
 from app.usage.event import TEXT_LIMIT
 
 MISSING = "missing_required_parameter"

@@ -14,7 +14,7 @@ import time
 
 import gevent
 
-from app.turns import TURN_S
+from app.runtime.turns import TURN_S
 
 #: What is thrown away of what a caller still sends after its answer, in bytes and in seconds.
 DRAIN_BYTES = 32 * 1024 * 1024

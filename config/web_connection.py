@@ -18,7 +18,7 @@ from gunicorn.http.errors import (
     NoMoreData,
 )
 
-from app.sockets import end_receiving, peek, shut_down
+from app.runtime.sockets import end_receiving, peek, shut_down
 from config.web_close import drain_and_close, reset, unsent
 from config.web_reader import HEAD_S, SEND_S, Reader
 from config.web_request import WebRequest

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import gevent
 from gunicorn.http.unreader import SocketUnreader
 
-from app.turns import TURN_S
+from app.runtime.turns import TURN_S
 
 #: How long the rest of a request's head may take once its first byte is here, in seconds.
 HEAD_S = 15.0

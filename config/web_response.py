@@ -10,7 +10,7 @@ from typing import Any
 
 from gunicorn.http.wsgi import Response
 
-from app.sockets import send_all
+from app.runtime.sockets import send_all
 
 
 class OnePacketResponse(Response):  # type: ignore[misc]

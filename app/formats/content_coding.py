@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from app.turns import give_turn
+from app.runtime.turns import give_turn
 from app.vocabulary.errors import InvalidContentCoding, UnsupportedContentCoding
 
 #: The largest piece that comes out, in bytes: a fraction of a millisecond's work.

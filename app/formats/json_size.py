@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from app.turns import give_turn
+from app.runtime.turns import give_turn
 from app.vocabulary.errors import InvalidJSON
 
 #: Deepest nesting, theirs and ours: the contract needs five levels, and our encoders can write far

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from app.formats.json_size import DEPTH_LIMIT, SMALL_BYTES, check_size, too_deep
-from app.turns import give_turn
+from app.runtime.turns import give_turn
 from app.vocabulary.errors import InvalidJSON
 
 #: Held while a large body is parsed, which takes up to 40 ms: between two of them others go on.

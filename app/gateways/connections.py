@@ -23,7 +23,7 @@ from app.gateways.dialling import dial
 from app.gateways.http1 import Connection
 from app.gateways.resolving import Resolver
 from app.gateways.trust import Trust, trust_in
-from app.sockets import peek
+from app.runtime.sockets import peek
 
 #: A free connection is closed after this long without use, in seconds. Load balancers forget one
 #: without telling either side, the usual ones after 240 s or more.

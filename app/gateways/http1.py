@@ -13,7 +13,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from app.gateways.answer_errors import BadHTTP, BrokenAnswer, EndedEarly
 from app.gateways.odd_http import OddParser, status_in
-from app.sockets import send_all, send_while
+from app.runtime.sockets import send_all, send_while
 
 #: Most that is read at once, in bytes.
 PACKET_BYTES = 64 * 1024

@@ -19,7 +19,7 @@ from app.gateways.content_coding import decoded
 from app.gateways.credentials import SIGNERS
 from app.gateways.http1 import Connection, request_bytes
 from app.gateways.watchdog import Watchdog
-from app.sockets import shut_down
+from app.runtime.sockets import shut_down
 from app.vocabulary.errors import (
     GatewayError,
     ShuttingDown,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from app.sockets import far_side
+from app.runtime.sockets import far_side
 
 #: How often a caller that has ended its side is asked whether it still listens. Once is enough, but
 #: for a moment in which nobody waits to write to it.
