@@ -24,9 +24,9 @@ from app.apikey import (
     secret_digest,
     successor,
 )
-from app.database import insert, reading, write
 from app.limit_rows import OF_KEYS, change_limits, copy_limits, find_limits, limits_in
-from app.tables import accounts, api_key_accounts, api_keys, limits
+from app.storage.sql.database import insert, reading, write
+from app.storage.sql.tables import accounts, api_key_accounts, api_keys, limits
 from app.vocabulary.errors import LedgerUnavailable
 from app.vocabulary.limits import Kind, Limits
 

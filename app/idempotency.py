@@ -20,8 +20,8 @@ from typing import Literal
 import orjson
 from redis import Redis
 
+from app.storage.redis.errors import redis_errors
 from app.usage.open_records import OpenRecords
-from app.usage.redis_errors import redis_errors
 from app.vocabulary.errors import (
     AnswerNotKept,
     IdempotencyInProgress,

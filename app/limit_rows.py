@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, delete, or_, select
 
 from app.apikey import AccountsError
-from app.database import insert
-from app.tables import accounts, api_key_accounts, api_keys, limits
+from app.storage.sql.database import insert
+from app.storage.sql.tables import accounts, api_key_accounts, api_keys, limits
 from app.vocabulary.limits import Kind, Limits
 
 #: What joins the limits of keys and of their accounts to both.

@@ -8,7 +8,6 @@ from flask import Flask, Response
 
 from app.accounts import Accounts
 from app.completer import Completer
-from app.database import create_engine
 from app.gateways import FAMILIES
 from app.gateways.transport import Transport
 from app.gateways.vendors import load_vendors
@@ -20,10 +19,11 @@ from app.resting import Rests
 from app.routing import Router
 from app.services import EXTENSION, Services
 from app.settings import Settings
+from app.storage.redis.group_commit import GroupCommit
+from app.storage.sql.database import create_engine
 from app.tracing import tracing
 from app.usage.accounting import Accounting
 from app.usage.alarms import Alarms
-from app.usage.group_commit import GroupCommit
 from app.usage.limits import Limiter
 from app.usage.open_records import OpenRecords
 from app.usage.prices import load_prices

@@ -14,9 +14,9 @@ from pathlib import Path
 from app.accounts import Accounts
 from app.cli.children import Children
 from app.cli.stack import free_port, valkey_command, valkey_is_ready
-from app.database import create_engine, upgrade
 from app.settings import ROOT
-from app.usage.keys import EVENTS
+from app.storage.redis.keys import EVENTS
+from app.storage.sql.database import create_engine, upgrade
 from app.usage.stream import connect
 from bench.starting import first_answer_s, start, wait_until
 from bench.target import Target

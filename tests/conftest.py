@@ -10,8 +10,8 @@ import pytest
 from redis import Redis
 from sqlalchemy import Engine
 
-from app.database import create_engine
 from app.settings import Settings
+from app.storage.sql.database import create_engine
 from app.usage.prices import PriceBook, load_prices
 from tests.gateway import Gateway, running, vendor_table
 from tests.services.lent import LentDatabases

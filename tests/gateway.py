@@ -19,11 +19,11 @@ from sqlalchemy import Engine
 from werkzeug.serving import make_server
 
 from app.accounts import Accounts
-from app.database import create_engine
 from app.services import EXTENSION
 from app.settings import Settings
+from app.storage.redis.keys import EVENTS, OPEN
+from app.storage.sql.database import create_engine
 from app.usage.event import UsageEvent
-from app.usage.keys import EVENTS, OPEN
 from app.web import create_app
 from tests.services.polling import wait_until
 

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from app.accounts import Accounts, AccountsError, ApiKey
-from app.database import create_engine, reading
-from app.tables import api_keys
+from app.storage.sql.database import create_engine, reading
+from app.storage.sql.tables import api_keys
 from app.vocabulary.errors import LedgerUnavailable
 
 NOW_S = 1_780_000_000.0

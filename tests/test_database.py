@@ -17,9 +17,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, Engine
 
-from app.database import create_engine, reading, schema_is_current, upgrade, write
 from app.settings import ROOT, ConfigError
-from app.tables import accounts, metadata
+from app.storage.sql.database import create_engine, reading, schema_is_current, upgrade, write
+from app.storage.sql.tables import accounts, metadata
 from app.vocabulary.errors import LedgerUnavailable
 from tests.services.postgres import Postgres
 
@@ -157,7 +157,7 @@ def test_a_locked_sqlite_file_is_waited_for(sqlite_url: str) -> None:
 def test_a_sqlite_file_that_stays_locked_is_unavailable(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.database.BUSY_S", 0.01)
+    monkeypatch.setattr("app.storage.sql.database.BUSY_S", 0.01)
     engine = create_engine(sqlite_url)
     locker = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))
     locker.isolation_level = None
@@ -248,7 +248,7 @@ def test_a_driver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
 def test_a_pool_with_no_free_connection_is_unavailable(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.postgresql.POOL_WAIT_S", 0.01)
+    monkeypatch.setattr("app.storage.sql.postgresql.POOL_WAIT_S", 0.01)
     engine = create_engine(postgres_url)
     with ExitStack() as held:
         for _ in range(15):
@@ -321,7 +321,7 @@ GREENLETS = """
 from gevent import monkey
 monkey.patch_all()
 import sys, gevent, sqlalchemy as sa
-from app.database import create_engine, reading
+from app.storage.sql.database import create_engine, reading
 
 engine = create_engine(sys.argv[1])
 with reading(engine) as holder:

@@ -10,7 +10,7 @@ import pytest
 from redis import Redis
 
 from app.idempotency import BODY_LIMIT, CLAIM_S, KEPT_S, Claim, IdempotencyKeys, KeptAnswer
-from app.usage.keys import OWNER
+from app.storage.redis.keys import OWNER
 from app.usage.open_records import OpenRecords
 from app.usage.stream import connect
 from app.vocabulary.errors import (

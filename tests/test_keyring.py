@@ -11,7 +11,6 @@ from sqlalchemy import Engine, event
 
 from app.accounts import Accounts, ApiKey
 from app.apikey import secret_digest
-from app.database import create_engine
 from app.keyring import (
     OUTAGE_TRUST_S,
     REVOCATION_BOUND_S,
@@ -19,7 +18,8 @@ from app.keyring import (
     require_scope,
     select_account,
 )
-from app.tables import api_keys
+from app.storage.sql.database import create_engine
+from app.storage.sql.tables import api_keys
 from app.vocabulary.errors import (
     AccountNotAllowed,
     InvalidAPIKey,

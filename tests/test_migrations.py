@@ -11,12 +11,12 @@ from alembic.script import ScriptDirectory
 from click.testing import CliRunner
 from sqlalchemy import Engine
 
-from app import database
 from app.accounts import Accounts
 from app.cli import main
-from app.database import create_engine, reading, schema_is_current, upgrade
 from app.settings import CONFIG_DIR
-from app.tables import LATER_MEASURES, daily_rollups, entries, rollups
+from app.storage.sql import database
+from app.storage.sql.database import create_engine, reading, schema_is_current, upgrade
+from app.storage.sql.tables import LATER_MEASURES, daily_rollups, entries, rollups
 from app.usage.ledger import Ledger, entry_of
 from app.usage.prices import PriceBook
 from app.usage.query import UsageReader

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select
 from app.accounts import Accounts
 from app.apikey import ApiKey
 from app.sessions import SESSION_S, Sessions
-from app.tables import sessions
+from app.storage.sql.tables import sessions
 
 NOW_S = 1_780_000_000.0
 

@@ -6,7 +6,7 @@ from redis import Redis
 
 from app.services import EXTENSION
 from app.settings import Settings
-from app.usage.keys import EVENTS, OPEN
+from app.storage.redis.keys import EVENTS, OPEN
 from app.web import create_app
 from tests.gateway import with_account
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from celery.signals import worker_before_create_process, worker_process_init
 
-from app.database import create_engine
+from app.storage.sql.database import create_engine
 from app.usage.alarms import Alarms
 from app.usage.ledger import Ledger
 from app.usage.open_records import OpenRecords

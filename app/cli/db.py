@@ -2,8 +2,8 @@
 
 import click
 
-from app.database import upgrade
 from app.settings import database_url
+from app.storage.sql.database import upgrade
 from app.vocabulary.errors import LedgerUnavailable
 
 

@@ -17,7 +17,7 @@ from app.cli.children import ChildFailed, Children
 from app.cli.demo import DAYS, Caller, DemoFailed
 from app.cli.stack import START_S, Stack, free_port, listen
 from app.cli.tables import Cell, format_table
-from app.database import create_engine, upgrade
+from app.storage.sql.database import create_engine, upgrade
 from app.vocabulary.errors import TollgateError
 
 ACCOUNT = "demo"

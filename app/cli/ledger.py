@@ -7,8 +7,8 @@ import click
 from sqlalchemy import Engine
 
 from app.accounts import AccountsError
-from app.database import create_engine
 from app.settings import database_url
+from app.storage.sql.database import create_engine
 from app.vocabulary.errors import LedgerUnavailable, UsagePruned
 
 

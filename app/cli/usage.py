@@ -12,7 +12,7 @@ from app.accounts import Accounts
 from app.cli.ledger import open_ledger
 from app.cli.report import FORMS, LABELS, Report
 from app.cli.times import Moment
-from app.database import reading
+from app.storage.sql.database import reading
 from app.usage.buckets import floor_to
 from app.usage.query import SLOT_S, GroupKey, UsageQuery, UsageReader
 from app.usage.retention import pruned_until_s

@@ -11,9 +11,9 @@ from typing import Any
 
 from redis import Redis, ResponseError
 
-from app.usage.keys import DEAD, EVENTS
-from app.usage.primary import NotPrimary
-from app.usage.redis_errors import redis_errors
+from app.storage.redis.errors import redis_errors
+from app.storage.redis.keys import DEAD, EVENTS
+from app.storage.redis.primary import NotPrimary
 from app.usage.spool import foreign_files, spool_fault, spooled_bytes
 from app.usage.stream import write_probe
 from app.vocabulary.errors import StreamUnavailable

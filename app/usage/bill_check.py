@@ -18,8 +18,8 @@ from sqlalchemy import (
     select,
 )
 
-from app.database import reading
-from app.tables import entries
+from app.storage.sql.database import reading
+from app.storage.sql.tables import entries
 from app.usage.bill import MEASURES, Bill, Lines
 from app.usage.entry_calls import entry_calls
 from app.usage.retention import require_entries

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from app.tables import DAY_S
+from app.storage.sql.tables import DAY_S
 from app.vocabulary.errors import InvalidRequest
 
 #: 9999-12-30: the last days that dates can be shown in are another year's in some time zone.

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from app.tables import ROLLUP_KEY, ROLLUP_MEASURES, entries
+from app.storage.sql.tables import ROLLUP_KEY, ROLLUP_MEASURES, entries
 
 #: A row's values, in the order of its table's columns.
 Row = tuple[Any, ...]

@@ -9,8 +9,8 @@ from typing import Any
 
 from redis import Redis
 
-from app.usage.keys import DEAD, EVENTS
-from app.usage.redis_errors import redis_errors
+from app.storage.redis.errors import redis_errors
+from app.storage.redis.keys import DEAD, EVENTS
 
 #: Entries read or moved in one round trip, so that memory stays flat.
 AT_ONCE = 500

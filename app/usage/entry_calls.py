@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, select
 
-from app.tables import entries
+from app.storage.sql.tables import entries
 from app.usage.call_usage import CallUsage, decode_calls
 
 #: Entries held in memory at a time.

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, RowMapping, select, update
 
-from app.database import insert, write
-from app.tables import (
+from app.storage.sql.database import insert, write
+from app.storage.sql.tables import (
     DAY_S,
     HOUR_S,
     ROLLUP_KEY,

@@ -14,10 +14,10 @@ from typing import Any
 
 from redis import Redis
 
+from app.storage.redis.errors import redis_errors
+from app.storage.redis.group_commit import GroupCommit
+from app.storage.redis.keys import DEAD, EVENTS, OPEN, OWNER, PROBE, RESERVED, STARTED
 from app.usage.event import UsageEvent
-from app.usage.group_commit import GroupCommit
-from app.usage.keys import DEAD, EVENTS, OPEN, OWNER, PROBE, RESERVED, STARTED
-from app.usage.redis_errors import redis_errors
 from app.usage.reservations import NOTHING, RELEASE, Spent
 
 #: How long a process counts as alive after its last sign, and how often it gives one, seconds.

@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, Select, select, tuple_, union_all
 
-from app.database import reading
-from app.tables import entries
+from app.storage.sql.database import reading
+from app.storage.sql.tables import entries
 from app.usage.event import SideSource, Source, Status, sides_of
 from app.usage.query import UsageQuery, conditions
 

@@ -11,8 +11,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, ColumnElement, Connection, Engine, Select, func, select
 
-from app.database import reading, write
-from app.tables import DAY_S, ROLLUP_KEY, ROLLUP_MEASURES, ROLLUP_TABLES, entries
+from app.storage.sql.database import reading, write
+from app.storage.sql.tables import DAY_S, ROLLUP_KEY, ROLLUP_MEASURES, ROLLUP_TABLES, entries
 from app.usage.bulk import add_up
 from app.usage.corrections import Change, correct
 from app.usage.event import NUMBER_LIMIT

@@ -11,8 +11,8 @@ from functools import partial
 
 from sqlalchemy import BigInteger, Connection, Engine, bindparam, func, select, tuple_, update
 
-from app.database import reading, write
-from app.tables import entries, repricings
+from app.storage.sql.database import reading, write
+from app.storage.sql.tables import entries, repricings
 from app.usage.corrections import correct
 from app.usage.event import new_event_id
 from app.usage.ledger import Entry, add_to_rollups, changes_of, entry_of, keep_prices, summed

@@ -28,9 +28,9 @@ from typing import Any, Literal
 
 import orjson
 
-from app.usage.group_commit import GroupCommit
-from app.usage.keys import OPEN, RESERVED, STARTED
-from app.usage.redis_errors import redis_errors
+from app.storage.redis.errors import redis_errors
+from app.storage.redis.group_commit import GroupCommit
+from app.storage.redis.keys import OPEN, RESERVED, STARTED
 
 #: Units of a request or token: milliseconds of a minute.
 UNITS = 60_000

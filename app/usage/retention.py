@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from sqlalchemy import ColumnElement, Connection, Engine, delete, func, select
 
-from app.database import insert, reading, write
-from app.tables import DAY_S, entries, retention
+from app.storage.sql.database import insert, reading, write
+from app.storage.sql.tables import DAY_S, entries, retention
 from app.usage.buckets import floor_to
 from app.vocabulary.errors import UsagePruned
 

@@ -15,16 +15,16 @@ from typing import Any
 from redis import BlockingConnectionPool, Redis, ResponseError, SSLConnection
 
 from app.settings import ConfigError
-from app.usage.event import UsageEvent
-from app.usage.group_commit import GroupCommit
-from app.usage.keys import DEAD, DRAINED, EVENTS, OPEN, PROBE, RESERVED, STARTED
-from app.usage.primary import (
+from app.storage.redis.errors import redis_errors
+from app.storage.redis.group_commit import GroupCommit
+from app.storage.redis.keys import DEAD, DRAINED, EVENTS, OPEN, PROBE, RESERVED, STARTED
+from app.storage.redis.primary import (
     FollowingConnection,
     FollowingTLSConnection,
     Pool,
     retry_elsewhere,
 )
-from app.usage.redis_errors import redis_errors
+from app.usage.event import UsageEvent
 from app.usage.reservations import RELEASE, Spent
 
 GROUP = "drain"

@@ -5,8 +5,8 @@ from typing import Any
 
 from flask import Blueprint
 
-from app.database import schema_is_current
 from app.services import services
+from app.storage.sql.database import schema_is_current
 from app.vocabulary.errors import LedgerUnavailable, Unavailable
 
 health_blueprint = Blueprint("health", __name__)

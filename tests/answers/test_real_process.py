@@ -13,7 +13,7 @@ import pytest
 from redis import Redis
 
 from app.settings import Settings
-from app.usage.keys import EVENTS, OPEN
+from app.storage.redis.keys import EVENTS, OPEN
 from app.usage.open_records import OpenRecords
 from tests.answers.parts import Counts, Part, Wire
 from tests.answers.site import IDLE_S, SOON_S, TEXT, TEXT_TOKENS, Site, Told, books, read, table

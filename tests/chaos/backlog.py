@@ -8,9 +8,9 @@ from pathlib import Path
 
 from redis import Redis
 
-from app.database import create_engine
+from app.storage.redis.keys import EVENTS
+from app.storage.sql.database import create_engine
 from app.usage.event import new_event_id
-from app.usage.keys import EVENTS
 from tests.chaos.ledgers import LedgerServer
 from tests.chaos.processes import Process
 from tests.services.polling import wait_until

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from app.database import upgrade
+from app.storage.sql.database import upgrade
 from tests.services.postgres import Postgres
 
 

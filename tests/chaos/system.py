@@ -12,8 +12,8 @@ from redis import Redis
 from sqlalchemy import Engine
 
 from app.accounts import Accounts
-from app.database import create_engine
-from app.usage.keys import DEAD, EVENTS, OPEN
+from app.storage.redis.keys import DEAD, EVENTS, OPEN
+from app.storage.sql.database import create_engine
 from tests.chaos.ledgers import LedgerServer
 from tests.chaos.processes import Process
 from tests.chaos.served import ServedCalls

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 from sqlalchemy import Engine, RowMapping
 
-from app.tables import entries
+from app.storage.sql.tables import entries
 from app.usage.reconcile import differences, stretches
 from tests.chaos.load import Asked
 from tests.chaos.served import Call

@@ -12,8 +12,8 @@ from sqlalchemy import Engine
 
 from app.cli import main
 from app.cli.dead import SHOWN
-from app.database import create_engine
-from app.usage.keys import DEAD, EVENTS
+from app.storage.redis.keys import DEAD, EVENTS
+from app.storage.sql.database import create_engine
 from app.usage.ledger import Ledger
 from app.usage.stream import EventStream
 from tests.cli.command import Tollgate

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from sqlalchemy import inspect
 
 from app.cli import COMMANDS, main
-from app.database import create_engine, schema_is_current
+from app.storage.sql.database import create_engine, schema_is_current
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 
 from app.accounts import Accounts
 from app.cli.output import write_whole
-from app.database import create_engine
 from app.settings import ROOT
+from app.storage.sql.database import create_engine
 from app.usage.ledger import Ledger
 from tests.services.polling import wait_until
 from tests.services.sqlite import new_ledger

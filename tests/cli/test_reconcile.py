@@ -12,9 +12,9 @@ from redis import Redis
 from sqlalchemy import Engine
 
 from app.cli.reconcile import PATIENCE_S, SHOWN
-from app.database import create_engine
-from app.tables import rollups
-from app.usage.keys import DEAD, EVENTS
+from app.storage.redis.keys import DEAD, EVENTS
+from app.storage.sql.database import create_engine
+from app.storage.sql.tables import rollups
 from app.usage.ledger import Ledger
 from app.usage.open_records import OpenRecords
 from app.usage.spool import Spool

@@ -12,8 +12,8 @@ import pytest
 import sqlalchemy as sa
 
 from app.accounts import Accounts
-from app.database import create_engine, reading
 from app.settings import ROOT, database_url
+from app.storage.sql.database import create_engine, reading
 from app.vocabulary.errors import LedgerUnavailable
 from tests.e2e.deployment import Deployment, deployed
 from tests.services.pgbouncer import PgBouncer, find_pgbouncer

@@ -15,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 from openai import APIError, OpenAI
 
-from app.tables import entries
+from app.storage.sql.tables import entries
 from tests.e2e.deployment import Deployment, deployed
 from tests.services.polling import wait_until
 from tests.vendor import Asked, Reply, completed

@@ -15,7 +15,7 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import make_url
 
-from app.database import upgrade
+from app.storage.sql.database import upgrade
 from tests.services.polling import wait_until
 
 TEMPLATE = "migrated"

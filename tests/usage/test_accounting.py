@@ -12,10 +12,10 @@ import orjson
 import pytest
 from redis import Redis
 
+from app.storage.redis.keys import EVENTS, OPEN, OWNER
 from app.usage import accounting as accounting_module
 from app.usage.accounting import Accounting
 from app.usage.event import UsageEvent
-from app.usage.keys import EVENTS, OPEN, OWNER
 from app.usage.meter import Meter, RequestContext
 from app.usage.open_records import OpenRecords
 from app.usage.spool import read

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from app.storage.redis.keys import DEAD, EVENTS
 from app.usage import alarms as alarms_module
 from app.usage.alarms import Alarms
-from app.usage.keys import DEAD, EVENTS
 from app.usage.spool import Spool
 from app.usage.stream import EventStream, connect
 from tests.services.valkey import Valkey

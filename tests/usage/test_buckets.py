@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tables import DAY_S
+from app.storage.sql.tables import DAY_S
 from app.usage.buckets import TIME_LIMIT_S, Bucket, Cursor, Run, buckets, runs
 from app.vocabulary.errors import InvalidRequest
 

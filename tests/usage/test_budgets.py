@@ -10,10 +10,10 @@ import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from app.accounts import Accounts
-from app.database import reading
-from app.tables import corrections, daily_rollups
+from app.storage.redis.group_commit import GroupCommit
+from app.storage.sql.database import reading
+from app.storage.sql.tables import corrections, daily_rollups
 from app.usage.accounting import Accounting
-from app.usage.group_commit import GroupCommit
 from app.usage.ledger import Ledger
 from app.usage.limits import Limiter
 from app.usage.meter import Meter, RequestContext

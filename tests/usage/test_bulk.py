@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from app.database import create_engine
+from app.storage.sql.database import create_engine
 from app.usage.bulk import array_literal
 from app.usage.ledger import Ledger
 from tests.usage.events import usage_event

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
+from app.storage.redis.keys import DEAD, EVENTS
 from app.usage.dead import AT_ONCE, DeadEntry, DeadStream
-from app.usage.keys import DEAD, EVENTS
 from app.usage.stream import EventStream, connect
 from app.vocabulary.errors import StreamUnavailable
 

@@ -9,7 +9,7 @@ import pytest
 from redis import Redis, RedisError, ResponseError
 
 from app.settings import ROOT
-from app.usage.group_commit import GroupCommit
+from app.storage.redis.group_commit import GroupCommit
 from tests.services.valkey import Valkey
 
 ADD = "return redis.call('INCRBY', KEYS[1], ARGV[1])"
@@ -91,7 +91,7 @@ from gevent import monkey
 monkey.patch_all()
 import os, sys, gevent
 from redis import Redis
-from app.usage.group_commit import GroupCommit
+from app.storage.redis.group_commit import GroupCommit
 
 commit = GroupCommit(Redis.from_url(sys.argv[1]))
 run = lambda text: commit.run("return ARGV[1]", [], [text])

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, Table
 
-from app.database import create_engine, reading
-from app.tables import ROLLUP_KEY, SLOT_S, entries, rollups
+from app.storage.sql.database import create_engine, reading
+from app.storage.sql.tables import ROLLUP_KEY, SLOT_S, entries, rollups
 from app.usage.call_usage import CallUsage, encode_calls
 from app.usage.event import TEXT_LIMIT, UsageEvent, new_event_id
 from app.usage.ledger import Entry, Ledger, summed

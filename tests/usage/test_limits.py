@@ -10,11 +10,11 @@ import pytest
 from redis import Redis
 from sqlalchemy import Engine
 
-from app.database import create_engine
+from app.storage.redis.group_commit import GroupCommit
+from app.storage.redis.keys import EVENTS, OPEN, RESERVED
+from app.storage.sql.database import create_engine
 from app.usage.accounting import Accounting
 from app.usage.at_most import UNBOUND_TOKENS
-from app.usage.group_commit import GroupCommit
-from app.usage.keys import EVENTS, OPEN, RESERVED
 from app.usage.limits import TOKENS_LIMIT, Limiter
 from app.usage.meter import Meter, RequestContext
 from app.usage.open_records import OpenRecords

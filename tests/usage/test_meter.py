@@ -9,10 +9,10 @@ import orjson
 import pytest
 from redis import Redis
 
+from app.storage.redis.keys import EVENTS, OPEN
 from app.usage.accounting import Accounting
 from app.usage.call_meter import CallMeter
 from app.usage.event import TEXT_LIMIT, Status, UsageEvent
-from app.usage.keys import EVENTS, OPEN
 from app.usage.meter import Meter, RequestContext
 from app.usage.open_records import OpenRecords
 from app.usage.stream import EventStream, connect

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from app.storage.redis.keys import DEAD, EVENTS, OPEN, OWNER, STARTED
 from app.usage.event import UsageEvent
-from app.usage.keys import DEAD, EVENTS, OPEN, OWNER, STARTED
 from app.usage.open_records import OpenRecords
 from app.usage.stream import EventStream
 from tests.usage.events import usage_event

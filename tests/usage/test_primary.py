@@ -14,9 +14,9 @@ from redis import ResponseError
 from app.idempotency import Claim, IdempotencyKeys
 from app.resting import Rests
 from app.settings import Settings
-from app.usage import primary
-from app.usage.group_commit import GroupCommit
-from app.usage.keys import EVENTS, OPEN
+from app.storage.redis import primary
+from app.storage.redis.group_commit import GroupCommit
+from app.storage.redis.keys import EVENTS, OPEN
 from app.usage.open_records import OpenRecords
 from app.usage.reservations import Check, Reservations
 from app.usage.stream import EventStream, StreamEntry, connect

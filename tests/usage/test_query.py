@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
-from app.database import create_engine
+from app.storage.sql.database import create_engine
 from app.usage.event import UsageEvent
 from app.usage.ledger import Ledger
 from app.usage.query import GroupKey, UsageQuery, UsageReader, UsageRow

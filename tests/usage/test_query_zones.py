@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
-from app.tables import DAY_S, HOUR_S, SLOT_S
+from app.storage.sql.tables import DAY_S, HOUR_S, SLOT_S
 from app.usage.ledger import Ledger
 from app.usage.query import UsageQuery, UsageReader
 from app.usage.retention import prune

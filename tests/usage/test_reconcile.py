@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
-from app.database import create_engine, reading
-from app.tables import DAY_S, ROLLUP_TABLES, SLOT_S, daily_rollups, rollups
+from app.storage.sql.database import create_engine, reading
+from app.storage.sql.tables import DAY_S, ROLLUP_TABLES, SLOT_S, daily_rollups, rollups
 from app.usage.event import NUMBER_LIMIT, UsageEvent
 from app.usage.ledger import Ledger
 from app.usage.query import UsageQuery, UsageReader

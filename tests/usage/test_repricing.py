@@ -5,9 +5,9 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
-from app.database import reading
-from app.tables import ROLLUP_TABLES, entries
-from app.tables import prices as prices_table
+from app.storage.sql.database import reading
+from app.storage.sql.tables import ROLLUP_TABLES, entries
+from app.storage.sql.tables import prices as prices_table
 from app.usage.call_usage import CallUsage
 from app.usage.ledger import Ledger
 from app.usage.prices import NO_PRICES, PriceBook, load_prices

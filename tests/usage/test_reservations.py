@@ -12,8 +12,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from redis import Redis
 
-from app.usage.group_commit import GroupCommit
-from app.usage.keys import EVENTS, OPEN, RESERVED, STARTED
+from app.storage.redis.group_commit import GroupCommit
+from app.storage.redis.keys import EVENTS, OPEN, RESERVED, STARTED
 from app.usage.open_records import OpenRecords
 from app.usage.reservations import (
     AFTERWARDS_S,

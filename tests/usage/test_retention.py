@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine
 
-from app.database import reading
+from app.storage.sql.database import reading
 from app.usage.ledger import Ledger
 from app.usage.query import UsageQuery, UsageReader
 from app.usage.reconcile import differences, rebuild, stretches

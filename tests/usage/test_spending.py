@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 
 from app.accounts import Accounts
-from app.database import create_engine
+from app.storage.sql.database import create_engine
 from app.usage.ledger import Ledger
 from app.usage.prices import PriceBook, load_prices
 from app.usage.spending import KEPT_S, Spending

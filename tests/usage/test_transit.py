@@ -3,7 +3,7 @@
 import orjson
 from redis import Redis
 
-from app.usage.keys import DEAD
+from app.storage.redis.keys import DEAD
 from app.usage.open_records import OpenRecords
 from app.usage.stream import EventStream, connect
 from app.usage.transit import Transit, look

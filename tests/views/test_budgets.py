@@ -10,7 +10,7 @@ import pytest
 from redis import Redis
 
 from app.settings import Settings
-from app.usage.keys import OPEN
+from app.storage.redis.keys import OPEN
 from app.usage.ledger import Ledger
 from app.usage.prices import load_prices
 from app.usage.stream import EventStream

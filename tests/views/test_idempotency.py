@@ -12,7 +12,7 @@ import requests
 
 from app.formats.sse import KEEP_ALIVE
 from app.settings import Settings
-from app.usage.keys import OPEN, OWNER
+from app.storage.redis.keys import OPEN, OWNER
 from tests.gateway import Gateway, running, sse_events, text_of
 from tests.services.polling import wait_until
 from tests.vendor import (

@@ -15,7 +15,7 @@ import scale_gp_beta
 from redis import Redis
 
 from app.settings import Settings
-from app.usage.keys import OPEN, RESERVED
+from app.storage.redis.keys import OPEN, RESERVED
 from app.usage.ledger import Ledger
 from app.usage.prices import load_prices
 from tests.gateway import Gateway, running, sse_events

@@ -13,7 +13,7 @@ import requests
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.settings import Settings
-from app.usage.keys import DEAD
+from app.storage.redis.keys import DEAD
 from app.usage.ledger import Ledger
 from app.usage.prices import load_prices
 from tests.gateway import Gateway, gunicorn, running, with_account

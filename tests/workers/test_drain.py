@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from redis import Redis
 from sqlalchemy import Engine
 
-from app.database import reading
-from app.tables import entries, rollups
+from app.storage.sql.database import reading
+from app.storage.sql.tables import entries, rollups
 from app.usage.event import TEXT_LIMIT, UsageEvent
 from app.usage.ledger import NOT_CHARGED, Ledger
 from app.usage.reconcile import differences, stretches

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from app.settings import ROOT
-from app.usage.keys import EVENTS
+from app.storage.redis.keys import EVENTS
 from app.usage.stream import EventStream, connect
 from tests.services.celery_worker import CeleryWorker
 from tests.services.polling import wait_until

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from redis import Redis
 from sqlalchemy import Engine
 
-from app.database import create_engine
+from app.storage.sql.database import create_engine
 from app.usage.ledger import Ledger
 from app.usage.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable

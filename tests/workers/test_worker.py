@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from redis import Redis
 from sqlalchemy import Engine
 
-from app.database import create_engine
 from app.settings import Settings
-from app.usage.keys import OPEN
+from app.storage.redis.keys import OPEN
+from app.storage.sql.database import create_engine
 from app.usage.open_records import OpenRecords
 from app.usage.stream import EventStream, connect
 from app.vocabulary.errors import StreamUnavailable

@@ -13,8 +13,8 @@ from typing import Any
 
 import requests
 
+from app.storage.redis.keys import EVENTS
 from app.usage.event import UsageEvent
-from app.usage.keys import EVENTS
 from tests.gateway import Gateway
 from tests.vendor import Asked, Reply, SimulatedVendor
 from tests.vendors.test_contract import serving

@@ -15,7 +15,7 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import NoScriptError, RedisError, ResponseError
 
-from app.usage.primary import NotPrimary
+from app.storage.redis.primary import NotPrimary
 
 Argument = str | bytes | int | float
 

@@ -19,8 +19,8 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from app.postgresql import postgresql_engine, refused_parameter
 from app.settings import CONFIG_DIR, ConfigError
+from app.storage.sql.postgresql import postgresql_engine, refused_parameter
 from app.vocabulary.errors import LedgerUnavailable
 
 T = TypeVar("T")
@@ -244,7 +244,7 @@ def _run_migrations(connection: Connection) -> str | None:
 
 def _check_tables(connection: Connection) -> None:
     """Raise LedgerUnavailable unless the tables of this version are there."""
-    from app.tables import metadata  # noqa: PLC0415 - who migrates knows them in any case
+    from app.storage.sql.tables import metadata  # noqa: PLC0415 - who migrates knows them in any case
 
     if missing := set(metadata.tables) - set(sa.inspect(connection).get_table_names()):
         raise LedgerUnavailable(
