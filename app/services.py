@@ -13,7 +13,7 @@ from app.keyring import KeyRing
 from app.metrics import Metrics
 from app.resting import Rests
 from app.settings import Settings
-from app.tracing import Tracing
+from app.tracing.trace_context import Tracing
 from app.usage.accounting import Accounting
 from app.usage.alarms import Alarms
 from app.usage.open_records import OpenRecords

@@ -21,7 +21,7 @@ from app.services import EXTENSION, Services
 from app.settings import Settings
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.sql.database import create_engine
-from app.tracing import tracing
+from app.tracing.trace_context import tracing
 from app.usage.accounting import Accounting
 from app.usage.alarms import Alarms
 from app.usage.limits import Limiter

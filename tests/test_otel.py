@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from app.otel import recording
 from app.settings import Settings
-from app.tracing import PassingOn, tracing
+from app.tracing.otel import recording
+from app.tracing.trace_context import PassingOn, tracing
 from tests.gateway import gunicorn, with_account
 from tests.services.polling import wait_until
 from tests.test_tracing import SPAN_ID, TRACE_ID, TRACEPARENT

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app.tracing import UNTRACED, PassingOn
+from app.tracing.trace_context import UNTRACED, PassingOn
 
 TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736"
 SPAN_ID = "00f067aa0ba902b7"

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from app.tracing import UNTRACED, Trace
+from app.tracing.trace_context import UNTRACED, Trace
 from app.usage.accounting import Accounting
 from app.usage.at_most import Candidate
 from app.usage.call_meter import CallMeter, Counted, least_certain

@@ -12,7 +12,7 @@ from flask import Flask, Response, g, request
 
 from app.metrics import Metrics
 from app.services import services
-from app.tracing import Trace
+from app.tracing.trace_context import Trace
 from app.usage.event import UsageEvent
 from app.views.source import source_address
 from app.vocabulary.errors import TollgateError

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from app.tracing import CallTrace, Trace
+from app.tracing.trace_context import CallTrace, Trace
 
 _PROPAGATOR = TraceContextTextMapPropagator()
 

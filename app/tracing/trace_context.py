@@ -1,7 +1,7 @@
 """Traces: what a caller's `traceparent` says is passed on to the vendors that are called for it.
 
-Source: W3C Trace Context, https://www.w3.org/TR/trace-context/. `app.otel` records spans as well;
-where that is not asked for, nothing of it is imported.
+Source: W3C Trace Context, https://www.w3.org/TR/trace-context/. `app.tracing.otel` records spans as
+well; where that is not asked for, nothing of it is imported.
 """
 
 import os
@@ -131,7 +131,7 @@ def tracing(env: Mapping[str, str]) -> Tracing:
     if not asked or env.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return PassingOn()
     try:
-        from app.otel import recording  # noqa: PLC0415  # an extra, and slow to import
+        from app.tracing.otel import recording  # noqa: PLC0415  # an extra, and slow to import
     except ImportError as exc:
         raise ConfigError(
             f"OTEL_* variables ask for traces: pip install 'tollgate[otel]' ({exc.name} is missing)"
