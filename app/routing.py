@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from app.gateways.base import Family, Gateway, Vendor, VendorRequest
-from app.gateways.vendors import VendorTable
 from app.parts import Part, split
 from app.usage.at_most import Candidate
+from app.vendors.table import VendorTable
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import ModelNotFound, UnsupportedParameter, VendorRefused, WrongEndpoint
 

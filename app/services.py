@@ -7,7 +7,6 @@ from flask import current_app
 from sqlalchemy import Engine
 
 from app.completer import Completer
-from app.gateways.vendors import VendorTable
 from app.idempotency import IdempotencyKeys
 from app.keyring import KeyRing
 from app.metrics import Metrics
@@ -19,6 +18,7 @@ from app.usage.alarms import Alarms
 from app.usage.open_records import OpenRecords
 from app.usage.query import UsageReader
 from app.usage.stream import EventStream
+from app.vendors.table import VendorTable
 
 EXTENSION = "tollgate"
 

@@ -10,7 +10,6 @@ from app.accounts import Accounts
 from app.completer import Completer
 from app.gateways import FAMILIES
 from app.gateways.transport import Transport
-from app.gateways.vendors import load_vendors
 from app.gateways.watchdog import Watchdog
 from app.idempotency import IdempotencyKeys
 from app.keyring import KeyRing
@@ -31,6 +30,7 @@ from app.usage.query import UsageReader
 from app.usage.reservations import Reservations
 from app.usage.spending import Spending
 from app.usage.stream import EventStream, connect
+from app.vendors.table import load_vendors
 from app.views import register_views
 
 _SLASHES = re.compile("/{2,}")

@@ -14,7 +14,7 @@ from app.cli.vendors_page import vendors_page
 from app.gateways import FAMILIES
 from app.gateways.base import Vendor
 from app.gateways.probing import probe
-from app.gateways.vendors import VendorTable, load_vendors
+from app.vendors.table import VendorTable, load_vendors
 
 
 @click.command("vendors")

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.gateways import FAMILIES
 from app.gateways.base import Gateway
-from app.gateways.vendors import BUILT_IN
+from app.vendors.table import BUILT_IN
 from app.vocabulary.completion import PARAMETERS
 
 HEAD = """# Vendors

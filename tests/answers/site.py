@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 from redis import Redis
 
 from app.gateways import FAMILIES
-from app.gateways.vendors import BUILT_IN, load_vendors
 from app.settings import Settings
 from app.storage.redis.keys import EVENTS, OPEN
 from app.usage.event import UsageEvent
+from app.vendors.table import BUILT_IN, load_vendors
 from tests.answers.parts import Wire
 from tests.gateway import Gateway, running
 from tests.services.polling import wait_until

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.gateways import FAMILIES
 from app.gateways.base import Gateway, Vendor
-from app.gateways.vendors import load_vendors
+from app.vendors.table import load_vendors
 from app.vocabulary.completion import Completion, CompletionRequest, Usage
 from tests.gateways.reading import chunks_of, cut
 from tests.vendor import Reply

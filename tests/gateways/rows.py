@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.gateways import FAMILIES
 from app.gateways.base import Gateway, Vendor
-from app.gateways.vendors import VendorTable, load_vendors
+from app.vendors.table import VendorTable, load_vendors
 from app.vocabulary.completion import Completion, CompletionRequest, Ending, Usage
 from app.vocabulary.errors import GatewayError
 from tests.gateways.reading import chunks_of, cut, decode

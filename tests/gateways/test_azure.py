@@ -4,7 +4,7 @@ import pytest
 
 from app.gateways import FAMILIES
 from app.gateways.base import Gateway, Vendor
-from app.gateways.vendors import load_vendors
+from app.vendors.table import load_vendors
 from app.vocabulary.errors import ModelNotFound
 from tests.gateways.chat_wire import STREAM, answer, chunk, message
 from tests.gateways.rows import Row, told

@@ -237,7 +237,7 @@ def test_no_json_breaks_more_than_its_answer(payload: Any, name: str) -> None:
 
 def test_a_family_that_there_is_not_is_refused_in_the_table(tmp_path: Any) -> None:
     from app.gateways import FAMILIES as GATEWAYS
-    from app.gateways.vendors import load_vendors
+    from app.vendors.table import load_vendors
 
     overlay = tmp_path / "vendors.toml"
     overlay.write_text('[vendors.bedrock.quirks.families]\n"x*" = "gpt"\n')

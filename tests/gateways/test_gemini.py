@@ -8,7 +8,7 @@ import pytest
 
 from app.gateways import FAMILIES
 from app.gateways.base import Vendor
-from app.gateways.vendors import load_vendors
+from app.vendors.table import load_vendors
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 from tests.gateways.gemini_wire import GATEWAY, ROW, SECRET, asked, sent
 

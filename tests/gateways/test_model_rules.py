@@ -4,7 +4,7 @@ import pytest
 from marshmallow import Schema, ValidationError
 
 from app.gateways.base import Vendor
-from app.gateways.model_rules import MODELS, ModelRules, rules_of
+from app.vendors.model_rules import MODELS, ModelRules, rules_of
 
 RULES: dict[str, Any] = {
     "*": {"renames": {"seed": "random_seed"}, "sends": {"a": 1, "b": 2}},

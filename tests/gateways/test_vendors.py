@@ -7,8 +7,8 @@ import pytest
 
 from app.gateways import FAMILIES
 from app.gateways.base import Timeouts
-from app.gateways.vendors import VendorTable, load_vendors
 from app.settings import ConfigError
+from app.vendors.table import VendorTable, load_vendors
 from app.vocabulary.completion import PARAMETERS
 from app.vocabulary.errors import ModelNotFound
 

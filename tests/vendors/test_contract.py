@@ -19,8 +19,8 @@ import requests
 from openai import OpenAI
 
 from app.gateways import FAMILIES
-from app.gateways.vendors import BUILT_IN, VendorTable, load_vendors
 from app.settings import Settings
+from app.vendors.table import BUILT_IN, VendorTable, load_vendors
 from tests.gateway import Gateway, running, sse_events, text_of
 from tests.services.polling import wait_until
 from tests.services.sqlite import new_ledger

@@ -7,8 +7,8 @@ from random import Random
 
 from app.gateways import FAMILIES
 from app.gateways.base import VendorRequest
-from app.gateways.vendors import load_vendors
 from app.routing import Router
+from app.vendors.table import load_vendors
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import UnsupportedParameter
 from tests.vendors.test_contract import KEY, _table, _variables

@@ -12,8 +12,8 @@ from typing import Any
 from marshmallow import ValidationError
 
 from app.gateways.base import Family, Vendor
-from app.gateways.vendor_entry import load_entry
 from app.settings import CONFIG_DIR, ConfigError
+from app.vendors.entry import load_entry
 from app.vocabulary.errors import ModelNotFound
 
 BUILT_IN = CONFIG_DIR / "vendors.toml"
