@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from app.attempt import Attempt
 from app.gateways.answers import failed
-from app.gateways.transport import Transport
 from app.parts import Part
 from app.retrying import is_passing, pause_s
 from app.routing import Plan
+from app.transport.call import Transport
 from app.under_way import UnderWay
 from app.usage.meter import Meter
 from app.vocabulary.completion import Completion

@@ -7,9 +7,9 @@ from collections.abc import Callable, Generator, Iterator
 
 from app.deadline import Deadline
 from app.gateways.base import VendorRequest
-from app.gateways.transport import Transport, VendorCall
 from app.parts import Echo, Part
 from app.routing import Plan
+from app.transport.call import Transport, VendorCall
 from app.under_way import UnderWay
 from app.usage.meter import Meter
 from app.vocabulary.completion import Completion

@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from app.asking import Asking
-from app.gateways.transport import Reason, Transport
 from app.resting import Rests
 from app.retrying import is_passing
 from app.routing import Deployment, Plan, Router
+from app.transport.call import Reason, Transport
 from app.under_way import UnderWay
 from app.usage.meter import Meter
 from app.vocabulary.completion import Completion, CompletionRequest

@@ -12,11 +12,11 @@ from weakref import WeakSet
 
 from app.calls import Calls
 from app.completion_stream import CompletionStream, named, sum_up
-from app.gateways.transport import Transport
-from app.gateways.watchdog import Watchdog
 from app.parts import merged
 from app.resting import Rests
 from app.routing import Router
+from app.transport.call import Transport
+from app.transport.watchdog import Watchdog
 from app.usage.accounting import Accounting
 from app.usage.meter import Meter, RequestContext
 from app.vocabulary.completion import Completion, CompletionRequest

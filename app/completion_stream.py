@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 
 from app.calls import Calls
 from app.channel import Channel, ConsumerGone
-from app.gateways.transport import Cancelled
-from app.gateways.watchdog import Watchdog
+from app.transport.call import Cancelled
+from app.transport.watchdog import Watchdog
 from app.usage.event import Status
 from app.usage.meter import Meter
 from app.vocabulary.completion import Completion, CompletionRequest

@@ -7,7 +7,7 @@ import math
 import threading
 import time
 
-from app.gateways.transport import Cancelled, Reason, VendorCall
+from app.transport.call import Cancelled, Reason, VendorCall
 from app.vocabulary.errors import GatewayError, ShuttingDown
 
 #: How long the other calls of a request may go on when one has failed, in seconds.

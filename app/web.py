@@ -9,8 +9,6 @@ from flask import Flask, Response
 from app.accounts import Accounts
 from app.completer import Completer
 from app.gateways import FAMILIES
-from app.gateways.transport import Transport
-from app.gateways.watchdog import Watchdog
 from app.idempotency import IdempotencyKeys
 from app.keyring import KeyRing
 from app.metrics import Metrics
@@ -21,6 +19,8 @@ from app.settings import Settings
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.sql.database import create_engine
 from app.tracing.trace_context import tracing
+from app.transport.call import Transport
+from app.transport.watchdog import Watchdog
 from app.usage.accounting import Accounting
 from app.usage.alarms import Alarms
 from app.usage.limits import Limiter

@@ -13,7 +13,7 @@ from app.cli.tables import format_table, on_terminal
 from app.cli.vendors_page import vendors_page
 from app.gateways import FAMILIES
 from app.gateways.base import Vendor
-from app.gateways.probing import probe
+from app.transport.probe import probe
 from app.vendors.table import VendorTable, load_vendors
 
 

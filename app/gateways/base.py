@@ -1,6 +1,6 @@
 """What a gateway is: pure functions between our vocabulary and one vendor wire. No I/O.
 
-`app.gateways.transport` sends what `encode` returns; a reader is fed what comes back.
+`app.transport.call` sends what `encode` returns; a reader is fed what comes back.
 """
 
 import base64
@@ -108,7 +108,7 @@ class Gateway(Protocol):
 def authorization(vendor: Vendor) -> dict[str, str]:
     """Return the headers that carry the vendor's key as its `auth` says; none without a key.
 
-    `google` and `aws` are no header made of a key: `app.gateways.credentials` signs for them.
+    `google` and `aws` are no header made of a key: `app.transport.auth.schemes` signs for them.
     """
     key = vendor.api_key
     if not key or vendor.auth in SIGNED:

@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from app import wsgi
-from app.gateways.transport import VendorCall
+from app.transport.call import VendorCall
 from app.usage import spool
 from app.usage.accounting import Accounting
 from app.usage.call_meter import CallMeter

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from app.gateways.aws_sign_in import AWSSigner
 from app.gateways.bedrock import ConverseGateway
-from app.gateways.signing import FAILURE_STANDS_S
-from app.gateways.transport import Transport
-from app.gateways.watchdog import Watchdog
+from app.transport.auth.aws_credentials import AWSSigner
+from app.transport.auth.request_auth import FAILURE_STANDS_S
+from app.transport.call import Transport
+from app.transport.watchdog import Watchdog
 from app.vocabulary.errors import VendorAuthentication, VendorUnreachable
 from tests.gateways.bedrock import request, row
 from tests.services.listener import Listener
@@ -74,7 +74,7 @@ def test_a_signature_is_accepted_for_every_kind_of_model_id(model: str) -> None:
 def test_what_is_signed_is_what_arrives(
     monkeypatch: pytest.MonkeyPatch, vendor: SimulatedVendor, model: str
 ) -> None:
-    monkeypatch.setattr("app.gateways.transport.SIGNERS", {"aws": AWSSigner()})
+    monkeypatch.setattr("app.transport.call.SIGNERS", {"aws": AWSSigner()})
     wire = BedrockWire(model)
     vendor.default = lambda asked: wire.check(asked) or wire.answer(asked, Said())
     there = dataclasses.replace(row(), base_url=vendor.url.removesuffix("/v1"))

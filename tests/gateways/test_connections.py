@@ -12,11 +12,11 @@ import certifi
 import pytest
 
 from app.gateways.base import Timeouts, Vendor, VendorRequest
-from app.gateways.connections import IDLE_LIMIT_S, Connections, Route
-from app.gateways.http1 import Connection, request_bytes
-from app.gateways.transport import Transport
-from app.gateways.watchdog import Watchdog
 from app.retrying import is_passing, pause_s
+from app.transport.call import Transport
+from app.transport.http1.connection import Connection, request_bytes
+from app.transport.pool import IDLE_LIMIT_S, Connections, Route
+from app.transport.watchdog import Watchdog
 from app.vocabulary.errors import VendorConnectTimeout, VendorMisconfigured, VendorUnreachable
 from tests.services.listener import Listener
 from tests.services.polling import wait_until

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateways.answer_errors import BadCoding
-from app.gateways.content_coding import PIECE_BYTES, decoded
+from app.transport.http1.content_coding import PIECE_BYTES, decoded
+from app.transport.http1.errors import BadCoding
 
 BODY = b'{"text": "caf\xc3\xa9"}'
 NOISE = b"".join(b"%d " % (at * at) for at in range(20_000))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from app.gateways.base import Timeouts, Vendor, VendorRequest
-from app.gateways.transport import Transport, VendorCall
-from app.gateways.watchdog import Watchdog
+from app.transport.call import Transport, VendorCall
+from app.transport.watchdog import Watchdog
 from app.vocabulary.errors import VendorTimeout, VendorUnreachable
 from tests.gateway import free_port
 from tests.services.polling import wait_until

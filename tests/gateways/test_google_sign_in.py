@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from app.gateways.base import Vendor, VendorRequest
-from app.gateways.credentials import SIGNERS
-from app.gateways.google_sign_in import GoogleSigner
-from app.gateways.signing import FAILURE_STANDS_S
-from app.gateways.transport import Transport
-from app.gateways.watchdog import Watchdog
+from app.transport.auth.google_credentials import GoogleSigner
+from app.transport.auth.request_auth import FAILURE_STANDS_S
+from app.transport.auth.schemes import SIGNERS
+from app.transport.call import Transport
+from app.transport.watchdog import Watchdog
 from app.vocabulary.errors import VendorAuthentication, VendorUnreachable
 from tests.services.polling import wait_until
 from tests.services.tls import TLSProxy

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.gateways.answer_errors import BrokenAnswer
-from app.gateways.http1 import HEAD_LIMIT, Connection, request_bytes
+from app.transport.http1.connection import HEAD_LIMIT, Connection, request_bytes
+from app.transport.http1.errors import BrokenAnswer
 
 BODY = b'{"text": "caf\xc3\xa9"}'
 LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-Two: a\r\nx-two: b\r\n\r\n%s" % (

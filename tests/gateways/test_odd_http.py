@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.gateways.answer_errors import BadHTTP
-from app.gateways.odd_http import OddParser, status_in
+from app.transport.http1.errors import BadHTTP
+from app.transport.http1.lenient import OddParser, status_in
 
 #: Pieces of answers, right and wrong.
 PARTS = st.sampled_from(

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from app.gateways import resolving
-from app.gateways.dialling import dial
-from app.gateways.resolving import LOOK_UPS_LIMIT, LookUpTimeout, Resolver
+from app.transport import dns
+from app.transport.dialing import dial
+from app.transport.dns import LOOK_UPS_LIMIT, LookUpTimeout, Resolver
 from tests.services.polling import wait_until
 
 HANGING = "hang.invalid"
@@ -47,7 +47,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[NameServer]:
 def test_many_callers_of_a_host_share_few_look_ups_and_hold_up_no_other(
     names: NameServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resolving, "SLOW_S", 0.05)
+    monkeypatch.setattr(dns, "SLOW_S", 0.05)
     resolver, found = Resolver(), list[Any]()
 
     def ask() -> None:
@@ -89,7 +89,7 @@ def test_a_failure_is_everybodys_and_does_not_stay(names: NameServer) -> None:
 def test_a_look_up_that_hangs_is_not_waited_for_when_its_name_server_has_recovered(
     names: NameServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resolving, "SLOW_S", 0.0)
+    monkeypatch.setattr(dns, "SLOW_S", 0.0)
     resolver = Resolver()
     with pytest.raises(LookUpTimeout):
         resolver.addresses(HANGING, 80, 0.05)

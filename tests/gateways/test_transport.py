@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from app.gateways.base import Timeouts, Vendor, VendorRequest
-from app.gateways.transport import Cancelled, Reason, Transport
-from app.gateways.watchdog import Watchdog
+from app.transport.call import Cancelled, Reason, Transport
+from app.transport.watchdog import Watchdog
 from app.vocabulary.errors import ShuttingDown, VendorFailed, VendorTimeout, VendorUnreachable
 from tests.services.listener import Listener
 from tests.services.polling import wait_until
@@ -243,8 +243,8 @@ def test_of_an_errors_body_as_much_is_read_as_can_be(
     reply: Reply,
     readable: bytes,
 ) -> None:
-    monkeypatch.setattr("app.gateways.transport.ERROR_BODY_LIMIT", 1000)
-    monkeypatch.setattr("app.gateways.transport.ERROR_BODY_S", 0.3)
+    monkeypatch.setattr("app.transport.call.ERROR_BODY_LIMIT", 1000)
+    monkeypatch.setattr("app.transport.call.ERROR_BODY_S", 0.3)
     vendor.reply(reply, json_reply({}))
     with transport.call(row, ask(row)) as call:
         call.send()

@@ -40,7 +40,7 @@ STATUSES = [
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.gateways.transport.ERROR_BODY_S", 0.3)
+    monkeypatch.setattr("app.transport.call.ERROR_BODY_S", 0.3)
 
 
 @pytest.mark.parametrize("name", BODIES)

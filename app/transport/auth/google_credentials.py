@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import requests
 
-from app.gateways import connect_errors
 from app.gateways.base import Vendor, VendorRequest
-from app.gateways.signing import Clock, LastFailure, SignInFailed
-from app.gateways.trust import trust_in
+from app.transport import connect_errors
+from app.transport.auth.request_auth import Clock, LastFailure, SignInFailed
+from app.transport.trust import trust_in
 
 if TYPE_CHECKING:
     from google.auth.credentials import Credentials

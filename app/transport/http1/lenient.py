@@ -7,7 +7,7 @@ unambiguous; the connection is then never used again. No I/O.
 import re
 from typing import Protocol
 
-from app.gateways.answer_errors import BadHTTP
+from app.transport.http1.errors import BadHTTP
 
 _STATUS_LINE = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+([1-9]\d\d)(?:[ \t].*)?", re.IGNORECASE)
 _CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")

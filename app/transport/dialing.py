@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from app.gateways.resolving import Address, Resolver
+from app.transport.dns import Address, Resolver
 
 #: A silent connection is probed after a minute, and given up a minute later. Load balancers then
 #: neither forget it during a long answer, nor leave us waiting for a server that is gone.

@@ -3,13 +3,13 @@
 import contextlib
 from collections.abc import Mapping
 
-from app.gateways import connect_errors
-from app.gateways.answer_errors import BrokenAnswer
 from app.gateways.base import Vendor, VendorRequest, authorization
-from app.gateways.connections import Connections
-from app.gateways.credentials import SIGNERS
-from app.gateways.http1 import Connection
-from app.gateways.transport import FOREIGN, message_to
+from app.transport import connect_errors
+from app.transport.auth.schemes import SIGNERS
+from app.transport.call import FOREIGN, message_to
+from app.transport.http1.connection import Connection
+from app.transport.http1.errors import BrokenAnswer
+from app.transport.pool import Connections
 from app.vocabulary.errors import GatewayError
 
 #: How long it waits for an answer, in seconds.

@@ -9,8 +9,8 @@ from typing import Any
 
 import urllib3
 
-from app.gateways.resolving import LookUpTimeout
-from app.gateways.trust import FILES, TrustUnreadable
+from app.transport.dns import LookUpTimeout
+from app.transport.trust import FILES, TrustUnreadable
 
 _TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")
 

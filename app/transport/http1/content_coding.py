@@ -8,7 +8,7 @@ import re
 import zlib
 from collections.abc import Iterator
 
-from app.gateways.answer_errors import BadCoding
+from app.transport.http1.errors import BadCoding
 
 #: Most that one piece of a decoded body holds, in bytes.
 PIECE_BYTES = 64 * 1024

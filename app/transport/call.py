@@ -11,15 +11,15 @@ from typing import Literal
 
 import urllib3
 
-from app.gateways import connect_errors
-from app.gateways.answer_errors import BrokenAnswer
 from app.gateways.base import Vendor, VendorRequest
-from app.gateways.connections import Connections, Route
-from app.gateways.content_coding import decoded
-from app.gateways.credentials import SIGNERS
-from app.gateways.http1 import Connection, request_bytes
-from app.gateways.watchdog import Watchdog
 from app.runtime.sockets import shut_down
+from app.transport import connect_errors
+from app.transport.auth.schemes import SIGNERS
+from app.transport.http1.connection import Connection, request_bytes
+from app.transport.http1.content_coding import decoded
+from app.transport.http1.errors import BrokenAnswer
+from app.transport.pool import Connections, Route
+from app.transport.watchdog import Watchdog
 from app.vocabulary.errors import (
     GatewayError,
     ShuttingDown,

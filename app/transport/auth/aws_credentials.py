@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.gateways import connect_errors
 from app.gateways.base import Vendor, VendorRequest
-from app.gateways.signing import Clock, LastFailure, SignInFailed
-from app.gateways.trust import trust_in
+from app.transport import connect_errors
+from app.transport.auth.request_auth import Clock, LastFailure, SignInFailed
+from app.transport.trust import trust_in
 
 
 class AWSSigner:

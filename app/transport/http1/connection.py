@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from app.gateways.answer_errors import BadHTTP, BrokenAnswer, EndedEarly
-from app.gateways.odd_http import OddParser, status_in
 from app.runtime.sockets import send_all, send_while
+from app.transport.http1.errors import BadHTTP, BrokenAnswer, EndedEarly
+from app.transport.http1.lenient import OddParser, status_in
 
 #: Most that is read at once, in bytes.
 PACKET_BYTES = 64 * 1024

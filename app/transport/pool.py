@@ -19,11 +19,11 @@ from requests.utils import get_environ_proxies
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util import parse_url
 
-from app.gateways.dialling import dial
-from app.gateways.http1 import Connection
-from app.gateways.resolving import Resolver
-from app.gateways.trust import Trust, trust_in
 from app.runtime.sockets import peek
+from app.transport.dialing import dial
+from app.transport.dns import Resolver
+from app.transport.http1.connection import Connection
+from app.transport.trust import Trust, trust_in
 
 #: A free connection is closed after this long without use, in seconds. Load balancers forget one
 #: without telling either side, the usual ones after 240 s or more.
