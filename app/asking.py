@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
 from app.attempt import Attempt
-from app.gateways.answers import failed
+from app.gateways.decoding.parsing import failed
 from app.parts import Part
 from app.retrying import is_passing, pause_s
 from app.routing import Plan

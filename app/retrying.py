@@ -57,7 +57,7 @@ def pause_s(
 
 
 def _retry_after_s(error: GatewayError, clock: Callable[[], float]) -> float | None:
-    """Return what `retry-after` asks for, in the forms that `app.gateways.failures` makes."""
+    """Return what `retry-after` asks for, as `app.gateways.decoding.failures` writes it."""
     millis = error.headers.get("retry-after-ms")
     if millis is not None:
         return int(millis) / 1000

@@ -11,8 +11,6 @@ from typing import Any, ClassVar
 from marshmallow import fields, validate
 
 from app.formats import strict_json
-from app.gateways import failures
-from app.gateways.answers import whole
 from app.gateways.base import (
     Vendor,
     VendorRequest,
@@ -20,12 +18,14 @@ from app.gateways.base import (
     plain_mapping,
     single_prompt,
 )
-from app.gateways.counts import put_together
-from app.gateways.finish import GOES_ON, narrow
+from app.gateways.decoding import failures
+from app.gateways.decoding.counts import put_together
+from app.gateways.decoding.finish import GOES_ON, narrow
+from app.gateways.decoding.parsing import whole
+from app.gateways.decoding.reader import AnswerReader
+from app.gateways.decoding.typed_events import TypedEvents, joined_text, text_of, word
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
-from app.gateways.reader import AnswerReader
 from app.gateways.stops import StopCutter, as_list
-from app.gateways.typed_events import TypedEvents, joined_text, text_of, word
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
 

@@ -14,7 +14,7 @@ from app.vocabulary.completion import CompletionRequest, Ending
 from app.vocabulary.errors import GatewayError
 
 if TYPE_CHECKING:
-    from app.gateways.reader import AnswerReader
+    from app.gateways.decoding.reader import AnswerReader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

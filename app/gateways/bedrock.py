@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from marshmallow.fields import Field
 
 from app.gateways import bedrock_errors
-from app.gateways.answers import failed
 from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
 from app.gateways.bedrock_wire import (
     QUIRKS,
@@ -21,9 +20,10 @@ from app.gateways.bedrock_wire import (
     request_metadata,
     vendor_request,
 )
-from app.gateways.finish import Finish, narrow
+from app.gateways.decoding.finish import Finish, narrow
+from app.gateways.decoding.parsing import failed
+from app.gateways.decoding.reader import AnswerReader
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
-from app.gateways.reader import AnswerReader
 from app.vocabulary.completion import Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
 

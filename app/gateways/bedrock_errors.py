@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from app.formats import strict_json
-from app.gateways import failures
 from app.gateways.base import Vendor, plain_mapping
+from app.gateways.decoding import failures
 from app.gateways.event_stream import Message
 from app.vocabulary.errors import GatewayError, VendorRefused, WrongEndpoint
 

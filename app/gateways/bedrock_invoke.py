@@ -12,7 +12,6 @@ from marshmallow import fields, validate
 
 from app.formats import strict_json
 from app.gateways import bedrock_errors
-from app.gateways.answers import failed, load
 from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
 from app.gateways.bedrock_families import FAMILIES, Path, PromptFamily, Shape
 from app.gateways.bedrock_wire import (
@@ -25,9 +24,10 @@ from app.gateways.bedrock_wire import (
     request_metadata,
     vendor_request,
 )
-from app.gateways.finish import narrow
+from app.gateways.decoding.finish import narrow
+from app.gateways.decoding.parsing import failed, load
+from app.gateways.decoding.reader import AnswerReader
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
-from app.gateways.reader import AnswerReader
 from app.vocabulary.completion import Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError, ModelNotFound
 

@@ -10,8 +10,6 @@ from typing import Any, ClassVar
 from marshmallow.fields import Field
 
 from app.formats import strict_json
-from app.gateways import failures
-from app.gateways.answers import whole
 from app.gateways.base import (
     Vendor,
     VendorRequest,
@@ -19,12 +17,14 @@ from app.gateways.base import (
     plain_mapping,
     single_prompt,
 )
-from app.gateways.counts import put_together
-from app.gateways.finish import narrow
+from app.gateways.decoding import failures
+from app.gateways.decoding.counts import put_together
+from app.gateways.decoding.finish import narrow
+from app.gateways.decoding.parsing import whole
+from app.gateways.decoding.reader import AnswerReader
+from app.gateways.decoding.typed_events import TypedEvents, joined_text, text_of, word
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
-from app.gateways.reader import AnswerReader
 from app.gateways.stops import as_list
-from app.gateways.typed_events import TypedEvents, joined_text, text_of, word
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
 

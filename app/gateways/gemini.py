@@ -14,9 +14,9 @@ from marshmallow.fields import Field
 from app.formats import strict_json
 from app.gateways import google_errors
 from app.gateways.base import Vendor, VendorRequest, authorization, single_prompt
+from app.gateways.decoding.reader import AnswerReader
 from app.gateways.gemini_answer import GeminiWire
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
-from app.gateways.reader import AnswerReader
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from app.formats import strict_json as json_wire
 from app.gateways import google_errors
-from app.gateways.answers import failed, whole
 from app.gateways.base import Vendor, plain_mapping
-from app.gateways.counts import put_together
-from app.gateways.finish import narrow
-from app.gateways.logprobs import TokenLogprob, text_logprobs
+from app.gateways.decoding.counts import put_together
+from app.gateways.decoding.finish import narrow
+from app.gateways.decoding.logprobs import TokenLogprob, text_logprobs
+from app.gateways.decoding.parsing import failed, whole
+from app.gateways.decoding.wire import Wire
 from app.gateways.openai_answer import index_of
-from app.gateways.wire import Wire
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
 

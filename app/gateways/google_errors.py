@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from app.gateways import failures
 from app.gateways.base import Vendor, plain_mapping
+from app.gateways.decoding import failures
 from app.vocabulary.errors import GatewayError
 
 

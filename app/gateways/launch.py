@@ -11,10 +11,11 @@ from urllib.parse import urlencode
 from marshmallow.fields import Field
 
 from app.formats import strict_json
-from app.gateways import failures
-from app.gateways.answers import failed
 from app.gateways.base import Vendor, VendorRequest, plain_mapping
-from app.gateways.framing import values_in
+from app.gateways.decoding import failures
+from app.gateways.decoding.framing import values_in
+from app.gateways.decoding.parsing import failed
+from app.gateways.decoding.reader import DONE, AnswerReader
 from app.gateways.openai import (
     OpenAIGateway,
     is_streamed,
@@ -23,7 +24,6 @@ from app.gateways.openai import (
     stream_fields,
 )
 from app.gateways.openai_answer import OpenAIWire
-from app.gateways.reader import DONE, AnswerReader
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
 

@@ -11,16 +11,16 @@ from urllib.parse import urlencode
 from marshmallow.fields import Field
 
 from app.formats import strict_json
-from app.gateways import failures
-from app.gateways.answers import failed, number, whole
 from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
-from app.gateways.counts import put_together
-from app.gateways.logprobs import LogprobsReader, TokenLogprob
+from app.gateways.decoding import failures
+from app.gateways.decoding.counts import put_together
+from app.gateways.decoding.logprobs import LogprobsReader, TokenLogprob
+from app.gateways.decoding.parsing import failed, number, whole
+from app.gateways.decoding.reader import AnswerReader
+from app.gateways.decoding.wire import Wire
 from app.gateways.openai import OpenAIGateway, is_streamed, json_headers
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
-from app.gateways.reader import AnswerReader
 from app.gateways.stops import as_list
-from app.gateways.wire import Wire
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, FinishReason, Usage
 from app.vocabulary.errors import GatewayError
 

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 from marshmallow import fields, validate
 
 from app.formats import strict_json
-from app.gateways import failures
 from app.gateways.base import Vendor, VendorRequest, authorization
+from app.gateways.decoding import failures
+from app.gateways.decoding.reader import AnswerReader
 from app.gateways.openai_answer import OpenAIWire
 from app.gateways.parameters import check_prompt, supported
-from app.gateways.reader import AnswerReader
 from app.gateways.stops import as_list
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError

@@ -8,16 +8,16 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from app.gateways import failures
-from app.gateways.answers import failed, whole
 from app.gateways.base import Vendor, plain_mapping
-from app.gateways.counts import RunningUsage, later
-from app.gateways.finish import narrow
+from app.gateways.decoding import failures
+from app.gateways.decoding.choices.slots import UNNUMBERED
+from app.gateways.decoding.choices.texts import mended
+from app.gateways.decoding.counts import RunningUsage, later
+from app.gateways.decoding.finish import narrow
+from app.gateways.decoding.parsing import failed, whole
+from app.gateways.decoding.wire import Wire
 from app.gateways.openai_logprobs import LogprobsOf
 from app.gateways.openai_usage import decode_usage, usage_in
-from app.gateways.slots import UNNUMBERED
-from app.gateways.texts import mended
-from app.gateways.wire import Wire
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Ending, Usage
 
 #: What a choice has by the contract, on either wire, and what is read from it for another field.

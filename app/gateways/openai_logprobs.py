@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from app.gateways.answers import number
 from app.gateways.base import plain_mapping
-from app.gateways.logprobs import LogprobsReader, TokenLogprob, chat_tokens
-from app.gateways.texts import mended
+from app.gateways.decoding.choices.texts import mended
+from app.gateways.decoding.logprobs import LogprobsReader, TokenLogprob, chat_tokens
+from app.gateways.decoding.parsing import number
 from app.vocabulary.completion import CompletionRequest
 
 

@@ -3,8 +3,8 @@
 import dataclasses
 from collections.abc import Iterable
 
-from app.gateways.answers import failed
 from app.gateways.base import Gateway, Vendor
+from app.gateways.decoding.parsing import failed
 from app.parts import merged
 from app.vocabulary.completion import Completion, CompletionRequest
 

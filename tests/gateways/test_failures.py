@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.gateways.base import Vendor
-from app.gateways.failures import (
+from app.gateways.decoding.failures import (
     MESSAGE_LIMIT,
     NAME_LIMIT,
     Detail,
@@ -17,7 +17,7 @@ from app.gateways.failures import (
     from_response,
     scrubbed,
 )
-from app.gateways.retry_hints import retry_after
+from app.gateways.decoding.retry_hints import retry_after
 from app.vocabulary.errors import GatewayError, TollgateError, VendorRefused, WrongEndpoint
 
 SECRET = "our-own-secret-key-0123456789"

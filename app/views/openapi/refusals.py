@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from app.gateways.failures import REFUSED
+from app.gateways.decoding.failures import REFUSED
 from app.vocabulary.errors import TollgateError, VendorRefused
 
 #: Codes that share a class, by its name: what the schemas say of a field.

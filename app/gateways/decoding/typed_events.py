@@ -8,10 +8,10 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from app.gateways import failures
-from app.gateways.answers import failed
 from app.gateways.base import Vendor
-from app.gateways.wire import Wire
+from app.gateways.decoding import failures
+from app.gateways.decoding.parsing import failed
+from app.gateways.decoding.wire import Wire
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Ending, Usage
 
 

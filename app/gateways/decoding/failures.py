@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from app.formats import strict_json
 from app.gateways.base import Vendor, plain_mapping
-from app.gateways.retry_hints import retry_after, should_retry
-from app.gateways.texts import mended
+from app.gateways.decoding.choices.texts import mended
+from app.gateways.decoding.retry_hints import retry_after, should_retry
 from app.vocabulary.errors import (
     SHOULD_RETRY,
     GatewayError,

@@ -1,6 +1,6 @@
 """What a wire is to the reader of answers: the meaning of its frames, and nothing of their worth.
 
-One subclass for each API format; `app.gateways.reader` judges for all of them.
+One subclass for each API format; `app.gateways.decoding.reader` judges for all of them.
 """
 
 from abc import ABC, abstractmethod
@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from app.formats import strict_json as json_wire
-from app.gateways import failures
 from app.gateways.base import Vendor
+from app.gateways.decoding import failures
 from app.vocabulary.completion import Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from app.gateways.answers import whole
+from app.gateways.decoding.parsing import whole
 from app.vocabulary.completion import USAGE_COUNTS, HalfUsage, Lack, Usage
 
 #: Counts of a prompt, which is read once however many samples it has.

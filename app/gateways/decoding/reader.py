@@ -13,12 +13,12 @@ from typing import Any
 
 from app.formats import strict_json as json_wire
 from app.formats.sse import ServerSentEvent
-from app.gateways.answers import failed
-from app.gateways.counts import RunningUsage
-from app.gateways.framing import Framing, TextFraming, values_in
-from app.gateways.pieces import Choices
-from app.gateways.usual_chunk import UsualChunk
-from app.gateways.wire import Wire
+from app.gateways.decoding.choices.deltas import Choices
+from app.gateways.decoding.chunk_template import UsualChunk
+from app.gateways.decoding.counts import RunningUsage
+from app.gateways.decoding.framing import Framing, TextFraming, values_in
+from app.gateways.decoding.parsing import failed
+from app.gateways.decoding.wire import Wire
 from app.vocabulary.completion import Completion, Usage
 from app.vocabulary.errors import GatewayError
 

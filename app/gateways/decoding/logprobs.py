@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.gateways.answers import number
-from app.gateways.texts import mended
+from app.gateways.decoding.choices.texts import mended
+from app.gateways.decoding.parsing import number
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
-from app.gateways.numbering import Numbering
-from app.gateways.slots import UNNUMBERED, Slots, placed
-from app.gateways.texts import TextJoiner, mended
+from app.gateways.decoding.choices.numbering import Numbering
+from app.gateways.decoding.choices.slots import UNNUMBERED, Slots, placed
+from app.gateways.decoding.choices.texts import TextJoiner, mended
 from app.vocabulary.completion import Choice
 
 

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from app.formats import strict_json
 from app.formats.sse import EventParser, EventTooLarge, ServerSentEvent
-from app.gateways.answers import failed
 from app.gateways.base import Vendor
+from app.gateways.decoding.parsing import failed
 from app.vocabulary.errors import VendorFailed
 
 #: The most lines of one frame that are tried as JSON together.
