@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 
 from app.gateways.anthropic import AnthropicGateway
-from app.gateways.azure import AzureChatGateway, AzureGateway
 from app.gateways.base import Family
 from app.gateways.bedrock import ConverseGateway
 from app.gateways.bedrock_invoke import InvokeGateway
 from app.gateways.cohere import CohereGateway
-from app.gateways.fim import FIMGateway
 from app.gateways.gemini import GeminiGateway
 from app.gateways.launch import LaunchGateway
 from app.gateways.llmengine import LLMEngineV1Gateway
-from app.gateways.openai import OpenAIGateway
-from app.gateways.openai_chat import OpenAIChatGateway
+from app.gateways.openai.azure import AzureChatGateway, AzureGateway
+from app.gateways.openai.chat import OpenAIChatGateway
+from app.gateways.openai.completions import OpenAIGateway
+from app.gateways.openai.fim import FIMGateway
 
 #: What `gateway` may say in the vendor table.
 FAMILIES: Mapping[str, Family] = {

@@ -13,7 +13,7 @@ from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.logprobs import TokenLogprob, text_logprobs
 from app.gateways.decoding.parsing import failed, whole
 from app.gateways.decoding.wire import Wire
-from app.gateways.openai_answer import index_of
+from app.gateways.openai.response import index_of
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
 

@@ -16,14 +16,14 @@ from app.gateways.decoding import failures
 from app.gateways.decoding.framing import values_in
 from app.gateways.decoding.parsing import failed
 from app.gateways.decoding.reader import DONE, AnswerReader
-from app.gateways.openai import (
+from app.gateways.openai.completions import (
     OpenAIGateway,
     is_streamed,
     json_headers,
     native_body,
     stream_fields,
 )
-from app.gateways.openai_answer import OpenAIWire
+from app.gateways.openai.response import OpenAIWire
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
 

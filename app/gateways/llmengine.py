@@ -18,7 +18,7 @@ from app.gateways.decoding.logprobs import LogprobsReader, TokenLogprob
 from app.gateways.decoding.parsing import failed, number, whole
 from app.gateways.decoding.reader import AnswerReader
 from app.gateways.decoding.wire import Wire
-from app.gateways.openai import OpenAIGateway, is_streamed, json_headers
+from app.gateways.openai.completions import OpenAIGateway, is_streamed, json_headers
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.stops import as_list
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, FinishReason, Usage

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.gateways.base import Vendor
-from app.gateways.openai import OpenAIGateway
+from app.gateways.openai.completions import OpenAIGateway
 from app.vocabulary.completion import Completion, CompletionRequest, Usage
 from app.vocabulary.errors import (
     GatewayError,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.gateways.openai_usage import decode_usage
+from app.gateways.openai.usage import decode_usage
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, HalfUsage, Usage
 from app.vocabulary.errors import (
     UnsupportedParameter,

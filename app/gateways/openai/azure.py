@@ -12,8 +12,8 @@ from urllib.parse import quote, urlencode
 from marshmallow.fields import Field, String
 
 from app.gateways.base import Vendor, VendorRequest
-from app.gateways.openai import OpenAIGateway
-from app.gateways.openai_chat import OpenAIChatGateway
+from app.gateways.openai.chat import OpenAIChatGateway
+from app.gateways.openai.completions import OpenAIGateway
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import ModelNotFound
 

@@ -12,8 +12,8 @@ from marshmallow.fields import Field
 from app.gateways.base import Vendor, VendorRequest, single_prompt
 from app.gateways.decoding import failures
 from app.gateways.decoding.reader import AnswerReader
-from app.gateways.openai import LEAST_LOGPROBS, posted
-from app.gateways.openai_answer import OpenAIChatWire
+from app.gateways.openai.completions import LEAST_LOGPROBS, posted
+from app.gateways.openai.response import OpenAIChatWire
 from app.gateways.parameters import supported
 from app.vendors.model_rules import MODELS, rules_of
 from app.vocabulary.completion import CompletionRequest

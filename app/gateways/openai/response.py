@@ -16,8 +16,8 @@ from app.gateways.decoding.counts import RunningUsage, later
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.parsing import failed, whole
 from app.gateways.decoding.wire import Wire
-from app.gateways.openai_logprobs import LogprobsOf
-from app.gateways.openai_usage import decode_usage, usage_in
+from app.gateways.openai.logprobs import LogprobsOf
+from app.gateways.openai.usage import decode_usage, usage_in
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Ending, Usage
 
 #: What a choice has by the contract, on either wire, and what is read from it for another field.

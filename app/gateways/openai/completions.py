@@ -13,7 +13,7 @@ from app.formats import strict_json
 from app.gateways.base import Vendor, VendorRequest, authorization
 from app.gateways.decoding import failures
 from app.gateways.decoding.reader import AnswerReader
-from app.gateways.openai_answer import OpenAIWire
+from app.gateways.openai.response import OpenAIWire
 from app.gateways.parameters import check_prompt, supported
 from app.gateways.stops import as_list
 from app.vocabulary.completion import CompletionRequest
