@@ -7,7 +7,7 @@ from app.gateways.base import Family
 from app.gateways.bedrock import ConverseGateway
 from app.gateways.bedrock_invoke import InvokeGateway
 from app.gateways.cohere import CohereGateway
-from app.gateways.gemini import GeminiGateway
+from app.gateways.gemini.request import GeminiGateway
 from app.gateways.launch import LaunchGateway
 from app.gateways.llmengine import LLMEngineV1Gateway
 from app.gateways.openai.azure import AzureChatGateway, AzureGateway

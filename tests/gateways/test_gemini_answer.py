@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateways.gemini_answer import decode_logprobs, decode_usage
+from app.gateways.gemini.response import decode_logprobs, decode_usage
 from app.vocabulary.completion import Choice, HalfUsage, Usage
 from app.vocabulary.errors import GatewayError, VendorFailed
 from tests.gateways.gemini_wire import asked, candidate, decoded, response

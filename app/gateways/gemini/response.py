@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.formats import strict_json as json_wire
-from app.gateways import google_errors
 from app.gateways.base import Vendor, plain_mapping
 from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.logprobs import TokenLogprob, text_logprobs
 from app.gateways.decoding.parsing import failed, whole
 from app.gateways.decoding.wire import Wire
+from app.gateways.gemini import errors
 from app.gateways.openai.response import index_of
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
@@ -32,8 +32,8 @@ class GeminiWire(Wire):
 
     def read_whole(self, payload: Any) -> Completion:
         """Return what a response says."""
-        if google_errors.is_error(payload):
-            raise google_errors.failure(self.vendor, None, payload, {})
+        if errors.is_error(payload):
+            raise errors.failure(self.vendor, None, payload, {})
         body = plain_mapping(payload)
         candidates = body.get("candidates") or []
         shaped = isinstance(payload, dict) and isinstance(candidates, list)
@@ -58,7 +58,7 @@ class GeminiWire(Wire):
             error = json_wire.load_vendor(data)
         except ValueError:
             return super().reported(data)
-        return google_errors.failure(self.vendor, None, error, {})
+        return errors.failure(self.vendor, None, error, {})
 
     def _choice(self, candidate: Mapping[str, Any]) -> Choice:
         """Return a candidate; one that makes no sense is a failed one, and its siblings stand."""

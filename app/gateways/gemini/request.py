@@ -12,10 +12,10 @@ from urllib.parse import quote
 from marshmallow.fields import Field
 
 from app.formats import strict_json
-from app.gateways import google_errors
 from app.gateways.base import Vendor, VendorRequest, authorization, single_prompt
 from app.gateways.decoding.reader import AnswerReader
-from app.gateways.gemini_answer import GeminiWire
+from app.gateways.gemini import errors
+from app.gateways.gemini.response import GeminiWire
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
@@ -71,7 +71,7 @@ class GeminiGateway:
             error = strict_json.load_vendor(body)
         except ValueError:  # HTML from a proxy, or nothing at all: the status says enough
             error = None
-        return google_errors.failure(vendor, status, error, headers)
+        return errors.failure(vendor, status, error, headers)
 
 
 def _generation_config(parameters: Mapping[str, Any]) -> dict[str, Any]:
