@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from app.gateways.anthropic import AnthropicGateway
 from app.gateways.base import Family
-from app.gateways.bedrock import ConverseGateway
-from app.gateways.bedrock_invoke import InvokeGateway
+from app.gateways.bedrock.converse import ConverseGateway
+from app.gateways.bedrock.invoke import InvokeGateway
 from app.gateways.cohere import CohereGateway
 from app.gateways.gemini.request import GeminiGateway
 from app.gateways.launch import LaunchGateway

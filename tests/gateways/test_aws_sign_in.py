@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.gateways.bedrock import ConverseGateway
+from app.gateways.bedrock.converse import ConverseGateway
 from app.transport.auth.aws_credentials import AWSSigner
 from app.transport.auth.request_auth import FAILURE_STANDS_S
 from app.transport.call import Transport

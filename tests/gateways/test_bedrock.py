@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateways.bedrock import ConverseGateway
+from app.gateways.bedrock.converse import ConverseGateway
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import (
     GatewayError,

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateways.bedrock import ConverseGateway
-from app.gateways.bedrock_errors import decode_exception
-from app.gateways.event_stream import Message
+from app.gateways.bedrock.converse import ConverseGateway
+from app.gateways.bedrock.errors import decode_exception
+from app.gateways.bedrock.event_stream import Message
 from app.vocabulary.errors import (
     GatewayError,
     VendorAuthentication,

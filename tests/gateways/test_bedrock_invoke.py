@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateways.bedrock_families import FAMILIES
-from app.gateways.bedrock_invoke import InvokeGateway
+from app.gateways.bedrock.invoke import InvokeGateway
+from app.gateways.bedrock.model_families import FAMILIES
 from app.settings import ConfigError
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import (

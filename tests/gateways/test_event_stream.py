@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.gateways.base import Vendor
-from app.gateways.event_stream import MessageParser
+from app.gateways.bedrock.event_stream import MessageParser
 from app.vocabulary.errors import VendorFailed
 from tests.vendors.bedrock import event_frame, frame, raw_frame
 

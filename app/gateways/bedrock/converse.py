@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from marshmallow.fields import Field
 
-from app.gateways import bedrock_errors
 from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
-from app.gateways.bedrock_wire import (
+from app.gateways.bedrock import errors
+from app.gateways.bedrock.common import (
     QUIRKS,
     BedrockFraming,
     BedrockWire,
@@ -83,7 +83,7 @@ class ConverseGateway:
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
     ) -> GatewayError:
         """Return what the vendor's refusal means to the caller."""
-        return bedrock_errors.decode_error(vendor, status, headers, body)
+        return errors.decode_error(vendor, status, headers, body)
 
 
 class ConverseWire(BedrockWire):

@@ -15,13 +15,13 @@ from marshmallow import fields
 from app.formats import strict_json
 from app.formats.sse import ServerSentEvent
 from app.gateways.base import Vendor, VendorRequest, authorization, plain_mapping
-from app.gateways.bedrock_errors import decode_exception
+from app.gateways.bedrock.errors import decode_exception
+from app.gateways.bedrock.event_stream import MessageParser
 from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.finish import GOES_ON, Finish
 from app.gateways.decoding.framing import TextFraming
 from app.gateways.decoding.parsing import whole
 from app.gateways.decoding.wire import Wire
-from app.gateways.event_stream import MessageParser
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import ModelNotFound, UnsupportedParameter
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from app.formats import strict_json
 from app.gateways.base import Vendor, plain_mapping
+from app.gateways.bedrock.event_stream import Message
 from app.gateways.decoding import failures
-from app.gateways.event_stream import Message
 from app.vocabulary.errors import GatewayError, VendorRefused, WrongEndpoint
 
 #: What an exception means, where its HTTP status says something else, or where it came without.

@@ -11,10 +11,9 @@ from typing import Any, ClassVar
 from marshmallow import fields, validate
 
 from app.formats import strict_json
-from app.gateways import bedrock_errors
 from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
-from app.gateways.bedrock_families import FAMILIES, Path, PromptFamily, Shape
-from app.gateways.bedrock_wire import (
+from app.gateways.bedrock import errors
+from app.gateways.bedrock.common import (
     QUIRKS,
     BedrockFraming,
     BedrockWire,
@@ -24,6 +23,7 @@ from app.gateways.bedrock_wire import (
     request_metadata,
     vendor_request,
 )
+from app.gateways.bedrock.model_families import FAMILIES, Path, PromptFamily, Shape
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.parsing import failed, load
 from app.gateways.decoding.reader import AnswerReader
@@ -92,7 +92,7 @@ class InvokeGateway:
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
     ) -> GatewayError:
         """Return what the vendor's refusal means to the caller."""
-        return bedrock_errors.decode_error(vendor, status, headers, body)
+        return errors.decode_error(vendor, status, headers, body)
 
 
 class InvokeWire(BedrockWire):
