@@ -8,12 +8,12 @@ from app.gateways.bedrock.converse import ConverseGateway
 from app.gateways.bedrock.invoke import InvokeGateway
 from app.gateways.cohere import CohereGateway
 from app.gateways.gemini.request import GeminiGateway
-from app.gateways.launch import LaunchGateway
-from app.gateways.llmengine import LLMEngineV1Gateway
 from app.gateways.openai.azure import AzureChatGateway, AzureGateway
 from app.gateways.openai.chat import OpenAIChatGateway
 from app.gateways.openai.completions import OpenAIGateway
 from app.gateways.openai.fim import FIMGateway
+from app.gateways.scale.launch import LaunchGateway
+from app.gateways.scale.llmengine import LLMEngineV1Gateway
 
 #: What `gateway` may say in the vendor table.
 FAMILIES: Mapping[str, Family] = {
