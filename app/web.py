@@ -12,6 +12,7 @@ from app.gateways import FAMILIES
 from app.idempotency import IdempotencyKeys
 from app.keyring import KeyRing
 from app.metrics import Metrics
+from app.pricing.price_book import load_prices
 from app.resting import Rests
 from app.routing import Router
 from app.services import EXTENSION, Services
@@ -25,7 +26,6 @@ from app.usage.accounting import Accounting
 from app.usage.alarms import Alarms
 from app.usage.limits import Limiter
 from app.usage.open_records import OpenRecords
-from app.usage.prices import load_prices
 from app.usage.query import UsageReader
 from app.usage.reservations import Reservations
 from app.usage.spending import Spending

@@ -21,10 +21,10 @@ import sqlalchemy as sa
 from redis import Redis
 
 from app.cli.children import Children
+from app.pricing.price_book import load_prices
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.database import create_engine, reading, upgrade
 from app.storage.sql.tables import ROLLUP_TABLES, entries
-from app.usage.prices import load_prices
 from bench import procs
 from bench.events import Sums, add_up, differences, events
 from bench.machine import machine

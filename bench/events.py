@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from app.pricing.price_book import PriceBook
 from app.usage.event import UsageEvent, new_event_id
-from app.usage.prices import PriceBook
 
 ACCOUNTS = 100
 KEYS_PER_ACCOUNT = 2

@@ -10,9 +10,9 @@ import pytest
 from redis import Redis
 from sqlalchemy import Engine
 
+from app.pricing.price_book import PriceBook, load_prices
 from app.settings import Settings
 from app.storage.sql.database import create_engine
-from app.usage.prices import PriceBook, load_prices
 from tests.gateway import Gateway, running, vendor_table
 from tests.services.lent import LentDatabases
 from tests.services.postgres import Postgres, find_binaries

@@ -13,12 +13,12 @@ from sqlalchemy import Engine
 
 from app.accounts import Accounts
 from app.cli import main
+from app.pricing.price_book import PriceBook
 from app.settings import CONFIG_DIR
 from app.storage.sql import database
 from app.storage.sql.database import create_engine, reading, schema_is_current, upgrade
 from app.storage.sql.tables import LATER_MEASURES, daily_rollups, entries, rollups
 from app.usage.ledger import Ledger, entry_of
-from app.usage.prices import PriceBook
 from app.usage.query import UsageReader
 from app.usage.recent import RecentReader
 from app.usage.reconcile import differences, rebuild, stretches

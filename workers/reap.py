@@ -11,10 +11,10 @@ from typing import Any
 
 import orjson
 
+from app.pricing.price_book import NO_PRICES, PriceBook
 from app.usage.event import NUMBER_LIMIT, SideSource, UndecodableEvent, UsageEvent
 from app.usage.limits import spent_by
 from app.usage.open_records import OpenRecords
-from app.usage.prices import NO_PRICES, PriceBook
 from app.vocabulary.completion import USAGE_COUNTS
 
 #: Characters of text that make one token, roughly, in the languages that most prompts are in.

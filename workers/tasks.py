@@ -13,11 +13,11 @@ from contextlib import contextmanager
 
 from celery.signals import worker_before_create_process, worker_process_init
 
+from app.pricing.price_book import load_prices
 from app.storage.sql.database import create_engine
 from app.usage.alarms import Alarms
 from app.usage.ledger import Ledger
 from app.usage.open_records import OpenRecords
-from app.usage.prices import load_prices
 from app.usage.stream import EventStream, connect
 from app.vocabulary.errors import Unavailable
 from workers.celery import celery_app, settings

@@ -17,12 +17,12 @@ from app.cli.ledger import open_ledger
 from app.cli.output import write_whole
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import Moment, show_time
+from app.pricing.money import dollars
+from app.pricing.price import Price
+from app.pricing.price_book import PriceBook, load_prices
+from app.pricing.rates import RATE_NAMES
+from app.pricing.snapshot import SNAPSHOT_FILE
 from app.settings import prices_file
-from app.usage.money import dollars
-from app.usage.price import Price
-from app.usage.price_rates import RATE_NAMES
-from app.usage.price_snapshot import SNAPSHOT_FILE
-from app.usage.prices import PriceBook, load_prices
 from app.usage.repricing import count_entries, past_repricings, reprice
 from app.usage.unpriced import Unpriced, unpriced
 
@@ -182,7 +182,7 @@ def import_prices() -> None:
     It says how many models' prices changed. Workers read the file when they start.
     """
     try:
-        source = import_module("app.usage.price_import")
+        source = import_module("app.pricing.price_import")
     except ModuleNotFoundError as exc:
         raise click.ClickException(
             f"{exc.name} is not installed: pip install 'tollgate[prices]'"

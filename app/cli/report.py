@@ -11,8 +11,8 @@ import click
 
 from app.cli.tables import Cell, add_bars, format_table, on_terminal
 from app.cli.times import show_time
+from app.pricing.money import dollars
 from app.usage.csv_cells import csv_line
-from app.usage.money import dollars
 from app.usage.query import UsageRow
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.usage.prices import PriceBook
+from app.pricing.price_book import PriceBook
 from app.vocabulary.completion import CompletionRequest, Usage
 
 #: What a choice may use that the caller set no bound to. A vendor's own bound may be higher: then

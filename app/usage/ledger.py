@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, RowMapping, select, update
 
+from app.pricing.price import Price
+from app.pricing.price_book import NO_PRICES, PriceBook
 from app.storage.sql.database import insert, write
 from app.storage.sql.tables import (
     DAY_S,
@@ -30,8 +32,6 @@ from app.usage.bulk import Row, add_entries, add_up
 from app.usage.call_usage import decode_calls, encode_calls
 from app.usage.corrections import Change, change_of, correct
 from app.usage.event import CERTAIN_SOURCES, UsageEvent, sides_of
-from app.usage.price import Price
-from app.usage.prices import NO_PRICES, PriceBook
 from app.vocabulary.completion import USAGE_COUNTS
 
 #: All but the last, `calls`, are kept as they are.

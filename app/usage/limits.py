@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from app.pricing.price_book import PriceBook
 from app.storage.redis.keys import LIMITS
 from app.usage.at_most import Candidate, cost_at_most, usage_at_most
 from app.usage.event import UsageEvent
 from app.usage.limit_words import Outcome, limit_headers, refusal, warning
-from app.usage.prices import PriceBook
 from app.usage.reservations import FIRST_TIME, Check, Reservations, Spent
 from app.usage.spending import Spending
 from app.vocabulary.completion import CompletionRequest

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, Engine, func, select
 
+from app.pricing.price_book import NO_PRICES, PriceBook
 from app.storage.sql.database import reading
 from app.storage.sql.tables import entries
 from app.usage.call_usage import CallUsage
 from app.usage.entry_calls import entry_calls
-from app.usage.prices import NO_PRICES, PriceBook
 from app.usage.query import IS_EMPTY
 
 

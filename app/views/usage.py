@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 from flask import Blueprint, Response, request
 
-from app.usage.money import dollars
+from app.pricing.money import dollars
 from app.usage.query import UsageRow
 from app.views.auth import authenticate
 from app.views.usage_pages import Report, answer

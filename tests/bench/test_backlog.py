@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.usage.prices import load_prices
+from app.pricing.price_book import load_prices
 from bench.events import ACCOUNTS, MODELS, Sums, add_up, differences, events
 from bench.procfile import parse
 from bench.samples import Sample, at_tenths, drained_span, report

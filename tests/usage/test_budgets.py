@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from app.accounts import Accounts
+from app.pricing.price_book import PriceBook, load_prices
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.sql.database import reading
 from app.storage.sql.tables import corrections, daily_rollups
@@ -18,7 +19,6 @@ from app.usage.ledger import Ledger
 from app.usage.limits import Limiter
 from app.usage.meter import Meter, RequestContext
 from app.usage.open_records import OpenRecords
-from app.usage.prices import PriceBook, load_prices
 from app.usage.reconcile import rebuild, stretches
 from app.usage.repricing import reprice
 from app.usage.reservations import Reservations

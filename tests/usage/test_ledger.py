@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, Table
 
+from app.pricing.price import PriceHistory, Term
+from app.pricing.price_book import NO_PRICES, PriceBook
+from app.pricing.rates import load_price
 from app.storage.sql.database import create_engine, reading
 from app.storage.sql.tables import ROLLUP_KEY, SLOT_S, entries, rollups
 from app.usage.call_usage import CallUsage, encode_calls
 from app.usage.event import TEXT_LIMIT, UsageEvent, new_event_id
 from app.usage.ledger import Entry, Ledger, summed
-from app.usage.price import PriceHistory, Term
-from app.usage.price_rates import load_price
-from app.usage.prices import NO_PRICES, PriceBook
 from app.usage.reconcile import differences, stretches
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 from app.vocabulary.errors import LedgerUnavailable

@@ -10,6 +10,7 @@ import pytest
 from redis import Redis
 from sqlalchemy import Engine
 
+from app.pricing.price_book import PriceBook, load_prices
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import EVENTS, OPEN, RESERVED
 from app.storage.sql.database import create_engine
@@ -18,7 +19,6 @@ from app.usage.at_most import UNBOUND_TOKENS
 from app.usage.limits import TOKENS_LIMIT, Limiter
 from app.usage.meter import Meter, RequestContext
 from app.usage.open_records import OpenRecords
-from app.usage.prices import PriceBook, load_prices
 from app.usage.reservations import Reservations
 from app.usage.spending import Spending
 from app.usage.stream import EventStream, connect

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.usage.price import Price, PriceHistory, Term
-from app.usage.price_rates import RatesError, load_price
+from app.pricing.price import Price, PriceHistory, Term
+from app.pricing.rates import RatesError, load_price
 from app.vocabulary.completion import Usage
 
 #: Noon, 2026-09-01 UTC.

@@ -8,8 +8,8 @@ import pytest
 from genai_prices.data import providers
 from genai_prices.types import ModelInfo
 
-from app.usage.price_import import KEYS, encode_rows, snapshot_rows
-from app.usage.price_snapshot import SNAPSHOT_FILE, Snapshot
+from app.pricing.price_import import KEYS, encode_rows, snapshot_rows
+from app.pricing.snapshot import SNAPSHOT_FILE, Snapshot
 from app.vocabulary.completion import Usage
 
 #: 2026-11-15T02:00:00Z: after every price's first day, within DeepSeek's dear hours.

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from app.pricing.price_book import NO_COST, NO_PRICES, PriceBook, load_prices
 from app.settings import ConfigError
 from app.usage.call_usage import CallUsage
-from app.usage.prices import NO_COST, NO_PRICES, PriceBook, load_prices
 from app.vocabulary.completion import Usage
 from tests.usage.events import usage_event
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
+from app.pricing.price_book import NO_PRICES, PriceBook, load_prices
 from app.storage.sql.database import reading
 from app.storage.sql.tables import ROLLUP_TABLES, entries
 from app.storage.sql.tables import prices as prices_table
 from app.usage.call_usage import CallUsage
 from app.usage.ledger import Ledger
-from app.usage.prices import NO_PRICES, PriceBook, load_prices
 from app.usage.query import UsageReader
 from app.usage.reconcile import differences, stretches
 from app.usage.repricing import Batch, count_entries, past_repricings, reprice

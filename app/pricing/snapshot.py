@@ -13,9 +13,9 @@ from typing import Any
 
 import orjson
 
+from app.pricing.price import Price, PriceHistory, Term
+from app.pricing.rates import load_price
 from app.settings import CONFIG_DIR
-from app.usage.price import Price, PriceHistory, Term
-from app.usage.price_rates import load_price
 
 SNAPSHOT_FILE = CONFIG_DIR / "prices.json"
 

@@ -10,12 +10,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from app.pricing.price import Price, PriceHistory, Term, Tokens
+from app.pricing.price_file import DEFAULT_FILE, PriceFile
+from app.pricing.service_tier import tier_of
+from app.pricing.snapshot import Snapshot
 from app.usage.call_usage import CallUsage
 from app.usage.event import UsageEvent
-from app.usage.price import Price, PriceHistory, Term, Tokens
-from app.usage.price_file import DEFAULT_FILE, PriceFile
-from app.usage.price_snapshot import Snapshot
-from app.usage.service_tier import tier_of
 
 #: Models whose prices are remembered; callers make names up, so there must be a bound.
 REMEMBERED = 4096

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from app.usage.price import Price, Rates, complete_rates
+from app.pricing.price import Price, Rates, complete_rates
 
 NANO = 1_000_000_000
 

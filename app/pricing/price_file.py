@@ -12,10 +12,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from app.pricing.price import Price, Term
+from app.pricing.rates import RATE_NAMES, RatesError, load_price
+from app.pricing.service_tier import tier_of
 from app.settings import CONFIG_DIR, ConfigError
-from app.usage.price import Price, Term
-from app.usage.price_rates import RATE_NAMES, RatesError, load_price
-from app.usage.service_tier import tier_of
 
 DEFAULT_FILE = CONFIG_DIR / "prices.toml"
 

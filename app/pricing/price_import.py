@@ -21,8 +21,8 @@ from genai_prices.types import (
     TimeOfDateConstraint,
 )
 
-from app.usage.price_rates import NANO
-from app.usage.service_tier import tier_of
+from app.pricing.rates import NANO
+from app.pricing.service_tier import tier_of
 
 #: Our name of a rate -> genai-prices' key. What it prices beside tokens is not used here.
 KEYS: Mapping[str, str] = {
