@@ -6,9 +6,9 @@ from typing import cast
 from flask import current_app
 from sqlalchemy import Engine
 
+from app.accounts.keyring import KeyRing
 from app.completer import Completer
 from app.idempotency import IdempotencyKeys
-from app.keyring import KeyRing
 from app.metrics import Metrics
 from app.resting import Rests
 from app.settings import Settings

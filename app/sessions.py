@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from sqlalchemy import Connection, Engine, delete, select
 
-from app.apikey import ApiKey
+from app.accounts.apikey import ApiKey
 from app.storage.sql.database import insert, reading, write
 from app.storage.sql.tables import sessions
 

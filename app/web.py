@@ -6,11 +6,11 @@ from typing import Any
 
 from flask import Flask, Response
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
+from app.accounts.keyring import KeyRing
 from app.completer import Completer
 from app.gateways import FAMILIES
 from app.idempotency import IdempotencyKeys
-from app.keyring import KeyRing
 from app.metrics import Metrics
 from app.pricing.price_book import load_prices
 from app.resting import Rests

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.cli.children import Children
 from app.cli.stack import free_port, valkey_command, valkey_is_ready
 from app.settings import ROOT

@@ -18,7 +18,7 @@ from redis import Redis
 from sqlalchemy import Engine
 from werkzeug.serving import make_server
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.services import EXTENSION
 from app.settings import Settings
 from app.storage.redis.keys import EVENTS, OPEN

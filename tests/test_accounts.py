@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
-from app.accounts import Accounts, AccountsError, ApiKey
+from app.accounts.accounts import Accounts, AccountsError, ApiKey
 from app.storage.sql.database import create_engine, reading
 from app.storage.sql.tables import api_keys
 from app.vocabulary.errors import LedgerUnavailable

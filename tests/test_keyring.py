@@ -9,9 +9,9 @@ from threading import Barrier, Event, Thread
 import pytest
 from sqlalchemy import Engine, event
 
-from app.accounts import Accounts, ApiKey
-from app.apikey import secret_digest
-from app.keyring import (
+from app.accounts.accounts import Accounts, ApiKey
+from app.accounts.apikey import secret_digest
+from app.accounts.keyring import (
     OUTAGE_TRUST_S,
     REVOCATION_BOUND_S,
     KeyRing,
@@ -237,7 +237,7 @@ def test_a_key_known_to_be_revoked_is_never_trusted_again_by_an_outage(
 def test_guesses_do_not_push_out_a_known_key(
     accounts: Accounts, ledger: Ledger, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.keyring.REMEMBERED", 3)
+    monkeypatch.setattr("app.accounts.keyring.REMEMBERED", 3)
     ring = new_ring(accounts, clocks)
     _, secret = new_key(accounts)
     ring.authenticate(secret)

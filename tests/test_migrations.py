@@ -11,7 +11,7 @@ from alembic.script import ScriptDirectory
 from click.testing import CliRunner
 from sqlalchemy import Engine
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.cli import main
 from app.pricing.price_book import PriceBook
 from app.settings import CONFIG_DIR

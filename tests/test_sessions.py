@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from app.accounts import Accounts
-from app.apikey import ApiKey
+from app.accounts.accounts import Accounts
+from app.accounts.apikey import ApiKey
 from app.sessions import SESSION_S, Sessions
 from app.storage.sql.tables import sessions
 

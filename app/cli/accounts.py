@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.cli.ledger import open_ledger
 from app.cli.limits import change_and_show, limit_options
 from app.cli.tables import format_table, on_terminal

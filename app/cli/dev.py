@@ -12,7 +12,7 @@ from typing import NoReturn
 import click
 import requests
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.cli.children import ChildFailed, Children
 from app.cli.demo import DAYS, Caller, DemoFailed
 from app.cli.stack import START_S, Stack, free_port, listen

@@ -8,9 +8,9 @@ from typing import Any, Final, Literal, TypeVar
 
 import click
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
+from app.accounts.keyring import REVOCATION_BOUND_S
 from app.cli.ledger import open_ledger
-from app.keyring import REVOCATION_BOUND_S
 from app.vocabulary.limits import PERIODS, Kind, Limits, nanousd_of, show_usd
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -8,7 +8,7 @@ from datetime import datetime
 import click
 from sqlalchemy import Engine
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.cli.ledger import open_ledger
 from app.cli.report import FORMS, LABELS, Report
 from app.cli.times import Moment

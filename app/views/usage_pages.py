@@ -13,7 +13,7 @@ from typing import Any
 
 from flask import Response
 
-from app.apikey import ApiKey
+from app.accounts.apikey import ApiKey
 from app.formats.strict_json import dump
 from app.services import services
 from app.usage.buckets import Bucket, Cursor, buckets, floor_to

@@ -11,7 +11,7 @@ from pathlib import Path
 from redis import Redis
 from sqlalchemy import Engine
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.storage.redis.keys import DEAD, EVENTS, OPEN
 from app.storage.sql.database import create_engine
 from tests.chaos.ledgers import LedgerServer

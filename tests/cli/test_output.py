@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.cli.output import write_whole
 from app.settings import ROOT
 from app.storage.sql.database import create_engine

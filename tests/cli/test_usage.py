@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.pricing.price_book import PriceBook
 from app.usage.event import UsageEvent
 from app.usage.ledger import Ledger

@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import Engine
 from werkzeug.test import TestResponse
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.pricing.price import Price, PriceHistory, Term, complete_rates
 from app.pricing.price_book import UNKNOWN, PriceBook
 from app.services import EXTENSION

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.settings import ROOT, database_url
 from app.storage.sql.database import create_engine, reading
 from app.vocabulary.errors import LedgerUnavailable

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.pricing.price_book import PriceBook, load_prices
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.sql.database import reading

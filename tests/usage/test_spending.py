@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.pricing.price_book import PriceBook, load_prices
 from app.storage.sql.database import create_engine
 from app.usage.ledger import Ledger

@@ -7,7 +7,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import Engine
 from werkzeug.test import TestResponse
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.services import EXTENSION
 from app.settings import Settings

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from flask import Response
 
-from app.accounts import Account, Accounts
-from app.apikey import ApiKey
+from app.accounts.accounts import Account, Accounts
+from app.accounts.apikey import ApiKey
 from app.services import services
 from app.usage.query import GroupKey, UsageQuery
 from app.views.dashboard.figures import LABELS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flask import Response, request
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.services import services
 from app.usage.event import Status
 from app.usage.recent import SAMPLE, Ending, RecentReader, known, percentile

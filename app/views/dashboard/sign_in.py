@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from flask import Response, g, redirect, request, url_for
 from werkzeug.exceptions import HTTPException
 
-from app.accounts import Accounts
-from app.apikey import ApiKey
+from app.accounts.accounts import Accounts
+from app.accounts.apikey import ApiKey
 from app.services import services
 from app.sessions import SESSION_S, Sessions
 from app.views.auth import note_refused

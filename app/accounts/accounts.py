@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, Select, delete, func, select, update
 
-from app.apikey import (
+from app.accounts.apikey import (
     SCOPES,
     AccountsError,
     ApiKey,
@@ -24,7 +24,7 @@ from app.apikey import (
     secret_digest,
     successor,
 )
-from app.limit_rows import OF_KEYS, change_limits, copy_limits, find_limits, limits_in
+from app.accounts.limit_rows import OF_KEYS, change_limits, copy_limits, find_limits, limits_in
 from app.storage.sql.database import insert, reading, write
 from app.storage.sql.tables import accounts, api_key_accounts, api_keys, limits
 from app.vocabulary.errors import LedgerUnavailable

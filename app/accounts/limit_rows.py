@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, delete, or_, select
 
-from app.apikey import AccountsError
+from app.accounts.apikey import AccountsError
 from app.storage.sql.database import insert
 from app.storage.sql.tables import accounts, api_key_accounts, api_keys, limits
 from app.vocabulary.limits import Kind, Limits

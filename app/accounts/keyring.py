@@ -9,8 +9,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.accounts import Accounts
-from app.apikey import SCOPES, ApiKey, secret_digest
+from app.accounts.accounts import Accounts
+from app.accounts.apikey import SCOPES, ApiKey, secret_digest
 from app.vocabulary.errors import (
     AccountNotAllowed,
     InvalidAPIKey,
