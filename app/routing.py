@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from app.admission.at_most import Candidate
 from app.gateways.base import Family, Gateway, Vendor, VendorRequest
 from app.parts import Part, split
-from app.usage.at_most import Candidate
 from app.vendors.table import VendorTable
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import ModelNotFound, UnsupportedParameter, VendorRefused, WrongEndpoint

@@ -8,6 +8,9 @@ from flask import Flask, Response
 
 from app.accounts.accounts import Accounts
 from app.accounts.keyring import KeyRing
+from app.admission.limiter import Limiter
+from app.admission.reservations import Reservations
+from app.admission.spending import Spending
 from app.completer import Completer
 from app.gateways import FAMILIES
 from app.idempotency import IdempotencyKeys
@@ -24,11 +27,8 @@ from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
 from app.usage.accounting import Accounting
 from app.usage.alarms import Alarms
-from app.usage.limits import Limiter
 from app.usage.open_records import OpenRecords
 from app.usage.query import UsageReader
-from app.usage.reservations import Reservations
-from app.usage.spending import Spending
 from app.usage.stream import EventStream, connect
 from app.vendors.table import load_vendors
 from app.views import register_views

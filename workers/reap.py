@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
+from app.admission.limiter import spent_by
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.usage.event import NUMBER_LIMIT, SideSource, UndecodableEvent, UsageEvent
-from app.usage.limits import spent_by
 from app.usage.open_records import OpenRecords
 from app.vocabulary.completion import USAGE_COUNTS
 

@@ -1,7 +1,7 @@
 """Corrections: by how much the ledger has put right what budgets had counted before.
 
 They are written in the transaction that changes or posts the entries, so that none is lost, and
-read with what was spent: see `app.usage.spending`. More of them are newer.
+read with what was spent: see `app.admission.spending`. More of them are newer.
 """
 
 from collections import defaultdict

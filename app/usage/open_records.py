@@ -14,11 +14,11 @@ from typing import Any
 
 from redis import Redis
 
+from app.admission.reservations import NOTHING, RELEASE, Spent
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import DEAD, EVENTS, OPEN, OWNER, PROBE, RESERVED, STARTED
 from app.usage.event import UsageEvent
-from app.usage.reservations import NOTHING, RELEASE, Spent
 
 #: How long a process counts as alive after its last sign, and how often it gives one, seconds.
 OWNER_TTL_S = 30

@@ -14,6 +14,7 @@ from typing import Any
 
 from redis import BlockingConnectionPool, Redis, ResponseError, SSLConnection
 
+from app.admission.reservations import RELEASE, Spent
 from app.settings import ConfigError
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
@@ -25,7 +26,6 @@ from app.storage.redis.primary import (
     retry_elsewhere,
 )
 from app.usage.event import UsageEvent
-from app.usage.reservations import RELEASE, Spent
 
 GROUP = "drain"
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from app.admission.at_most import UNBOUND_TOKENS, Candidate, cost_at_most
 from app.pricing.price_book import PriceBook, load_prices
-from app.usage.at_most import UNBOUND_TOKENS, Candidate, cost_at_most
 from app.vocabulary.completion import CompletionRequest
 
 #: Ten tokens by our estimate.

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.usage.limit_words import Outcome, limit_headers, refusal, show_duration, warning
-from app.usage.reservations import UNITS, Check, State
+from app.admission.limit_messages import Outcome, limit_headers, refusal, show_duration, warning
+from app.admission.reservations import UNITS, Check, State
 from app.vocabulary.errors import InsufficientQuota, LimitReached, RateLimited
 from app.vocabulary.limits import NANO, Limits
 

@@ -10,17 +10,17 @@ import pytest
 from redis import Redis
 from sqlalchemy import Engine
 
+from app.admission.at_most import UNBOUND_TOKENS
+from app.admission.limiter import TOKENS_LIMIT, Limiter
+from app.admission.reservations import Reservations
+from app.admission.spending import Spending
 from app.pricing.price_book import PriceBook, load_prices
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import EVENTS, OPEN, RESERVED
 from app.storage.sql.database import create_engine
 from app.usage.accounting import Accounting
-from app.usage.at_most import UNBOUND_TOKENS
-from app.usage.limits import TOKENS_LIMIT, Limiter
 from app.usage.meter import Meter, RequestContext
 from app.usage.open_records import OpenRecords
-from app.usage.reservations import Reservations
-from app.usage.spending import Spending
 from app.usage.stream import EventStream, connect
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import LimitReached

@@ -11,6 +11,7 @@ import pytest
 import requests
 from redis import ResponseError
 
+from app.admission.reservations import Check, Reservations
 from app.idempotency import Claim, IdempotencyKeys
 from app.resting import Rests
 from app.settings import Settings
@@ -18,7 +19,6 @@ from app.storage.redis import primary
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import EVENTS, OPEN
 from app.usage.open_records import OpenRecords
-from app.usage.reservations import Check, Reservations
 from app.usage.stream import EventStream, StreamEntry, connect
 from tests.gateway import Gateway, running
 from tests.services.polling import wait_until

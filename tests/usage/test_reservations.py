@@ -12,10 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from redis import Redis
 
-from app.storage.redis.group_commit import GroupCommit
-from app.storage.redis.keys import EVENTS, OPEN, RESERVED, STARTED
-from app.usage.open_records import OpenRecords
-from app.usage.reservations import (
+from app.admission.reservations import (
     AFTERWARDS_S,
     DEBT_LIMIT,
     EXACT,
@@ -26,6 +23,9 @@ from app.usage.reservations import (
     Spent,
     State,
 )
+from app.storage.redis.group_commit import GroupCommit
+from app.storage.redis.keys import EVENTS, OPEN, RESERVED, STARTED
+from app.usage.open_records import OpenRecords
 from app.usage.stream import EventStream
 from tests.usage.events import usage_event
 

@@ -269,7 +269,7 @@ def test_the_soft_bound_warns_and_is_logged_once(
     gateway: Gateway, caplog: pytest.LogCaptureFixture
 ) -> None:
     limit(gateway, budget_nanousd=100 * CENT, soft_nanousd=15 * CENT)
-    with caplog.at_level(logging.WARNING, logger="app.usage.limits"):
+    with caplog.at_level(logging.WARNING, logger="app.admission.limiter"):
         answers = []
         for _ in range(3):
             answers.append(gateway.post(HUNDRED))

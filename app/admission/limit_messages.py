@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from app.usage.reservations import UNITS, Check, State
+from app.admission.reservations import UNITS, Check, State
 from app.vocabulary.errors import InsufficientQuota, LimitReached, RateLimited
 from app.vocabulary.limits import Limits, show_usd
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from app.admission.at_most import Candidate, cost_at_most, usage_at_most
+from app.admission.limit_messages import Outcome, limit_headers, refusal, warning
+from app.admission.reservations import FIRST_TIME, Check, Reservations, Spent
+from app.admission.spending import Spending
 from app.pricing.price_book import PriceBook
 from app.storage.redis.keys import LIMITS
-from app.usage.at_most import Candidate, cost_at_most, usage_at_most
 from app.usage.event import UsageEvent
-from app.usage.limit_words import Outcome, limit_headers, refusal, warning
-from app.usage.reservations import FIRST_TIME, Check, Reservations, Spent
-from app.usage.spending import Spending
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.limits import NUMBER_LIMIT, Limits, period_end, period_start
 
