@@ -14,6 +14,7 @@ from app.admission.spending import Spending
 from app.completer import Completer
 from app.gateways import FAMILIES
 from app.idempotency import IdempotencyKeys
+from app.ledger.reports.query import UsageReader
 from app.metrics import Metrics
 from app.pricing.price_book import load_prices
 from app.resting import Rests
@@ -28,7 +29,6 @@ from app.transport.watchdog import Watchdog
 from app.usage.accounting import Accounting
 from app.usage.alarms import Alarms
 from app.usage.open_records import OpenRecords
-from app.usage.query import UsageReader
 from app.usage.stream import EventStream, connect
 from app.vendors.table import load_vendors
 from app.views import register_views

@@ -19,6 +19,9 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Engine
 
 from app.cli.tables import format_table
+from app.ledger.reports.buckets import buckets
+from app.ledger.reports.pages import fill as fill_page
+from app.ledger.reports.query import ENTRY_MEASURES, GroupKey, UsageQuery, UsageReader, UsageRow
 from app.settings import database_url
 from app.storage.sql.database import create_engine, upgrade, write
 from app.storage.sql.tables import (
@@ -29,9 +32,6 @@ from app.storage.sql.tables import (
     entries,
     rollups,
 )
-from app.usage.buckets import buckets
-from app.usage.pages import fill as fill_page
-from app.usage.query import ENTRY_MEASURES, GroupKey, UsageQuery, UsageReader, UsageRow
 from bench.machine import machine
 
 ENTRIES = 10_000_000

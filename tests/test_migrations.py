@@ -13,16 +13,16 @@ from sqlalchemy import Engine
 
 from app.accounts.accounts import Accounts
 from app.cli import main
+from app.ledger.posting import Ledger, entry_of
+from app.ledger.reconcile import differences, rebuild, stretches
+from app.ledger.reports.query import UsageReader
+from app.ledger.reports.recent import RecentReader
+from app.ledger.repricing import reprice
 from app.pricing.price_book import PriceBook
 from app.settings import CONFIG_DIR
 from app.storage.sql import database
 from app.storage.sql.database import create_engine, reading, schema_is_current, upgrade
 from app.storage.sql.tables import LATER_MEASURES, daily_rollups, entries, rollups
-from app.usage.ledger import Ledger, entry_of
-from app.usage.query import UsageReader
-from app.usage.recent import RecentReader
-from app.usage.reconcile import differences, rebuild, stretches
-from app.usage.repricing import reprice
 from app.vocabulary.errors import LedgerUnavailable
 from tests.services.postgres import Postgres
 from tests.usage.test_query import DAY, MIDNIGHT_S, at, requests

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from sqlalchemy.exc import DataError, IntegrityError
 
+from app.ledger.posting import Ledger
 from app.usage.event import UndecodableEvent, UsageEvent
-from app.usage.ledger import Ledger
 from app.usage.stream import EventStream, StreamEntry
 
 #: What a ledger says of an event that it can never hold. Anything else is a fault of ours or of a

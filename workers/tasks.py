@@ -13,10 +13,10 @@ from contextlib import contextmanager
 
 from celery.signals import worker_before_create_process, worker_process_init
 
+from app.ledger.posting import Ledger
 from app.pricing.price_book import load_prices
 from app.storage.sql.database import create_engine
 from app.usage.alarms import Alarms
-from app.usage.ledger import Ledger
 from app.usage.open_records import OpenRecords
 from app.usage.stream import EventStream, connect
 from app.vocabulary.errors import Unavailable

@@ -8,7 +8,7 @@ import click
 
 from app.cli.ledger import open_ledger
 from app.cli.times import Moment
-from app.usage.retention import count_older, prune
+from app.ledger.retention import count_older, prune
 
 #: Events are replayed from spools and the dead stream; by then they must still be known.
 LEAST_AGE = timedelta(days=30)

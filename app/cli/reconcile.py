@@ -16,8 +16,8 @@ from app.cli.reconcile_bill import reconcile_bill
 from app.cli.stream import open_redis
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
+from app.ledger.reconcile import Difference, count_entries, differences, rebuild, stretches
 from app.settings import Settings
-from app.usage.reconcile import Difference, count_entries, differences, rebuild, stretches
 from app.usage.spool import SpoolFile, spool_files
 from app.usage.transit import Transit, look
 

@@ -11,9 +11,9 @@ import click
 
 from app.cli.tables import Cell, add_bars, format_table, on_terminal
 from app.cli.times import show_time
+from app.ledger.reports.csv_cells import csv_line
+from app.ledger.reports.query import UsageRow
 from app.pricing.money import dollars
-from app.usage.csv_cells import csv_line
-from app.usage.query import UsageRow
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 
 COUNTS: tuple[str, ...] = (

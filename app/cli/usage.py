@@ -12,10 +12,10 @@ from app.accounts.accounts import Accounts
 from app.cli.ledger import open_ledger
 from app.cli.report import FORMS, LABELS, Report
 from app.cli.times import Moment
+from app.ledger.reports.buckets import floor_to
+from app.ledger.reports.query import SLOT_S, GroupKey, UsageQuery, UsageReader
+from app.ledger.retention import pruned_until_s
 from app.storage.sql.database import reading
-from app.usage.buckets import floor_to
-from app.usage.query import SLOT_S, GroupKey, UsageQuery, UsageReader
-from app.usage.retention import pruned_until_s
 
 #: Column -> what the ledger groups by; `day` and `hour` are widths of time instead.
 GROUP_KEYS: Mapping[str, GroupKey] = {

@@ -16,9 +16,9 @@ from marshmallow import Schema, ValidationError, post_load, validates_schema
 from werkzeug.datastructures import MultiDict
 
 from app.fields import MISSING, VALUE, Problem
+from app.ledger.reports.buckets import TIME_LIMIT_S
+from app.ledger.reports.query import GroupKey
 from app.schemas import first_problem
-from app.usage.buckets import TIME_LIMIT_S
-from app.usage.query import GroupKey
 from app.views.query_fields import (
     Flag,
     Integer,

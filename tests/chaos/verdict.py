@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 from sqlalchemy import Engine, RowMapping
 
+from app.ledger.reconcile import differences, stretches
 from app.storage.sql.tables import entries
-from app.usage.reconcile import differences, stretches
 from tests.chaos.load import Asked
 from tests.chaos.served import Call
 

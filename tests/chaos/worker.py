@@ -5,7 +5,7 @@ import functools
 import os
 from typing import Any
 
-from app.usage.ledger import Ledger
+from app.ledger.posting import Ledger
 from app.usage.open_records import OpenRecords
 from app.usage.stream import EventStream, connect
 from tests.chaos.haste import HASTE, hasten_owners

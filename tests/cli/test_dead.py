@@ -12,9 +12,9 @@ from sqlalchemy import Engine
 
 from app.cli import main
 from app.cli.dead import SHOWN
+from app.ledger.posting import Ledger
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.database import create_engine
-from app.usage.ledger import Ledger
 from app.usage.stream import EventStream
 from tests.cli.command import Tollgate
 from tests.usage.events import usage_event

@@ -13,9 +13,9 @@ import pytest
 
 from app.accounts.accounts import Accounts
 from app.cli.output import write_whole
+from app.ledger.posting import Ledger
 from app.settings import ROOT
 from app.storage.sql.database import create_engine
-from app.usage.ledger import Ledger
 from tests.services.polling import wait_until
 from tests.services.sqlite import new_ledger
 from tests.usage.events import usage_event

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from app.cli import prices as command
+from app.ledger.posting import Ledger
 from app.pricing.price_book import NO_PRICES
 from app.pricing.snapshot import SNAPSHOT_FILE
-from app.usage.ledger import Ledger
 from tests.cli.command import Tollgate
 from tests.usage.events import usage_event
 

@@ -3,7 +3,7 @@
 import json
 import time
 
-from app.usage.ledger import Ledger
+from app.ledger.posting import Ledger
 from tests.cli.command import Tollgate
 from tests.usage.events import usage_event
 

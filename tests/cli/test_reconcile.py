@@ -12,10 +12,10 @@ from redis import Redis
 from sqlalchemy import Engine
 
 from app.cli.reconcile import PATIENCE_S, SHOWN
+from app.ledger.posting import Ledger
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.database import create_engine
 from app.storage.sql.tables import rollups
-from app.usage.ledger import Ledger
 from app.usage.open_records import OpenRecords
 from app.usage.spool import Spool
 from app.usage.stream import EventStream

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.usage.ledger import Ledger
+from app.ledger.posting import Ledger
 from tests.cli.command import Tollgate
 from tests.usage.events import usage_event
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from app.accounts.accounts import Accounts
+from app.ledger.posting import Ledger
 from app.pricing.price_book import PriceBook
 from app.usage.event import UsageEvent
-from app.usage.ledger import Ledger
 from tests.cli.command import Tollgate
 from tests.usage.events import usage_event
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.ledger.reports.query import UsageQuery, UsageReader, UsageRow
 from app.settings import Settings
-from app.usage.query import UsageQuery, UsageReader, UsageRow
 from tests.gateway import ROOT, Gateway, gunicorn, vendor_table, with_account
 from tests.services.polling import wait_until
 from tests.services.sqlite import new_ledger

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from app.usage.bill import BillError, read_bill
-from app.usage.bill_check import BillDifference, compare
+from app.ledger.bill import BillError, read_bill
+from app.ledger.bill_check import BillDifference, compare
+from app.ledger.posting import Ledger
+from app.ledger.retention import prune
 from app.usage.call_usage import CallUsage
-from app.usage.ledger import Ledger
-from app.usage.retention import prune
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import UsagePruned
 from tests.usage.test_query import DAY_S, MIDNIGHT_S, at

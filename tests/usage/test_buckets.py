@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.ledger.reports.buckets import TIME_LIMIT_S, Bucket, Cursor, Run, buckets, runs
 from app.storage.sql.tables import DAY_S
-from app.usage.buckets import TIME_LIMIT_S, Bucket, Cursor, Run, buckets, runs
 from app.vocabulary.errors import InvalidRequest
 
 TIMES_S = st.integers(0, TIME_LIMIT_S)

@@ -13,16 +13,16 @@ from app.accounts.accounts import Accounts
 from app.admission.limiter import Limiter
 from app.admission.reservations import Reservations
 from app.admission.spending import Spending
+from app.ledger.posting import Ledger
+from app.ledger.reconcile import rebuild, stretches
+from app.ledger.repricing import reprice
 from app.pricing.price_book import PriceBook, load_prices
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.sql.database import reading
 from app.storage.sql.tables import corrections, daily_rollups
 from app.usage.accounting import Accounting
-from app.usage.ledger import Ledger
 from app.usage.meter import Meter, RequestContext
 from app.usage.open_records import OpenRecords
-from app.usage.reconcile import rebuild, stretches
-from app.usage.repricing import reprice
 from app.usage.stream import EventStream, connect
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import InsufficientQuota, RateLimited

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
+from app.ledger.bulk import array_literal
+from app.ledger.posting import Ledger
 from app.storage.sql.database import create_engine
-from app.usage.bulk import array_literal
-from app.usage.ledger import Ledger
 from tests.usage.events import usage_event
 from tests.usage.test_ledger import as_posted, ledger_of
 

@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, Table
 
+from app.ledger.posting import Entry, Ledger, summed
+from app.ledger.reconcile import differences, stretches
 from app.pricing.price import PriceHistory, Term
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.pricing.rates import load_price
@@ -22,8 +24,6 @@ from app.storage.sql.database import create_engine, reading
 from app.storage.sql.tables import ROLLUP_KEY, SLOT_S, entries, rollups
 from app.usage.call_usage import CallUsage, encode_calls
 from app.usage.event import TEXT_LIMIT, UsageEvent, new_event_id
-from app.usage.ledger import Entry, Ledger, summed
-from app.usage.reconcile import differences, stretches
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 from app.vocabulary.errors import LedgerUnavailable
 from tests.services.sqlite import new_ledger

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
+from app.ledger.posting import Ledger
+from app.ledger.reports.query import GroupKey, UsageQuery, UsageReader, UsageRow
 from app.storage.sql.database import create_engine
 from app.usage.event import UsageEvent
-from app.usage.ledger import Ledger
-from app.usage.query import GroupKey, UsageQuery, UsageReader, UsageRow
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import LedgerUnavailable
 from tests.usage.events import usage_event

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
+from app.ledger.posting import Ledger
+from app.ledger.reports.query import UsageQuery, UsageReader
+from app.ledger.retention import prune
 from app.storage.sql.tables import DAY_S, HOUR_S, SLOT_S
-from app.usage.ledger import Ledger
-from app.usage.query import UsageQuery, UsageReader
-from app.usage.retention import prune
 from tests.usage.test_ledger import empty_ledger
 from tests.usage.test_query import MIDNIGHT_S, at
 

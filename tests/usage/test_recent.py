@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
+from app.ledger.posting import Ledger
+from app.ledger.reports.query import UsageQuery
+from app.ledger.reports.recent import Ending, Position, RecentReader, percentile
 from app.usage.event import UsageEvent
-from app.usage.ledger import Ledger
-from app.usage.query import UsageQuery
-from app.usage.recent import Ending, Position, RecentReader, percentile
 from tests.usage.events import usage_event
 
 START_S = 1_780_000_000

@@ -14,12 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
-from app.storage.sql.database import create_engine, reading
-from app.storage.sql.tables import DAY_S, ROLLUP_TABLES, SLOT_S, daily_rollups, rollups
-from app.usage.event import NUMBER_LIMIT, UsageEvent
-from app.usage.ledger import Ledger
-from app.usage.query import UsageQuery, UsageReader
-from app.usage.reconcile import (
+from app.ledger.posting import Ledger
+from app.ledger.reconcile import (
     Difference,
     Stretch,
     count_entries,
@@ -27,6 +23,10 @@ from app.usage.reconcile import (
     rebuild,
     stretches,
 )
+from app.ledger.reports.query import UsageQuery, UsageReader
+from app.storage.sql.database import create_engine, reading
+from app.storage.sql.tables import DAY_S, ROLLUP_TABLES, SLOT_S, daily_rollups, rollups
+from app.usage.event import NUMBER_LIMIT, UsageEvent
 from tests.services.polling import wait_until
 from tests.usage.events import usage_event
 from tests.usage.test_ledger import EVENTS, MIDNIGHT_MS, as_posted, empty_ledger, ledger_of

@@ -5,16 +5,16 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
+from app.ledger.posting import Ledger
+from app.ledger.reconcile import differences, stretches
+from app.ledger.reports.query import UsageReader
+from app.ledger.repricing import Batch, count_entries, past_repricings, reprice
+from app.ledger.unpriced import unpriced
 from app.pricing.price_book import NO_PRICES, PriceBook, load_prices
 from app.storage.sql.database import reading
 from app.storage.sql.tables import ROLLUP_TABLES, entries
 from app.storage.sql.tables import prices as prices_table
 from app.usage.call_usage import CallUsage
-from app.usage.ledger import Ledger
-from app.usage.query import UsageReader
-from app.usage.reconcile import differences, stretches
-from app.usage.repricing import Batch, count_entries, past_repricings, reprice
-from app.usage.unpriced import unpriced
 from app.vocabulary.completion import Usage
 from tests.usage.events import usage_event
 from tests.usage.test_query import DAY, MIDNIGHT_S, at

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine
 
+from app.ledger.posting import Ledger
+from app.ledger.reconcile import differences, rebuild, stretches
+from app.ledger.reports.query import UsageQuery, UsageReader
+from app.ledger.retention import count_older, prune, pruned_until_s
 from app.storage.sql.database import reading
-from app.usage.ledger import Ledger
-from app.usage.query import UsageQuery, UsageReader
-from app.usage.reconcile import differences, rebuild, stretches
-from app.usage.retention import count_older, prune, pruned_until_s
 from app.vocabulary.errors import UsagePruned
 from tests.usage.test_query import DAY, DAY_S, MIDNIGHT_S, at, requests
 

@@ -10,9 +10,9 @@ from sqlalchemy import Engine
 
 from app.accounts.accounts import Accounts
 from app.admission.spending import KEPT_S, Spending
+from app.ledger.posting import Ledger
 from app.pricing.price_book import PriceBook, load_prices
 from app.storage.sql.database import create_engine
-from app.usage.ledger import Ledger
 from app.vocabulary.limits import Kind, Limits
 from tests.usage.events import usage_event
 

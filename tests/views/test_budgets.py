@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from app.ledger.posting import Ledger
 from app.pricing.price_book import load_prices
 from app.settings import Settings
 from app.storage.redis.keys import OPEN
-from app.usage.ledger import Ledger
 from app.usage.stream import EventStream
 from tests.cli.command import Tollgate
 from tests.gateway import Gateway, running

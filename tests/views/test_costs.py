@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from openai import OpenAI
 
+from app.ledger.posting import Ledger
 from app.pricing.price_book import PriceBook
-from app.usage.ledger import Ledger
 from tests.gateway import Gateway
 from tests.views.usage_site import COSTS, DAY_S, MIDNIGHT_S, Site, at, results, spans
 

@@ -14,10 +14,10 @@ import requests
 import scale_gp_beta
 from redis import Redis
 
+from app.ledger.posting import Ledger
 from app.pricing.price_book import load_prices
 from app.settings import Settings
 from app.storage.redis.keys import OPEN, RESERVED
-from app.usage.ledger import Ledger
 from tests.gateway import Gateway, running, sse_events
 from tests.services.polling import wait_until
 from tests.usage.events import usage_event

@@ -12,10 +12,10 @@ import pytest
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
+from app.ledger.posting import Ledger
 from app.pricing.price_book import load_prices
 from app.settings import Settings
 from app.storage.redis.keys import DEAD
-from app.usage.ledger import Ledger
 from tests.gateway import Gateway, gunicorn, running, with_account
 from tests.services.polling import wait_until
 from tests.services.valkey import Valkey

@@ -11,9 +11,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from openai import OpenAI, PermissionDeniedError
 
+from app.ledger.posting import Ledger
 from app.settings import Settings
 from app.usage.event import UsageEvent, new_event_id
-from app.usage.ledger import Ledger
 from app.usage.open_records import OpenRecords
 from app.usage.stream import EventStream, connect
 from tests.gateway import Gateway, free_port

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.usage.csv_cells import csv_line
+from app.ledger.reports.csv_cells import csv_line
 from tests.views.usage_site import COSTS, DAY_S, MIDNIGHT_S, Site, at
 
 RANGE: dict[str, Any] = {"start_time": MIDNIGHT_S, "end_time": MIDNIGHT_S + 40 * DAY_S}

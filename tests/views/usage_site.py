@@ -8,11 +8,11 @@ from sqlalchemy import Engine
 from werkzeug.test import TestResponse
 
 from app.accounts.accounts import Accounts
+from app.ledger.posting import Ledger
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.services import EXTENSION
 from app.settings import Settings
 from app.usage.event import UsageEvent
-from app.usage.ledger import Ledger
 from app.web import create_app
 from tests.usage.events import usage_event
 

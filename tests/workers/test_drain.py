@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from redis import Redis
 from sqlalchemy import Engine
 
+from app.ledger.posting import NOT_CHARGED, Ledger
+from app.ledger.reconcile import differences, stretches
 from app.storage.sql.database import reading
 from app.storage.sql.tables import entries, rollups
 from app.usage.event import TEXT_LIMIT, UsageEvent
-from app.usage.ledger import NOT_CHARGED, Ledger
-from app.usage.reconcile import differences, stretches
 from app.usage.stream import EventStream, connect
 from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable
 from tests.usage.events import usage_event

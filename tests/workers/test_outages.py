@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from redis import Redis
 from sqlalchemy import Engine
 
+from app.ledger.posting import Ledger
 from app.storage.sql.database import create_engine
-from app.usage.ledger import Ledger
 from app.usage.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable
 from tests.services.polling import wait_until

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import pytest
 from redis import Redis
 
+from app.ledger.posting import NOT_CHARGED, Ledger
 from app.usage.event import UsageEvent
-from app.usage.ledger import NOT_CHARGED, Ledger
 from app.usage.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable
 from tests.services.polling import wait_until

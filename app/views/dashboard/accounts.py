@@ -9,8 +9,8 @@ from flask import Response
 
 from app.accounts.accounts import Account, Accounts
 from app.accounts.apikey import ApiKey
+from app.ledger.reports.query import GroupKey, UsageQuery
 from app.services import services
-from app.usage.query import GroupKey, UsageQuery
 from app.views.dashboard.figures import LABELS
 from app.views.dashboard.sign_in import Visitor, visitor
 from app.views.dashboard.site import dashboard_blueprint, page

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from operator import add
 from typing import Any
 
-from app.usage.query import GroupKey, UsageRow
+from app.ledger.reports.query import GroupKey, UsageRow
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 
 #: Groups with a colour of their own; the rest are summed up.

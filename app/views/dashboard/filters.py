@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urlencode
 
-from app.usage.query import GroupKey, UsageQuery
+from app.ledger.reports.query import GroupKey, UsageQuery
 from app.vocabulary.errors import AccountNotAllowed, InvalidRequest
 
 #: What the overview sums by, in the order of its list.

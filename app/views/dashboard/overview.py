@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from flask import Response, request
 
 from app.accounts.accounts import Accounts
+from app.ledger.reports.recent import SAMPLE, Ending, RecentReader, known, percentile
 from app.services import services
 from app.usage.event import Status
-from app.usage.recent import SAMPLE, Ending, RecentReader, known, percentile
 from app.views.dashboard.figures import Chart, OverTime, grouped, total
 from app.views.dashboard.filters import GROUPS, Filters
 from app.views.dashboard.sign_in import visitor

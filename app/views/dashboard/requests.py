@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from flask import Response, request
 
+from app.ledger.reports.recent import Position, RecentReader
 from app.services import services
 from app.usage.event import STATUSES
-from app.usage.recent import Position, RecentReader
 from app.views.dashboard.filters import Filters
 from app.views.dashboard.overview import choices
 from app.views.dashboard.sign_in import visitor

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from app.usage.buckets import Bucket, Run, runs
-from app.usage.query import UsageQuery, UsageReader, UsageRow
+from app.ledger.reports.buckets import Bucket, Run, runs
+from app.ledger.reports.query import UsageQuery, UsageReader, UsageRow
 
 
 def fill(

@@ -11,10 +11,10 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Engine, Row, Select, Subquery, case, func, select
 
+from app.ledger.retention import require_entries
 from app.storage.sql.database import reading
 from app.storage.sql.tables import ROLLUP_MEASURES, ROLLUP_TABLES, SLOT_S, entries
 from app.usage.event import CERTAIN_SOURCES
-from app.usage.retention import require_entries
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 
 __all__ = ["ENTRY_MEASURES", "SLOT_S", "GroupKey", "UsageQuery", "UsageReader", "UsageRow"]

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, Engine, func, select
 
+from app.ledger.entry_calls import entry_calls
+from app.ledger.reports.query import IS_EMPTY
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.storage.sql.database import reading
 from app.storage.sql.tables import entries
 from app.usage.call_usage import CallUsage
-from app.usage.entry_calls import entry_calls
-from app.usage.query import IS_EMPTY
 
 
 @dataclass(frozen=True, slots=True)

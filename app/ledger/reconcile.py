@@ -11,13 +11,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, ColumnElement, Connection, Engine, Select, func, select
 
+from app.ledger.bulk import add_up
+from app.ledger.corrections import Change, correct
+from app.ledger.reports.query import ENTRY_MEASURES
+from app.ledger.retention import pruned_until_s
 from app.storage.sql.database import reading, write
 from app.storage.sql.tables import DAY_S, ROLLUP_KEY, ROLLUP_MEASURES, ROLLUP_TABLES, entries
-from app.usage.bulk import add_up
-from app.usage.corrections import Change, correct
 from app.usage.event import NUMBER_LIMIT
-from app.usage.query import ENTRY_MEASURES
-from app.usage.retention import pruned_until_s
 
 #: Entries summed in one statement, at least; more where one day has more.
 AT_ONCE = 50_000

@@ -18,11 +18,11 @@ from sqlalchemy import (
     select,
 )
 
+from app.ledger.bill import MEASURES, Bill, Lines
+from app.ledger.entry_calls import entry_calls
+from app.ledger.retention import require_entries
 from app.storage.sql.database import reading
 from app.storage.sql.tables import entries
-from app.usage.bill import MEASURES, Bill, Lines
-from app.usage.entry_calls import entry_calls
-from app.usage.retention import require_entries
 
 DAY_MS = 86_400_000
 

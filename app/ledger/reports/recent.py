@@ -1,6 +1,6 @@
 """The ledger's newest entries, one by one: what was asked, how it ended, and how long it took.
 
-An entry holds no prompt and no answer. Knows no HTTP; sums are `app.usage.query`'s.
+An entry holds no prompt and no answer. Knows no HTTP; sums are `app.ledger.reports.query`'s.
 """
 
 import math
@@ -10,10 +10,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, Select, select, tuple_, union_all
 
+from app.ledger.reports.query import UsageQuery, conditions
 from app.storage.sql.database import reading
 from app.storage.sql.tables import entries
 from app.usage.event import SideSource, Source, Status, sides_of
-from app.usage.query import UsageQuery, conditions
 
 #: Entries that latencies are taken from: enough for a 99th percentile, and read in milliseconds.
 SAMPLE = 5000

@@ -11,12 +11,12 @@ from functools import partial
 
 from sqlalchemy import BigInteger, Connection, Engine, bindparam, func, select, tuple_, update
 
+from app.ledger.corrections import correct
+from app.ledger.posting import Entry, add_to_rollups, changes_of, entry_of, keep_prices, summed
 from app.pricing.price_book import Cost, PriceBook
 from app.storage.sql.database import reading, write
 from app.storage.sql.tables import entries, repricings
-from app.usage.corrections import correct
 from app.usage.event import new_event_id
-from app.usage.ledger import Entry, add_to_rollups, changes_of, entry_of, keep_prices, summed
 
 #: Entries of one transaction.
 AT_ONCE = 2_000

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, RowMapping, select, update
 
+from app.ledger.bulk import Row, add_entries, add_up
+from app.ledger.corrections import Change, change_of, correct
 from app.pricing.price import Price
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.storage.sql.database import insert, write
@@ -28,9 +30,7 @@ from app.storage.sql.tables import (
     rollups,
     rollups_by_hour,
 )
-from app.usage.bulk import Row, add_entries, add_up
 from app.usage.call_usage import decode_calls, encode_calls
-from app.usage.corrections import Change, change_of, correct
 from app.usage.event import CERTAIN_SOURCES, UsageEvent, sides_of
 from app.vocabulary.completion import USAGE_COUNTS
 
