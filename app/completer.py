@@ -17,8 +17,8 @@ from app.resting import Rests
 from app.routing import Router
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
-from app.usage.accounting import Accounting
 from app.usage.meter import Meter, RequestContext
+from app.usage.recorder import Accounting
 from app.vocabulary.completion import Completion, CompletionRequest
 from app.vocabulary.errors import ShuttingDown
 

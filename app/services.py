@@ -8,16 +8,16 @@ from sqlalchemy import Engine
 
 from app.accounts.keyring import KeyRing
 from app.completer import Completer
-from app.idempotency import IdempotencyKeys
 from app.ledger.reports.query import UsageReader
 from app.metrics import Metrics
 from app.resting import Rests
 from app.settings import Settings
 from app.tracing.trace_context import Tracing
-from app.usage.accounting import Accounting
 from app.usage.alarms import Alarms
-from app.usage.open_records import OpenRecords
-from app.usage.stream import EventStream
+from app.usage.recorder import Accounting
+from app.usage.redis.idempotency_keys import IdempotencyKeys
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream
 from app.vendors.table import VendorTable
 
 EXTENSION = "tollgate"

@@ -13,7 +13,6 @@ from app.admission.reservations import Reservations
 from app.admission.spending import Spending
 from app.completer import Completer
 from app.gateways import FAMILIES
-from app.idempotency import IdempotencyKeys
 from app.ledger.reports.query import UsageReader
 from app.metrics import Metrics
 from app.pricing.price_book import load_prices
@@ -26,10 +25,11 @@ from app.storage.sql.database import create_engine
 from app.tracing.trace_context import tracing
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
-from app.usage.accounting import Accounting
 from app.usage.alarms import Alarms
-from app.usage.open_records import OpenRecords
-from app.usage.stream import EventStream, connect
+from app.usage.recorder import Accounting
+from app.usage.redis.idempotency_keys import IdempotencyKeys
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream, connect
 from app.vendors.table import load_vendors
 from app.views import register_views
 

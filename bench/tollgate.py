@@ -17,7 +17,7 @@ from app.cli.stack import free_port, valkey_command, valkey_is_ready
 from app.settings import ROOT
 from app.storage.redis.keys import EVENTS
 from app.storage.sql.database import create_engine, upgrade
-from app.usage.stream import connect
+from app.usage.redis.stream import connect
 from bench.starting import first_answer_s, start, wait_until
 from bench.target import Target
 

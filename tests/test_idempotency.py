@@ -9,10 +9,17 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from app.idempotency import BODY_LIMIT, CLAIM_S, KEPT_S, Claim, IdempotencyKeys, KeptAnswer
 from app.storage.redis.keys import OWNER
-from app.usage.open_records import OpenRecords
-from app.usage.stream import connect
+from app.usage.redis.idempotency_keys import (
+    BODY_LIMIT,
+    CLAIM_S,
+    KEPT_S,
+    Claim,
+    IdempotencyKeys,
+    KeptAnswer,
+)
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import connect
 from app.vocabulary.errors import (
     AnswerNotKept,
     IdempotencyConflict,
@@ -216,7 +223,7 @@ def test_without_redis_a_key_is_refused_and_a_claim_ends_without_a_word_to_the_c
         with pytest.raises(StreamUnavailable):
             keys.claim("acme", "k", BODY, "req_2")
     assert caplog.record_tuples == [
-        ("app.idempotency", logging.WARNING, message)
+        ("app.usage.redis.idempotency_keys", logging.WARNING, message)
         for message in [
             "no answer kept of req_1: the usage stream is unavailable (ConnectionError)"
         ]

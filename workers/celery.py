@@ -27,7 +27,8 @@ settings = Settings.from_env()
 
 
 def broker_tls(redis_url: str) -> dict[str, Any] | None:
-    """Return Celery's TLS options for a Redis URL, the same that `app.usage.stream.connect` takes.
+    """Return Celery's TLS options for a Redis URL, the same that `app.usage.redis.stream.connect`
+    takes.
 
     Celery connects to `rediss://` without TLS unless it is told.
     """

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DataError, IntegrityError
 
 from app.ledger.posting import Ledger
 from app.usage.event import UndecodableEvent, UsageEvent
-from app.usage.stream import EventStream, StreamEntry
+from app.usage.redis.stream import EventStream, StreamEntry
 
 #: What a ledger says of an event that it can never hold. Anything else is a fault of ours or of a
 #: service: it goes up, and the events stay in the stream until it is mended.

@@ -14,7 +14,7 @@ import orjson
 from app.admission.limiter import spent_by
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.usage.event import NUMBER_LIMIT, SideSource, UndecodableEvent, UsageEvent
-from app.usage.open_records import OpenRecords
+from app.usage.redis.open_records import OpenRecords
 from app.vocabulary.completion import USAGE_COUNTS
 
 #: Characters of text that make one token, roughly, in the languages that most prompts are in.

@@ -17,8 +17,8 @@ from app.ledger.posting import Ledger
 from app.pricing.price_book import load_prices
 from app.storage.sql.database import create_engine
 from app.usage.alarms import Alarms
-from app.usage.open_records import OpenRecords
-from app.usage.stream import EventStream, connect
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.errors import Unavailable
 from workers.celery import celery_app, settings
 from workers.drain import drain

@@ -13,7 +13,7 @@ import orjson
 from app.cli.stream import open_redis
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
-from app.usage.dead import AT_ONCE, DeadEntry, DeadStream
+from app.usage.redis.dead_letters import AT_ONCE, DeadEntry, DeadStream
 
 #: Rows of the table; the JSON array has every entry.
 SHOWN = 100

@@ -18,8 +18,8 @@ from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
 from app.ledger.reconcile import Difference, count_entries, differences, rebuild, stretches
 from app.settings import Settings
+from app.usage.redis.pipeline_status import Transit, look
 from app.usage.spool import SpoolFile, spool_files
-from app.usage.transit import Transit, look
 
 #: What waits for longer than this waits for somebody, in seconds: a worker looks every second,
 #: and 40 s after a process died its requests are posted.

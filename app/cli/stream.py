@@ -7,7 +7,7 @@ import click
 from redis import Redis
 
 from app.settings import Settings
-from app.usage.stream import connect
+from app.usage.redis.stream import connect
 from app.vocabulary.errors import StreamUnavailable
 
 

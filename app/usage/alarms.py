@@ -14,8 +14,8 @@ from redis import Redis, ResponseError
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.redis.primary import NotPrimary
+from app.usage.redis.stream import write_probe
 from app.usage.spool import foreign_files, spool_fault, spooled_bytes
-from app.usage.stream import write_probe
 from app.vocabulary.errors import StreamUnavailable
 
 #: An event is in the ledger about a second after its answer. Older or more than this is an alarm.

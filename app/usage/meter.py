@@ -11,11 +11,11 @@ import orjson
 from app.admission.at_most import Candidate
 from app.admission.limiter import UNLIMITED
 from app.tracing.trace_context import UNTRACED, Trace
-from app.usage.accounting import Accounting
 from app.usage.call_meter import CallMeter, Counted, least_certain
 from app.usage.call_usage import CallUsage
 from app.usage.estimate import count_prompts
 from app.usage.event import SideSource, Status, UsageEvent, clip_user, new_event_id
+from app.usage.recorder import Accounting
 from app.vocabulary.completion import USAGE_COUNTS, CompletionRequest, Usage
 from app.vocabulary.limits import Limits
 

@@ -14,7 +14,7 @@ from redis import Redis
 
 from app.settings import Settings
 from app.storage.redis.keys import EVENTS, OPEN
-from app.usage.open_records import OpenRecords
+from app.usage.redis.open_records import OpenRecords
 from tests.answers.parts import Counts, Part, Wire
 from tests.answers.site import IDLE_S, SOON_S, TEXT, TEXT_TOKENS, Site, Told, books, read, table
 from tests.answers.wires import WIRES

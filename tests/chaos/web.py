@@ -6,9 +6,9 @@ from typing import Any
 from app import wsgi
 from app.transport.call import VendorCall
 from app.usage import spool
-from app.usage.accounting import Accounting
 from app.usage.call_meter import CallMeter
-from app.usage.stream import EventStream
+from app.usage.recorder import Accounting
+from app.usage.redis.stream import EventStream
 from tests.chaos.haste import hasten_owners
 from tests.chaos.traps import after, before, spring
 

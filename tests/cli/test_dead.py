@@ -15,7 +15,7 @@ from app.cli.dead import SHOWN
 from app.ledger.posting import Ledger
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.database import create_engine
-from app.usage.stream import EventStream
+from app.usage.redis.stream import EventStream
 from tests.cli.command import Tollgate
 from tests.usage.events import usage_event
 from workers.drain import drain

@@ -16,9 +16,9 @@ from app.ledger.posting import Ledger
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.database import create_engine
 from app.storage.sql.tables import rollups
-from app.usage.open_records import OpenRecords
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream
 from app.usage.spool import Spool
-from app.usage.stream import EventStream
 from tests.cli.command import Tollgate
 from tests.usage.events import usage_event
 

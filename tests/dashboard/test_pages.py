@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from app.services import EXTENSION
 from app.settings import Settings
-from app.usage.stream import EventStream, connect
+from app.usage.redis.stream import EventStream, connect
 from app.views.dashboard.requests import PAGE
 from app.vocabulary.limits import NANO
 from tests.dashboard.site import DashboardSite, at, make_site

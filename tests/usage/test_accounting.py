@@ -13,13 +13,13 @@ import pytest
 from redis import Redis
 
 from app.storage.redis.keys import EVENTS, OPEN, OWNER
-from app.usage import accounting as accounting_module
-from app.usage.accounting import Accounting
+from app.usage import recorder as accounting_module
 from app.usage.event import UsageEvent
 from app.usage.meter import Meter, RequestContext
-from app.usage.open_records import OpenRecords
+from app.usage.recorder import Accounting
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream, connect
 from app.usage.spool import read
-from app.usage.stream import EventStream, connect
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import StreamUnavailable
 from tests.services.polling import wait_until

@@ -10,8 +10,8 @@ from redis import Redis
 from app.storage.redis.keys import DEAD, EVENTS
 from app.usage import alarms as alarms_module
 from app.usage.alarms import Alarms
+from app.usage.redis.stream import EventStream, connect
 from app.usage.spool import Spool
-from app.usage.stream import EventStream, connect
 from tests.services.valkey import Valkey
 from tests.usage.events import usage_event
 

@@ -6,8 +6,8 @@ import pytest
 from redis import Redis
 
 from app.storage.redis.keys import DEAD, EVENTS
-from app.usage.dead import AT_ONCE, DeadEntry, DeadStream
-from app.usage.stream import EventStream, connect
+from app.usage.redis.dead_letters import AT_ONCE, DeadEntry, DeadStream
+from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.errors import StreamUnavailable
 
 

@@ -18,10 +18,10 @@ from app.pricing.price_book import PriceBook, load_prices
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import EVENTS, OPEN, RESERVED
 from app.storage.sql.database import create_engine
-from app.usage.accounting import Accounting
 from app.usage.meter import Meter, RequestContext
-from app.usage.open_records import OpenRecords
-from app.usage.stream import EventStream, connect
+from app.usage.recorder import Accounting
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import LimitReached
 from app.vocabulary.limits import Limits

@@ -10,12 +10,12 @@ import pytest
 from redis import Redis
 
 from app.storage.redis.keys import EVENTS, OPEN
-from app.usage.accounting import Accounting
 from app.usage.call_meter import CallMeter
 from app.usage.event import TEXT_LIMIT, Status, UsageEvent
 from app.usage.meter import Meter, RequestContext
-from app.usage.open_records import OpenRecords
-from app.usage.stream import EventStream, connect
+from app.usage.recorder import Accounting
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, HalfUsage, Usage
 from app.vocabulary.errors import (
     GatewayError,

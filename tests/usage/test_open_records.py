@@ -7,8 +7,8 @@ from redis import Redis
 
 from app.storage.redis.keys import DEAD, EVENTS, OPEN, OWNER, STARTED
 from app.usage.event import UsageEvent
-from app.usage.open_records import OpenRecords
-from app.usage.stream import EventStream
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream
 from tests.usage.events import usage_event
 
 

@@ -12,14 +12,14 @@ import requests
 from redis import ResponseError
 
 from app.admission.reservations import Check, Reservations
-from app.idempotency import Claim, IdempotencyKeys
 from app.resting import Rests
 from app.settings import Settings
 from app.storage.redis import primary
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import EVENTS, OPEN
-from app.usage.open_records import OpenRecords
-from app.usage.stream import EventStream, StreamEntry, connect
+from app.usage.redis.idempotency_keys import Claim, IdempotencyKeys
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream, StreamEntry, connect
 from tests.gateway import Gateway, running
 from tests.services.polling import wait_until
 from tests.services.switch import Pair, is_cut_off, replicates

@@ -25,8 +25,8 @@ from app.admission.reservations import (
 )
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import EVENTS, OPEN, RESERVED, STARTED
-from app.usage.open_records import OpenRecords
-from app.usage.stream import EventStream
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream
 from tests.usage.events import usage_event
 
 #: The end of a budget's period, in Unix seconds: 2100.

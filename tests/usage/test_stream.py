@@ -10,8 +10,8 @@ from redis import Redis
 
 from app.settings import ConfigError
 from app.usage.event import UsageEvent
-from app.usage.open_records import OpenRecords
-from app.usage.stream import CONNECTIONS, EventStream, StreamEntry, connect
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import CONNECTIONS, EventStream, StreamEntry, connect
 from app.vocabulary.errors import StreamUnavailable
 from tests.services.valkey import Valkey
 from tests.usage.events import usage_event

@@ -4,9 +4,9 @@ import orjson
 from redis import Redis
 
 from app.storage.redis.keys import DEAD
-from app.usage.open_records import OpenRecords
-from app.usage.stream import EventStream, connect
-from app.usage.transit import Transit, look
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.pipeline_status import Transit, look
+from app.usage.redis.stream import EventStream, connect
 from tests.usage.events import usage_event
 
 

@@ -13,7 +13,7 @@ from app.ledger.posting import Ledger
 from app.pricing.price_book import load_prices
 from app.settings import Settings
 from app.storage.redis.keys import OPEN
-from app.usage.stream import EventStream
+from app.usage.redis.stream import EventStream
 from tests.cli.command import Tollgate
 from tests.gateway import Gateway, running
 from tests.services.polling import wait_until

@@ -14,8 +14,8 @@ from openai import OpenAI, PermissionDeniedError
 from app.ledger.posting import Ledger
 from app.settings import Settings
 from app.usage.event import UsageEvent, new_event_id
-from app.usage.open_records import OpenRecords
-from app.usage.stream import EventStream, connect
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream, connect
 from tests.gateway import Gateway, free_port
 from tests.services.sqlite import new_ledger
 from tests.views.usage_site import (

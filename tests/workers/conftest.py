@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
 from app.storage.sql.database import create_engine
-from app.usage.stream import EventStream, connect
+from app.usage.redis.stream import EventStream, connect
 
 
 @pytest.fixture

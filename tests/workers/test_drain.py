@@ -18,7 +18,7 @@ from app.ledger.reconcile import differences, stretches
 from app.storage.sql.database import reading
 from app.storage.sql.tables import entries, rollups
 from app.usage.event import TEXT_LIMIT, UsageEvent
-from app.usage.stream import EventStream, connect
+from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable
 from tests.usage.events import usage_event
 from tests.workers.contents import event_ids, rolled_up, waiting

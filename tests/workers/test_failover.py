@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.settings import ROOT
 from app.storage.redis.keys import EVENTS
-from app.usage.stream import EventStream, connect
+from app.usage.redis.stream import EventStream, connect
 from tests.services.celery_worker import CeleryWorker
 from tests.services.polling import wait_until
 from tests.services.switch import Pair, is_cut_off

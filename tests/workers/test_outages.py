@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
 from app.storage.sql.database import create_engine
-from app.usage.stream import EventStream
+from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable
 from tests.services.polling import wait_until
 from tests.services.postgres import Postgres, find_binaries

@@ -8,7 +8,7 @@ from redis import Redis
 
 from app.ledger.posting import NOT_CHARGED, Ledger
 from app.usage.event import UsageEvent
-from app.usage.stream import EventStream
+from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable
 from tests.services.polling import wait_until
 from tests.usage.events import usage_event

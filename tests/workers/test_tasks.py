@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from app.ledger.posting import Ledger
-from app.usage.stream import EventStream
+from app.usage.redis.stream import EventStream
 from tests.usage.events import usage_event
 from tests.workers.contents import event_ids
 

@@ -14,8 +14,8 @@ from sqlalchemy import Engine
 from app.settings import Settings
 from app.storage.redis.keys import OPEN
 from app.storage.sql.database import create_engine
-from app.usage.open_records import OpenRecords
-from app.usage.stream import EventStream, connect
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.errors import StreamUnavailable
 from tests.services.celery_worker import CeleryWorker
 from tests.services.polling import wait_until

@@ -21,7 +21,7 @@ import orjson
 from redis import Redis
 
 from app.storage.redis.errors import redis_errors
-from app.usage.open_records import OpenRecords
+from app.usage.redis.open_records import OpenRecords
 from app.vocabulary.errors import (
     AnswerNotKept,
     IdempotencyInProgress,

@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 from redis import Redis
 
-from app.usage.dead import DeadStream
-from app.usage.open_records import OpenRecords
-from app.usage.stream import EventStream
+from app.usage.redis.dead_letters import DeadStream
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

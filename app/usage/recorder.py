@@ -19,9 +19,9 @@ from app.admission.limiter import UNLIMITED, Admission, Limited, Limiter
 from app.admission.reservations import NOTHING, Spent
 from app.usage.checkpoints import Checkpoints
 from app.usage.event import UndecodableEvent, UsageEvent
-from app.usage.open_records import OWNER_RENEWAL_S, OpenRecords
+from app.usage.redis.open_records import OWNER_RENEWAL_S, OpenRecords
+from app.usage.redis.stream import EventStream
 from app.usage.spool import Kind, Spool, read
-from app.usage.stream import EventStream
 from app.vocabulary.errors import LimitReached, StreamUnavailable
 
 log = logging.getLogger(__name__)
