@@ -7,10 +7,10 @@ from flask import current_app
 from sqlalchemy import Engine
 
 from app.accounts.keyring import KeyRing
-from app.completer import Completer
 from app.ledger.reports.query import UsageReader
 from app.metrics import Metrics
-from app.resting import Rests
+from app.serving.circuit_breaker import Rests
+from app.serving.service import Completer
 from app.settings import Settings
 from app.tracing.trace_context import Tracing
 from app.usage.alarms import Alarms

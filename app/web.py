@@ -11,14 +11,14 @@ from app.accounts.keyring import KeyRing
 from app.admission.limiter import Limiter
 from app.admission.reservations import Reservations
 from app.admission.spending import Spending
-from app.completer import Completer
 from app.gateways import FAMILIES
 from app.ledger.reports.query import UsageReader
 from app.metrics import Metrics
 from app.pricing.price_book import load_prices
-from app.resting import Rests
-from app.routing import Router
 from app.services import EXTENSION, Services
+from app.serving.circuit_breaker import Rests
+from app.serving.routing import Router
+from app.serving.service import Completer
 from app.settings import Settings
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.sql.database import create_engine

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.channel import Channel, ConsumerGone
+from app.serving.channel import Channel, ConsumerGone
 from tests.services.polling import wait_until
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.parts import CALLS_LIMIT, Echo, Part, merged, split
+from app.serving.fan_out import CALLS_LIMIT, Echo, Part, merged, split
 from app.vocabulary.completion import Choice, Completion, CompletionRequest
 from app.vocabulary.errors import InvalidRequest
 

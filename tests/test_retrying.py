@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.retrying import FIRST_PAUSE_S, LONGEST_PAUSE_S, is_passing, pause_s
+from app.serving.backoff import FIRST_PAUSE_S, LONGEST_PAUSE_S, is_passing, pause_s
 from app.vocabulary.errors import (
     GatewayError,
     VendorAuthentication,

@@ -3,13 +3,13 @@
 from flask import Blueprint, Response, g, request
 
 from app.accounts.keyring import limits_of
-from app.completer import Answer
-from app.completion_stream import CompletionStream
 from app.formats import strict_json
 from app.formats.json_size import SMALL_BYTES
 from app.runtime.turns import give_turn
 from app.schemas import dump_completion, load_completion_request
 from app.services import services
+from app.serving.service import Answer
+from app.serving.stream import CompletionStream
 from app.transport.call import Cancelled
 from app.usage.meter import RequestContext
 from app.views.auth import authenticate, selected_account

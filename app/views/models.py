@@ -11,9 +11,9 @@ from flask import Blueprint, request
 from marshmallow import EXCLUDE, Schema, ValidationError, validates_schema
 
 from app.fields import VALUE, Problem
-from app.routing import is_pattern
 from app.schemas import first_problem
 from app.services import services
+from app.serving.routing import is_pattern
 from app.views.auth import authenticate
 from app.views.query_fields import Integer, Scalar
 from app.vocabulary.errors import ModelNotFound

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from app.gateways.base import Gateway, Vendor
 from app.gateways.decoding.parsing import failed
-from app.parts import merged
+from app.serving.fan_out import merged
 from app.vocabulary.completion import Completion, CompletionRequest
 
 

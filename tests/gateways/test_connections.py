@@ -12,7 +12,7 @@ import certifi
 import pytest
 
 from app.gateways.base import Timeouts, Vendor, VendorRequest
-from app.retrying import is_passing, pause_s
+from app.serving.backoff import is_passing, pause_s
 from app.transport.call import Transport
 from app.transport.http1.connection import Connection, request_bytes
 from app.transport.pool import IDLE_LIMIT_S, Connections, Route

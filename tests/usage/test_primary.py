@@ -12,7 +12,7 @@ import requests
 from redis import ResponseError
 
 from app.admission.reservations import Check, Reservations
-from app.resting import Rests
+from app.serving.circuit_breaker import Rests
 from app.settings import Settings
 from app.storage.redis import primary
 from app.storage.redis.group_commit import GroupCommit

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import requests
 
-from app.resting import FAILURES_LIMIT, UNTIL
+from app.serving.circuit_breaker import FAILURES_LIMIT, UNTIL
 from tests.gateway import Gateway, running, sse_events, text_of
 from tests.services.polling import wait_until
 from tests.vendor import (

@@ -7,7 +7,7 @@ from random import Random
 
 from app.gateways import FAMILIES
 from app.gateways.base import VendorRequest
-from app.routing import Router
+from app.serving.routing import Router
 from app.vendors.table import load_vendors
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import UnsupportedParameter

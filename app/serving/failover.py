@@ -9,12 +9,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from app.asking import Asking
-from app.resting import Rests
-from app.retrying import is_passing
-from app.routing import Deployment, Plan, Router
+from app.serving.backoff import is_passing
+from app.serving.circuit_breaker import Rests
+from app.serving.retry import Asking
+from app.serving.routing import Deployment, Plan, Router
+from app.serving.siblings import UnderWay
 from app.transport.call import Reason, Transport
-from app.under_way import UnderWay
 from app.usage.meter import Meter
 from app.vocabulary.completion import Completion, CompletionRequest
 from app.vocabulary.errors import (

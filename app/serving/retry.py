@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
-from app.attempt import Attempt
 from app.gateways.decoding.parsing import failed
-from app.parts import Part
-from app.retrying import is_passing, pause_s
-from app.routing import Plan
+from app.serving.attempt import Attempt
+from app.serving.backoff import is_passing, pause_s
+from app.serving.fan_out import Part
+from app.serving.routing import Plan
+from app.serving.siblings import UnderWay
 from app.transport.call import Transport
-from app.under_way import UnderWay
 from app.usage.meter import Meter
 from app.vocabulary.completion import Completion
 from app.vocabulary.errors import GatewayError, ShuttingDown

@@ -5,12 +5,12 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterator
 
-from app.deadline import Deadline
 from app.gateways.base import VendorRequest
-from app.parts import Echo, Part
-from app.routing import Plan
+from app.serving.deadline import Deadline
+from app.serving.fan_out import Echo, Part
+from app.serving.routing import Plan
+from app.serving.siblings import UnderWay
 from app.transport.call import Transport, VendorCall
-from app.under_way import UnderWay
 from app.usage.meter import Meter
 from app.vocabulary.completion import Completion
 from app.vocabulary.errors import GatewayError, VendorFailed, VendorTimeout

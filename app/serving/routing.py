@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from app.admission.at_most import Candidate
 from app.gateways.base import Family, Gateway, Vendor, VendorRequest
-from app.parts import Part, split
+from app.serving.fan_out import Part, split
 from app.vendors.table import VendorTable
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import ModelNotFound, UnsupportedParameter, VendorRefused, WrongEndpoint
@@ -102,7 +102,7 @@ class Router:
         if is_chat:
             _check_text(vendor, asked)
             asked, dropped = _without_scores(vendor, asked)
-            if asked.echo is not None:  # ours to do: see app.parts.Echo
+            if asked.echo is not None:  # ours to do: see app.serving.fan_out.Echo
                 asked = dataclasses.replace(asked, echo=None)
         list_prompts, max_n = self._takes(deployment, gateway)
         parts = split(asked, list_prompts=list_prompts, max_n=max_n)

@@ -10,8 +10,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from app.calls import Calls
-from app.channel import Channel, ConsumerGone
+from app.serving.channel import Channel, ConsumerGone
+from app.serving.failover import Calls
 from app.transport.call import Cancelled
 from app.transport.watchdog import Watchdog
 from app.usage.event import Status

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from weakref import WeakSet
 
-from app.calls import Calls
-from app.completion_stream import CompletionStream, named, sum_up
-from app.parts import merged
-from app.resting import Rests
-from app.routing import Router
+from app.serving.circuit_breaker import Rests
+from app.serving.failover import Calls
+from app.serving.fan_out import merged
+from app.serving.routing import Router
+from app.serving.stream import CompletionStream, named, sum_up
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
 from app.usage.meter import Meter, RequestContext
