@@ -8,12 +8,12 @@ from sqlalchemy import Engine
 
 from app.accounts.keyring import KeyRing
 from app.ledger.reports.query import UsageReader
-from app.metrics import Metrics
+from app.observability.alarms import Alarms
+from app.observability.metrics import Metrics
 from app.serving.circuit_breaker import Rests
 from app.serving.service import Completer
 from app.settings import Settings
 from app.tracing.trace_context import Tracing
-from app.usage.alarms import Alarms
 from app.usage.recorder import Accounting
 from app.usage.redis.idempotency_keys import IdempotencyKeys
 from app.usage.redis.open_records import OpenRecords

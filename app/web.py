@@ -13,7 +13,8 @@ from app.admission.reservations import Reservations
 from app.admission.spending import Spending
 from app.gateways import FAMILIES
 from app.ledger.reports.query import UsageReader
-from app.metrics import Metrics
+from app.observability.alarms import Alarms
+from app.observability.metrics import Metrics
 from app.pricing.price_book import load_prices
 from app.services import EXTENSION, Services
 from app.serving.circuit_breaker import Rests
@@ -25,7 +26,6 @@ from app.storage.sql.database import create_engine
 from app.tracing.trace_context import tracing
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
-from app.usage.alarms import Alarms
 from app.usage.recorder import Accounting
 from app.usage.redis.idempotency_keys import IdempotencyKeys
 from app.usage.redis.open_records import OpenRecords

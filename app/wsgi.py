@@ -1,6 +1,6 @@
 """The WSGI entry point: `gunicorn -c config/gunicorn.conf.py app.wsgi:app`."""
 
-from app.logs import configure
+from app.observability.logs import configure
 from app.settings import Settings
 from app.web import create_app
 

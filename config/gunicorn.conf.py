@@ -66,8 +66,8 @@ def on_starting(server: Any) -> None:
     The place is in memory, empty, and this master's.
     """
     # Here, as it is the master's own; its workers load theirs.
-    from app import metrics_directory  # noqa: PLC0415
-    from app.logs import formatter  # noqa: PLC0415
+    from app.observability import metrics_directory  # noqa: PLC0415
+    from app.observability.logs import formatter  # noqa: PLC0415
     from app.usage.estimate import tokenizer  # noqa: PLC0415
 
     for handler in server.log.error_log.handlers:
@@ -96,6 +96,6 @@ def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001
 
 def on_exit(server: Any) -> None:  # noqa: ARG001
     """Leave nothing behind."""
-    from app import metrics_directory  # noqa: PLC0415
+    from app.observability import metrics_directory  # noqa: PLC0415
 
     metrics_directory.remove()

@@ -12,7 +12,7 @@ import yaml
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.metrics import Metrics
+from app.observability.metrics import Metrics
 from app.services import EXTENSION
 from app.settings import ROOT, Settings
 from app.web import create_app

@@ -9,8 +9,8 @@ import promql_parser
 import pytest
 import yaml
 
-from app.backlog import BacklogCollector
-from app.metrics import Metrics
+from app.observability.backlog import BacklogCollector
+from app.observability.metrics import Metrics
 from app.services import EXTENSION
 from app.settings import ROOT, Settings
 from app.web import create_app

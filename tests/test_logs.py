@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from app.logs import JSONFormatter, TextFormatter, configure, formatter
+from app.observability.logs import JSONFormatter, TextFormatter, configure, formatter
 
 
 class Terminal(io.StringIO):

@@ -6,7 +6,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from app.gateways.base import Vendor
-from app.metrics import MODELS_LIMIT, OTHER, Metrics
+from app.observability.metrics import MODELS_LIMIT, OTHER, Metrics
 from app.usage.event import UsageEvent
 from tests.usage.events import usage_event
 

@@ -2,6 +2,7 @@
 
 from flask import Flask
 
+from app.observability.request_log import register_request_log
 from app.views.completions import completions_blueprint
 from app.views.dashboard import dashboard_blueprint
 from app.views.docs import docs_blueprint
@@ -9,7 +10,6 @@ from app.views.errors import register_errors
 from app.views.health import health_blueprint
 from app.views.metrics import metrics_blueprint
 from app.views.models import models_blueprint
-from app.views.request_log import register_request_log
 from app.views.usage import usage_blueprint
 
 

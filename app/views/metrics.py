@@ -3,7 +3,7 @@
 from flask import Blueprint, Response
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
 
-from app.backlog import BacklogCollector
+from app.observability.backlog import BacklogCollector
 from app.services import services
 
 metrics_blueprint = Blueprint("metrics", __name__)

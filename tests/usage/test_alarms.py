@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from app.observability import alarms as alarms_module
+from app.observability.alarms import Alarms
 from app.storage.redis.keys import DEAD, EVENTS
-from app.usage import alarms as alarms_module
-from app.usage.alarms import Alarms
 from app.usage.redis.stream import EventStream, connect
 from app.usage.spool import Spool
 from tests.services.valkey import Valkey

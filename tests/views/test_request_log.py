@@ -12,7 +12,7 @@ from tests.services.polling import wait_until
 from tests.test_tracing import TRACE_ID, TRACEPARENT
 from tests.vendor import CUT, Reply, SimulatedVendor
 
-LOGGER = "app.views.request_log"
+LOGGER = "app.observability.request_log"
 
 
 class Lines(logging.Handler):

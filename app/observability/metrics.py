@@ -24,7 +24,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from app.gateways.base import Vendor
-from app.metrics_directory import VARIABLE
+from app.observability.metrics_directory import VARIABLE
 from app.usage.event import Status, UsageEvent
 
 P = ParamSpec("P")

@@ -10,11 +10,11 @@ from typing import Any
 
 from flask import Flask, Response, g, request
 
-from app.metrics import Metrics
+from app.observability.client_address import source_address
+from app.observability.metrics import Metrics
 from app.services import services
 from app.tracing.trace_context import Trace
 from app.usage.event import UsageEvent
-from app.views.source import source_address
 from app.vocabulary.errors import TollgateError
 
 log = logging.getLogger(__name__)
