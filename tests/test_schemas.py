@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.fields import PROMPTS_LIMIT
-from app.formats import strict_json
-from app.schemas import (
+from app.api.schemas.completion import (
     CHAT_ONLY,
     CompletionRequestSchema,
     dump_chunk,
@@ -20,6 +18,8 @@ from app.schemas import (
     dump_usage,
     load_completion_request,
 )
+from app.api.schemas.fields import PROMPTS_LIMIT
+from app.formats import strict_json
 from app.usage.event import TEXT_LIMIT
 from app.vocabulary.completion import PARAMETERS, Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter

@@ -3,10 +3,10 @@
 from flask import Blueprint, Response, g, request
 
 from app.accounts.keyring import limits_of
+from app.api.schemas.completion import dump_completion, load_completion_request
 from app.formats import strict_json
 from app.formats.json_size import SMALL_BYTES
 from app.runtime.turns import give_turn
-from app.schemas import dump_completion, load_completion_request
 from app.services import services
 from app.serving.service import Answer
 from app.serving.stream import CompletionStream

@@ -5,9 +5,9 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from app.api.schemas.completion import dump_chunk, dump_usage
 from app.formats import strict_json
 from app.formats.sse import DONE, KEEP_ALIVE, error_frame, frame
-from app.schemas import dump_chunk, dump_usage
 from app.serving.stream import CompletionStream
 from app.transport.call import Cancelled
 from app.vocabulary.completion import Completion, CompletionRequest

@@ -8,12 +8,12 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema
 from marshmallow.fields import Field
 
-from app.schemas import CompletionRequestSchema
+from app.api.schemas.completion import CompletionRequestSchema
+from app.api.schemas.usage_params import CostsParamsSchema, UsageParamsSchema
 from app.views.models import ModelListParams
 from app.views.openapi import answers
 from app.views.openapi.operations import COMPLETIONS, MODEL, OURS, models, report
 from app.views.openapi.words import DESCRIPTION, FIELDS
-from app.views.usage_params import CostsParamsSchema, UsageParamsSchema
 
 SCHEMAS: dict[str, type[Schema]] = {
     "CompletionRequest": CompletionRequestSchema,

@@ -1,6 +1,6 @@
 """Marshmallow at the edge: a caller's JSON to a CompletionRequest, and answers back to JSON.
 
-`app.fields` says what each field takes. Source: the public reference of
+`app.api.schemas.fields` says what each field takes. Source: the public reference of
 `POST /v5/completions` and OpenAI's CreateCompletionRequest.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, validates_schema
 
-from app.fields import (
+from app.api.schemas.fields import (
     MISSING,
     VALUE,
     BooleanField,

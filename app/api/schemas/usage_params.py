@@ -15,11 +15,9 @@ import orjson
 from marshmallow import Schema, ValidationError, post_load, validates_schema
 from werkzeug.datastructures import MultiDict
 
-from app.fields import MISSING, VALUE, Problem
-from app.ledger.reports.buckets import TIME_LIMIT_S
-from app.ledger.reports.query import GroupKey
-from app.schemas import first_problem
-from app.views.query_fields import (
+from app.api.schemas.completion import first_problem
+from app.api.schemas.fields import MISSING, VALUE, Problem
+from app.api.schemas.query_fields import (
     Flag,
     Integer,
     Models,
@@ -29,6 +27,8 @@ from app.views.query_fields import (
     TimeZone,
     Words,
 )
+from app.ledger.reports.buckets import TIME_LIMIT_S
+from app.ledger.reports.query import GroupKey
 
 #: OpenAI's names of what usage is grouped by -> ours; None has one value for every request here.
 GROUPS: Mapping[str, GroupKey | None] = {

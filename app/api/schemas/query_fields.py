@@ -7,7 +7,7 @@ from zoneinfo import available_timezones
 
 from marshmallow import ValidationError, fields
 
-from app.fields import TYPE, VALUE, JSONSchema, Problem
+from app.api.schemas.fields import TYPE, VALUE, JSONSchema, Problem
 
 
 def refuse(code: str, sentence: str) -> NoReturn:
