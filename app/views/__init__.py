@@ -2,9 +2,9 @@
 
 from flask import Flask
 
+from app.dashboard import dashboard_blueprint
 from app.observability.request_log import register_request_log
 from app.views.completions import completions_blueprint
-from app.views.dashboard import dashboard_blueprint
 from app.views.docs import docs_blueprint
 from app.views.errors import register_errors
 from app.views.health import health_blueprint

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from app.dashboard.requests import PAGE
 from app.services import EXTENSION
 from app.settings import Settings
 from app.usage.redis.stream import EventStream, connect
-from app.views.dashboard.requests import PAGE
 from app.vocabulary.limits import NANO
 from tests.dashboard.site import DashboardSite, at, make_site
 from tests.usage.events import usage_event

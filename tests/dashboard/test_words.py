@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.views.dashboard import words
+from app.dashboard import formatting
 from app.vocabulary.limits import NANO
 
 
@@ -21,7 +21,7 @@ from app.vocabulary.limits import NANO
     ],
 )
 def test_short_counts(number: int, text: str) -> None:
-    assert words.short_count(number) == text
+    assert formatting.short_count(number) == text
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_short_counts(number: int, text: str) -> None:
     ],
 )
 def test_dollars(nanousd: int, text: str) -> None:
-    assert words.usd(nanousd) == text
+    assert formatting.usd(nanousd) == text
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_dollars(nanousd: int, text: str) -> None:
     ],
 )
 def test_durations(duration_ms: int | None, text: str) -> None:
-    assert words.span(duration_ms) == text
+    assert formatting.span(duration_ms) == text
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_durations(duration_ms: int | None, text: str) -> None:
     [(0, 0, "0 %"), (0, 5, "0 %"), (1, 3, "33.3 %"), (5, 5, "100 %"), (1, 10_000, "< 0.1 %")],
 )
 def test_shares(part: int, whole: int, text: str) -> None:
-    assert words.share(part, whole) == text
+    assert formatting.share(part, whole) == text
 
 
 def test_moments_are_utc() -> None:
-    assert words.moment(1_788_220_800_999) == "2026-09-01 00:00:00"
+    assert formatting.moment(1_788_220_800_999) == "2026-09-01 00:00:00"

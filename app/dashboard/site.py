@@ -9,7 +9,7 @@ from typing import Any
 from flask import Blueprint, Response, g, make_response, render_template
 from werkzeug.exceptions import HTTPException
 
-from app.views.dashboard import words
+from app.dashboard import formatting
 from app.vocabulary.errors import TollgateError
 from app.vocabulary.limits import show_usd
 
@@ -30,13 +30,13 @@ CONTENT_SECURITY_POLICY = (
 )
 
 for _word in (
-    words.count,
-    words.short_count,
-    words.usd,
+    formatting.count,
+    formatting.short_count,
+    formatting.usd,
     show_usd,
-    words.span,
-    words.share,
-    words.moment,
+    formatting.span,
+    formatting.share,
+    formatting.moment,
 ):
     dashboard_blueprint.app_template_filter(f"dashboard_{_word.__name__}")(_word)
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from flask import Response, request
 
 from app.accounts.accounts import Accounts
+from app.dashboard.aggregates import Chart, OverTime, grouped, total
+from app.dashboard.filters import GROUPS, Filters
+from app.dashboard.sign_in import visitor
+from app.dashboard.site import dashboard_blueprint, page
 from app.ledger.reports.recent import SAMPLE, Ending, RecentReader, known, percentile
 from app.services import services
 from app.usage.event import Status
-from app.views.dashboard.figures import Chart, OverTime, grouped, total
-from app.views.dashboard.filters import GROUPS, Filters
-from app.views.dashboard.sign_in import visitor
-from app.views.dashboard.site import dashboard_blueprint, page
 from app.views.usage_pages import complete_until_s
 from app.vocabulary.errors import StreamUnavailable
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from flask import Response, request
 
+from app.dashboard.filters import Filters
+from app.dashboard.overview import choices
+from app.dashboard.sign_in import visitor
+from app.dashboard.site import dashboard_blueprint, page
 from app.ledger.reports.recent import Position, RecentReader
 from app.services import services
 from app.usage.event import STATUSES
-from app.views.dashboard.filters import Filters
-from app.views.dashboard.overview import choices
-from app.views.dashboard.sign_in import visitor
-from app.views.dashboard.site import dashboard_blueprint, page
 from app.vocabulary.errors import InvalidRequest
 
 PAGE = 50
