@@ -19,12 +19,12 @@ from sqlalchemy import Engine
 from werkzeug.serving import make_server
 
 from app.accounts.accounts import Accounts
-from app.services import EXTENSION
+from app.container import EXTENSION
+from app.factory import create_app
 from app.settings import Settings
 from app.storage.redis.keys import EVENTS, OPEN
 from app.storage.sql.database import create_engine
 from app.usage.event import UsageEvent
-from app.web import create_app
 from tests.services.polling import wait_until
 
 ROOT = Path(__file__).parent.parent

@@ -12,10 +12,10 @@ import yaml
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from app.container import EXTENSION
+from app.factory import create_app
 from app.observability.metrics import Metrics
-from app.services import EXTENSION
 from app.settings import ROOT, Settings
-from app.web import create_app
 from tests.test_dashboards import alerts, selectors
 from tests.usage.events import usage_event
 

@@ -9,11 +9,11 @@ import promql_parser
 import pytest
 import yaml
 
+from app.container import EXTENSION
+from app.factory import create_app
 from app.observability.backlog import BacklogCollector
 from app.observability.metrics import Metrics
-from app.services import EXTENSION
 from app.settings import ROOT, Settings
-from app.web import create_app
 
 ALERTS = ROOT / "docs" / "alerts.yml"
 GRAFANA = ROOT / "docs" / "grafana" / "tollgate.json"

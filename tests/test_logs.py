@@ -83,7 +83,7 @@ def test_all_loggers_of_the_process_write_in_one_form(capfd: pytest.CaptureFixtu
     handlers, level = root.handlers, app.level
     try:
         configure("json")
-        logging.getLogger("app.views").info("ours")
+        logging.getLogger("app.api").info("ours")
         logging.getLogger("library").warning("theirs")
         logging.getLogger("library").info("not theirs")
     finally:

@@ -4,10 +4,10 @@ import pytest
 from flask import Response
 from redis import Redis
 
-from app.services import EXTENSION
+from app.container import EXTENSION
+from app.factory import create_app
 from app.settings import Settings
 from app.storage.redis.keys import EVENTS, OPEN
-from app.web import create_app
 from tests.gateway import with_account
 
 ASK = {"model": "sim/m", "prompt": "one two"}

@@ -9,11 +9,11 @@ from flask import Response
 
 from app.accounts.accounts import Account, Accounts
 from app.accounts.apikey import ApiKey
+from app.container import services
 from app.dashboard.aggregates import LABELS
 from app.dashboard.sign_in import Visitor, visitor
 from app.dashboard.site import dashboard_blueprint, page
 from app.ledger.reports.query import GroupKey, UsageQuery
-from app.services import services
 from app.vocabulary.limits import Kind, Limits, Period, period_end, period_start
 
 _GROUPS: Mapping[Kind, GroupKey] = {"account": "account", "key": "api_key"}

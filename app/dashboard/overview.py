@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from flask import Response, request
 
 from app.accounts.accounts import Accounts
+from app.api.usage_pages import complete_until_s
+from app.container import services
 from app.dashboard.aggregates import Chart, OverTime, grouped, total
 from app.dashboard.filters import GROUPS, Filters
 from app.dashboard.sign_in import visitor
 from app.dashboard.site import dashboard_blueprint, page
 from app.ledger.reports.recent import SAMPLE, Ending, RecentReader, known, percentile
-from app.services import services
 from app.usage.event import Status
-from app.views.usage_pages import complete_until_s
 from app.vocabulary.errors import StreamUnavailable
 
 #: Ways of failing that have a line of their own.

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from flask import Response, request
 
+from app.container import services
 from app.dashboard.filters import Filters
 from app.dashboard.overview import choices
 from app.dashboard.sign_in import visitor
 from app.dashboard.site import dashboard_blueprint, page
 from app.ledger.reports.recent import Position, RecentReader
-from app.services import services
 from app.usage.event import STATUSES
 from app.vocabulary.errors import InvalidRequest
 

@@ -16,10 +16,10 @@ from werkzeug.exceptions import HTTPException
 
 from app.accounts.accounts import Accounts
 from app.accounts.apikey import ApiKey
+from app.api.auth import note_refused
+from app.container import services
 from app.dashboard.sessions import SESSION_S, Sessions
 from app.dashboard.site import dashboard_blueprint, page
-from app.services import services
-from app.views.auth import note_refused
 from app.vocabulary.errors import InvalidAPIKey, InvalidRequest, PermissionDenied, RequestTimeout
 
 #: Scopes that let a key's holder in.

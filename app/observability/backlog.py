@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from app.container import Services
 from app.ledger.reports.buckets import floor_to
 from app.ledger.reports.query import SLOT_S, UsageQuery
-from app.services import Services
 from app.usage.spool import spooled_bytes
 from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable
 

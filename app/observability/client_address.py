@@ -5,7 +5,7 @@ import re
 
 from flask import request
 
-from app.services import services
+from app.container import services
 
 #: An address as proxies write it: alone, or with a port.
 _WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d+)?|([^:]+):\d+")

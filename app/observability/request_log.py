@@ -10,9 +10,9 @@ from typing import Any
 
 from flask import Flask, Response, g, request
 
+from app.container import services
 from app.observability.client_address import source_address
 from app.observability.metrics import Metrics
-from app.services import services
 from app.tracing.trace_context import Trace
 from app.usage.event import UsageEvent
 from app.vocabulary.errors import TollgateError

@@ -1,6 +1,6 @@
 """The errors that can reach a caller: what each means, its HTTP status, and its stable code.
 
-Knows nothing of HTTP libraries; `app.views.errors` renders these, and nothing else does.
+Knows nothing of HTTP libraries; `app.api.errors` renders these, and nothing else does.
 
     TollgateError
     ├── InvalidRequest                 400  the caller's request cannot be served as written

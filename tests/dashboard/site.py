@@ -9,14 +9,14 @@ from sqlalchemy import Engine
 from werkzeug.test import TestResponse
 
 from app.accounts.accounts import Accounts
+from app.container import EXTENSION
+from app.factory import create_app
 from app.ledger.posting import Ledger
 from app.pricing.price import Price, PriceHistory, Term, complete_rates
 from app.pricing.price_book import UNKNOWN, PriceBook
-from app.services import EXTENSION
 from app.settings import Settings
 from app.usage.event import UsageEvent
 from app.vocabulary.limits import NANO
-from app.web import create_app
 from tests.usage.events import usage_event
 
 #: Midnight, 2026-09-01 UTC; the known requests are of this day and the next.

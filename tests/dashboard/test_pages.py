@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from app.container import EXTENSION
 from app.dashboard.requests import PAGE
-from app.services import EXTENSION
 from app.settings import Settings
 from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.limits import NANO

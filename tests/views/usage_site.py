@@ -8,12 +8,12 @@ from sqlalchemy import Engine
 from werkzeug.test import TestResponse
 
 from app.accounts.accounts import Accounts
+from app.container import EXTENSION
+from app.factory import create_app
 from app.ledger.posting import Ledger
 from app.pricing.price_book import NO_PRICES, PriceBook
-from app.services import EXTENSION
 from app.settings import Settings
 from app.usage.event import UsageEvent
-from app.web import create_app
 from tests.usage.events import usage_event
 
 HOUR_S = 3_600

@@ -8,11 +8,11 @@ import pytest
 import requests
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
+from app.api.openapi.document import describe
+from app.api.openapi.error_responses import every_error
+from app.factory import create_app
 from app.settings import Settings
-from app.views.openapi.document import describe
-from app.views.openapi.refusals import every_error
 from app.vocabulary.completion import PARAMETERS
-from app.web import create_app
 from tests.gateway import ROOT, Gateway
 
 #: OpenAI's description of the same operations, where this checkout has it beside it.

@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from app.views.openapi.document import describe
+from app.api.openapi.document import describe
 from tests.gateway import Gateway
 from tests.vendor import SimulatedVendor, completed
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import Blueprint
 
-from app.services import services
+from app.container import services
 from app.storage.sql.database import schema_is_current
 from app.vocabulary.errors import LedgerUnavailable, Unavailable
 

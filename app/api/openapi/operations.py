@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.views.openapi.refusals import error_responses, every_error
+from app.api.openapi.error_responses import error_responses, every_error
 from app.vocabulary.errors import (
     AccountNotAllowed,
     InvalidAPIKey,

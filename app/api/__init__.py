@@ -2,15 +2,15 @@
 
 from flask import Flask
 
+from app.api.completions import completions_blueprint
+from app.api.docs import docs_blueprint
+from app.api.errors import register_errors
+from app.api.health import health_blueprint
+from app.api.metrics import metrics_blueprint
+from app.api.models import models_blueprint
+from app.api.usage import usage_blueprint
 from app.dashboard import dashboard_blueprint
 from app.observability.request_log import register_request_log
-from app.views.completions import completions_blueprint
-from app.views.docs import docs_blueprint
-from app.views.errors import register_errors
-from app.views.health import health_blueprint
-from app.views.metrics import metrics_blueprint
-from app.views.models import models_blueprint
-from app.views.usage import usage_blueprint
 
 
 def register_views(app: Flask) -> None:

@@ -10,7 +10,7 @@ from flask import g, request
 
 from app.accounts.accounts import ApiKey
 from app.accounts.keyring import require_scope, select_account
-from app.services import services
+from app.container import services
 from app.vocabulary.errors import InvalidAPIKey
 
 #: Credentials that are tried of one request; each that looks like a key of ours asks the ledger.

@@ -3,8 +3,8 @@
 from flask import Blueprint, Response
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
 
+from app.container import services
 from app.observability.backlog import BacklogCollector
-from app.services import services
 
 metrics_blueprint = Blueprint("metrics", __name__)
 

@@ -5,11 +5,11 @@ from typing import Any
 import orjson
 from flask import Blueprint, Response, request
 
+from app.api.auth import authenticate
 from app.api.schemas.usage_params import COST_GROUPS, GROUPS, load_costs_params, load_usage_params
+from app.api.usage_pages import Report, answer
 from app.ledger.reports.query import UsageRow
 from app.pricing.money import dollars
-from app.views.auth import authenticate
-from app.views.usage_pages import Report, answer
 
 usage_blueprint = Blueprint("usage", __name__)
 

@@ -11,12 +11,13 @@ from app.accounts.keyring import KeyRing
 from app.admission.limiter import Limiter
 from app.admission.reservations import Reservations
 from app.admission.spending import Spending
+from app.api import register_views
+from app.container import EXTENSION, Services
 from app.gateways import FAMILIES
 from app.ledger.reports.query import UsageReader
 from app.observability.alarms import Alarms
 from app.observability.metrics import Metrics
 from app.pricing.price_book import load_prices
-from app.services import EXTENSION, Services
 from app.serving.circuit_breaker import Rests
 from app.serving.routing import Router
 from app.serving.service import Completer
@@ -31,7 +32,6 @@ from app.usage.redis.idempotency_keys import IdempotencyKeys
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream, connect
 from app.vendors.table import load_vendors
-from app.views import register_views
 
 _SLASHES = re.compile("/{2,}")
 

@@ -5,11 +5,11 @@ from contextlib import suppress
 
 from flask import Response, g, request
 
+from app.api.errors import render
+from app.api.sse_body import EventStreamBody, cut
+from app.container import services
 from app.formats.sse import DONE, KEEP_ALIVE
-from app.services import services
 from app.usage.redis.idempotency_keys import BODY_LIMIT, FINAL, Claim, KeptAnswer
-from app.views.errors import render
-from app.views.streaming import EventStreamBody, cut
 from app.vocabulary.errors import (
     GatewayError,
     InvalidRequest,

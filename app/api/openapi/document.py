@@ -8,21 +8,21 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema
 from marshmallow.fields import Field
 
+from app.api.models import ModelListParams
+from app.api.openapi import responses
+from app.api.openapi.descriptions import DESCRIPTION, FIELDS
+from app.api.openapi.operations import COMPLETIONS, MODEL, OURS, models, report
 from app.api.schemas.completion import CompletionRequestSchema
 from app.api.schemas.usage_params import CostsParamsSchema, UsageParamsSchema
-from app.views.models import ModelListParams
-from app.views.openapi import answers
-from app.views.openapi.operations import COMPLETIONS, MODEL, OURS, models, report
-from app.views.openapi.words import DESCRIPTION, FIELDS
 
 SCHEMAS: dict[str, type[Schema]] = {
     "CompletionRequest": CompletionRequestSchema,
-    "Completion": answers.Completion,
-    "Error": answers.Error,
-    "Model": answers.Model,
-    "ModelList": answers.ModelList,
-    "UsagePage": answers.UsagePage,
-    "CostsPage": answers.CostsPage,
+    "Completion": responses.Completion,
+    "Error": responses.Error,
+    "Model": responses.Model,
+    "ModelList": responses.ModelList,
+    "UsagePage": responses.UsagePage,
+    "CostsPage": responses.CostsPage,
 }
 
 SECURITY = {

@@ -9,8 +9,8 @@ from pathlib import Path
 from flask import Blueprint, Response, render_template
 from markupsafe import Markup, escape
 
+from app.api.openapi.document import describe
 from app.formats import strict_json
-from app.views.openapi.document import describe
 
 docs_blueprint = Blueprint("docs", __name__, template_folder="templates")
 

@@ -3,20 +3,20 @@
 from flask import Blueprint, Response, g, request
 
 from app.accounts.keyring import limits_of
+from app.api.auth import authenticate, selected_account
+from app.api.disconnect import caller_of
+from app.api.idempotency import answer_once, is_keyed
+from app.api.request_body import read_body
 from app.api.schemas.completion import dump_completion, load_completion_request
+from app.api.sse_body import STREAM_HEADERS, EventStreamBody
+from app.container import services
 from app.formats import strict_json
 from app.formats.json_size import SMALL_BYTES
 from app.runtime.turns import give_turn
-from app.services import services
 from app.serving.service import Answer
 from app.serving.stream import CompletionStream
 from app.transport.call import Cancelled
 from app.usage.meter import RequestContext
-from app.views.auth import authenticate, selected_account
-from app.views.body import read_body
-from app.views.caller import caller_of
-from app.views.idempotent import answer_once, is_keyed
-from app.views.streaming import STREAM_HEADERS, EventStreamBody
 from app.vocabulary.completion import CompletionRequest
 
 completions_blueprint = Blueprint("completions", __name__)
