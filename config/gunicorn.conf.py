@@ -13,7 +13,7 @@ from gevent.hub import Hub  # noqa: E402
 
 bind = [f"0.0.0.0:{os.environ.get('PORT', '8000')}"]
 workers = int(os.environ.get("WEB_CONCURRENCY", "1"))
-worker_class = "config.web_worker.WebWorker"
+worker_class = "app.server.worker.WebWorker"
 
 # A greenlet per connection, most of which wait: open streams and clients' idle pools. Each stream
 # holds two descriptors, the caller's and the vendor's, so the soft limit is raised with it; where
@@ -91,7 +91,7 @@ def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001
     """Forget what a dead worker had open; what it counted stays."""
     from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415
 
-    mark_process_dead(worker.pid)
+    mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
 
 
 def on_exit(server: Any) -> None:  # noqa: ARG001

@@ -19,9 +19,9 @@ from gunicorn.http.errors import (
 )
 
 from app.runtime.sockets import end_receiving, peek, shut_down
-from config.web_close import drain_and_close, reset, unsent
-from config.web_reader import HEAD_S, SEND_S, Reader
-from config.web_request import WebRequest
+from app.server.close import drain_and_close, reset, unsent
+from app.server.reader import HEAD_S, SEND_S, Reader
+from app.server.request import WebRequest
 
 #: A connection may carry a request at any moment. Leaving, we close it when it has not done so for
 #: this long, in seconds; what arrives sooner is answered, with `connection: close`.

@@ -9,7 +9,7 @@ from typing import Any
 from gunicorn.http.body import Body, LengthReader
 from gunicorn.http.message import Request
 
-from config.web_reader import HEAD_BYTES, Reader
+from app.server.reader import HEAD_BYTES, Reader
 
 
 class WebRequest(Request):  # type: ignore[misc]

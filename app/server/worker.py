@@ -22,8 +22,8 @@ from gunicorn.sock import ssl_context
 from gunicorn.workers.base_async import AsyncWorker
 from gunicorn.workers.ggevent import GeventWorker
 
-from config.web_connection import Connection, Connections, refuse
-from config.web_response import OnePacketResponse
+from app.server.connection import Connection, Connections, refuse
+from app.server.response import OnePacketResponse
 
 #: The last seconds of gunicorn's graceful_timeout, after which the arbiter kills: callers are told
 #: that they are cut, and what they used is recorded. CUT_S for those that read what they are sent.
