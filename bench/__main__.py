@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from app.cli.children import ChildFailed
+from app.devstack.children import ChildFailed
 from bench import machine, results
 from bench.failures import BenchFailed
 from bench.parts import PARTS

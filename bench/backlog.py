@@ -20,7 +20,7 @@ import click
 import sqlalchemy as sa
 from redis import Redis
 
-from app.cli.children import Children
+from app.devstack.children import Children
 from app.pricing.price_book import load_prices
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.database import create_engine, reading, upgrade

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from app.accounts.accounts import Accounts
-from app.cli.children import Children
-from app.cli.stack import free_port, valkey_command, valkey_is_ready
+from app.devstack.children import Children
+from app.devstack.stack import free_port, valkey_command, valkey_is_ready
 from app.settings import ROOT
 from app.storage.redis.keys import EVENTS
 from app.storage.sql.database import create_engine, upgrade

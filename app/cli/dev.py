@@ -13,10 +13,10 @@ import click
 import requests
 
 from app.accounts.accounts import Accounts
-from app.cli.children import ChildFailed, Children
-from app.cli.demo import DAYS, Caller, DemoFailed
-from app.cli.stack import START_S, Stack, free_port, listen
 from app.cli.tables import Cell, format_table
+from app.devstack.children import ChildFailed, Children
+from app.devstack.demo import DAYS, Caller, DemoFailed
+from app.devstack.stack import START_S, Stack, free_port, listen
 from app.storage.sql.database import create_engine, upgrade
 from app.vocabulary.errors import TollgateError
 

@@ -16,9 +16,9 @@ import openai
 import pytest
 import scale_gp_beta
 
-import app.cli.children
-from app.cli.children import ChildFailed, Children
-from app.cli.demo import Caller, DemoFailed
+import app.devstack.children
+from app.devstack.children import ChildFailed, Children
+from app.devstack.demo import Caller, DemoFailed
 from app.settings import ROOT
 from tests.services.polling import wait_until
 from tests.services.ports import free_port
@@ -179,7 +179,7 @@ def test_a_child_that_is_not_ready_in_time_is_named(tmp_path: Path) -> None:
 def test_a_child_that_does_not_stop_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app.cli.children, "STOP_S", 0.1)
+    monkeypatch.setattr(app.devstack.children, "STOP_S", 0.1)
     script = """
 import signal
 signal.signal(signal.SIGTERM, signal.SIG_IGN)

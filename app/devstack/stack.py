@@ -11,7 +11,7 @@ import click
 import redis
 import requests
 
-from app.cli.children import Children
+from app.devstack.children import Children
 from app.settings import CONFIG_DIR
 from app.usage.redis.stream import connect
 
