@@ -11,7 +11,7 @@ from redis import Redis
 from sqlalchemy import Engine
 
 from app.cli import main
-from app.cli.dead import SHOWN
+from app.cli.commands.dead import SHOWN
 from app.ledger.posting import Ledger
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.database import create_engine

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import prices as command
+from app.cli.commands import prices as command
 from app.ledger.posting import Ledger
 from app.pricing.price_book import NO_PRICES
 from app.pricing.snapshot import SNAPSHOT_FILE

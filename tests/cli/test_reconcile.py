@@ -11,7 +11,7 @@ import pytest
 from redis import Redis
 from sqlalchemy import Engine
 
-from app.cli.reconcile import PATIENCE_S, SHOWN
+from app.cli.commands.reconcile import PATIENCE_S, SHOWN
 from app.ledger.posting import Ledger
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.database import create_engine

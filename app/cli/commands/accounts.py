@@ -8,7 +8,7 @@ import click
 
 from app.accounts.accounts import Accounts
 from app.cli.ledger import open_ledger
-from app.cli.limits import change_and_show, limit_options
+from app.cli.limit_options import change_and_show, limit_options
 from app.cli.tables import format_table, on_terminal
 from app.cli.times import show_time
 

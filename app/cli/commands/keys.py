@@ -13,7 +13,7 @@ from app.accounts.accounts import Accounts
 from app.accounts.apikey import SCOPES, ApiKey
 from app.accounts.keyring import REVOCATION_BOUND_S
 from app.cli.ledger import open_ledger
-from app.cli.limits import change_and_show, limit_options
+from app.cli.limit_options import change_and_show, limit_options
 from app.cli.output import OutputFailed
 from app.cli.tables import format_table, on_terminal
 from app.cli.times import Moment, show_time
