@@ -20,9 +20,9 @@ from app.storage.sql.database import create_engine
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.errors import Unavailable
-from workers.celery import celery_app, settings
-from workers.drain import drain
-from workers.reap import reap
+from workers.celery_app import celery_app, settings
+from workers.consumer import drain
+from workers.reaper import reap
 
 logger = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from tests.services.polling import wait_until
 from tests.services.sqlite import new_ledger
 from tests.services.valkey import Valkey
 from tests.vendor import CUT, SimulatedVendor
-from workers.reap import reap
+from workers.reaper import reap
 
 EARLY = Counts(2010, TEXT_TOKENS, 2000)
 

@@ -63,7 +63,7 @@ def drain_backlog(root: Path, ledger: LedgerServer, events: int) -> Drained:
         "REDIS_URL": valkey.url,
         "DATABASE_URL": ledger.url,
     }
-    command = ["celery", "--app", "workers.celery", "worker", "--beat", "--concurrency", "1"]
+    command = ["celery", "--app", "workers.celery_app", "worker", "--beat", "--concurrency", "1"]
     worker = Process("worker", command, env, root / "worker.log")
     engine = create_engine(ledger.url)
     try:

@@ -18,7 +18,7 @@ from app.storage.sql.database import create_engine
 from app.usage.redis.stream import EventStream
 from tests.cli.command import Tollgate
 from tests.usage.events import usage_event
-from workers.drain import drain
+from workers.consumer import drain
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def deployed(root: Path, more_env: Mapping[str, str] | None = None) -> Iterator[
 @contextmanager
 def celery(env: Mapping[str, str], log: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a real Celery worker with beat."""
-    command = [sys.executable, "-m", "celery", "-A", "workers.celery", "worker", "-B"]
+    command = [sys.executable, "-m", "celery", "-A", "workers.celery_app", "worker", "-B"]
     command += ["--concurrency", "1", "--schedule", str(log.with_suffix(".schedule"))]
     with log.open("wb") as output:
         worker = subprocess.Popen(

@@ -21,7 +21,7 @@ from tests.vendor import SimulatedVendor
 ASK = {"model": "sim/m", "prompt": "one two", "max_tokens": 5}
 
 GUNICORN = ["gunicorn", "--config", "config/gunicorn.conf.py", "app.wsgi:app"]
-CELERY = ["celery", "--app", "workers.celery"]
+CELERY = ["celery", "--app", "workers.celery_app"]
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usa
 from app.vocabulary.errors import StreamUnavailable
 from tests.services.polling import wait_until
 from tests.services.valkey import Valkey
-from workers.reap import reap
+from workers.reaper import reap
 
 CONTEXT = RequestContext(request_id="req_1", account_id="acme", api_key_id="key_1")
 ASKED = CompletionRequest(model="sim/m", prompt="secret words of a prompt", stream=True)

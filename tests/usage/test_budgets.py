@@ -28,8 +28,8 @@ from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usa
 from app.vocabulary.errors import InsufficientQuota, RateLimited
 from app.vocabulary.limits import Limits
 from tests.services.polling import wait_until
-from workers.drain import drain
-from workers.reap import reap
+from workers.consumer import drain
+from workers.reaper import reap
 
 #: Reserves and uses a thousand tokens.
 ASKED = CompletionRequest(model="openai/m", prompt="x" * 2000, max_tokens=500)

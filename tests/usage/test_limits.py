@@ -27,7 +27,7 @@ from app.vocabulary.errors import LimitReached
 from app.vocabulary.limits import Limits
 from tests.services.polling import wait_until
 from tests.services.valkey import Valkey
-from workers.reap import reap
+from workers.reaper import reap
 
 ASKED = CompletionRequest(model="openai/m", prompt="twenty-four characters..", max_tokens=10)
 ACME = Limits(

@@ -18,7 +18,7 @@ from tests.cli.command import Tollgate
 from tests.gateway import Gateway, running
 from tests.services.polling import wait_until
 from tests.vendor import Asked, Reply, SimulatedVendor, completed, json_reply
-from workers.drain import drain
+from workers.consumer import drain
 
 #: Reserves and uses 10 tokens of prompt and 90 of completion.
 HUNDRED: dict[str, Any] = {"prompt": "abc " * 10, "max_tokens": 90}

@@ -16,11 +16,11 @@ from app.settings import ROOT
 
 @pytest.fixture
 def workers_celery(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The module `workers.celery`, which reads the environment when it is imported."""
+    """The module `workers.celery_app`, which reads the environment when it is imported."""
     monkeypatch.setenv("REDIS_URL", redis_url)
-    import workers.celery
+    import workers.celery_app
 
-    return workers.celery
+    return workers.celery_app
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_an_error_of_beat_takes_one_line(
 
 
 def test_a_worker_without_redis_url_names_what_is_missing() -> None:
-    command = [sys.executable, "-m", "celery", "-A", "workers.celery", "report"]
+    command = [sys.executable, "-m", "celery", "-A", "workers.celery_app", "report"]
     env = {name: value for name, value in os.environ.items() if name != "REDIS_URL"}
     run = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert run.returncode != 0

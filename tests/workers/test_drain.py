@@ -22,7 +22,7 @@ from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable
 from tests.usage.events import usage_event
 from tests.workers.contents import event_ids, rolled_up, waiting
-from workers.drain import DrainReport, drain
+from workers.consumer import DrainReport, drain
 
 
 def publish(stream: EventStream, count: int) -> list[str]:

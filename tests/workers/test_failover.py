@@ -21,7 +21,7 @@ QUEUE = "celery:drain"
 @contextmanager
 def beat(env: dict[str, str], log: Path) -> Iterator[None]:
     """Run the clock alone."""
-    command = [sys.executable, "-m", "celery", "-A", "workers.celery", "beat"]
+    command = [sys.executable, "-m", "celery", "-A", "workers.celery_app", "beat"]
     with log.open("wb") as output:
         clock = subprocess.Popen(
             command, cwd=ROOT, env={**os.environ, **env}, stdout=output, stderr=output

@@ -16,7 +16,7 @@ from tests.services.polling import wait_until
 from tests.services.postgres import Postgres, find_binaries
 from tests.usage.events import usage_event
 from tests.workers.contents import entry_count, event_ids, rolled_up, waiting
-from workers.drain import drain
+from workers.consumer import drain
 
 BREAK_ALL = sa.text(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"

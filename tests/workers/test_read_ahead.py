@@ -13,7 +13,7 @@ from app.vocabulary.errors import LedgerUnavailable
 from tests.services.polling import wait_until
 from tests.usage.events import usage_event
 from tests.workers.contents import event_ids, rolled_up, waiting
-from workers.drain import DrainReport, drain
+from workers.consumer import DrainReport, drain
 
 
 @dataclass(frozen=True)

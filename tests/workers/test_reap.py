@@ -6,7 +6,7 @@ import pytest
 
 from app.usage.event import UndecodableEvent
 from tests.usage.events import DEFAULTS
-from workers.reap import abandoned
+from workers.reaper import abandoned
 
 OPENING: dict[str, Any] = {
     "event_id": "e1",

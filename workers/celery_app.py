@@ -1,4 +1,5 @@
-"""The Celery application: `celery -A workers.celery worker`, `celery -A workers.celery beat`.
+"""The Celery application: `celery -A workers.celery_app worker`, `celery -A workers.celery_app
+beat`.
 
 Knows how tasks are sent and run; `workers.tasks` knows which.
 """
