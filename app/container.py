@@ -9,6 +9,7 @@ from sqlalchemy import Engine
 from app.accounts.keyring import KeyRing
 from app.ledger.reports.query import UsageReader
 from app.observability.alarms import Alarms
+from app.observability.backlog import BacklogCollector
 from app.observability.metrics import Metrics
 from app.serving.circuit_breaker import Rests
 from app.serving.service import Completer
@@ -40,6 +41,7 @@ class Services:
     engine: Engine
     rests: Rests
     metrics: Metrics
+    backlog: BacklogCollector
     tracing: Tracing
 
 

@@ -11,12 +11,15 @@ from app.accounts.keyring import KeyRing
 from app.admission.limiter import Limiter
 from app.admission.reservations import Reservations
 from app.admission.spending import Spending
-from app.api import register_views
+from app.api import register_api
 from app.container import EXTENSION, Services
-from app.gateways import FAMILIES
+from app.dashboard import dashboard_blueprint
+from app.gateways.families import GATEWAY_SPECS, GATEWAYS
 from app.ledger.reports.query import UsageReader
 from app.observability.alarms import Alarms
+from app.observability.backlog import BacklogCollector
 from app.observability.metrics import Metrics
+from app.observability.request_log import register_request_log
 from app.pricing.price_book import load_prices
 from app.serving.circuit_breaker import Rests
 from app.serving.routing import Router
@@ -80,21 +83,27 @@ def create_app(settings: Settings | None = None) -> Flask:
         limiter=Limiter(Reservations(commit), prices, Spending(engine)),
     )
     rests, watchdog = Rests(redis), Watchdog()
-    vendors = load_vendors(settings.vendors_file, settings.env, FAMILIES)
+    vendors = load_vendors(settings.vendors_file, settings.env, GATEWAY_SPECS)
+    usage_reader = UsageReader(engine)
     app = Application("tollgate", static_folder=None)
+    # A path is served or it is not: a redirect would be made of whatever the caller says our host
+    # is, and no client repeats a POST there.
+    app.url_map.strict_slashes = False
+    app.url_map.merge_slashes = False
+    app.url_map.redirect_defaults = False
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit_bytes
     app.extensions[EXTENSION] = services = Services(
         settings=settings,
         vendors=vendors,
         completer=Completer(
-            Router(vendors, FAMILIES),
+            Router(vendors, GATEWAYS),
             Transport(watchdog, settings.env),
             rests,
             accounting,
             watchdog,
         ),
         keyring=KeyRing(Accounts(engine), settings.key_cache_s),
-        usage_reader=UsageReader(engine),
+        usage_reader=usage_reader,
         stream=stream,
         open_records=open_records,
         accounting=accounting,
@@ -103,8 +112,13 @@ def create_app(settings: Settings | None = None) -> Flask:
         engine=engine,
         rests=rests,
         metrics=Metrics(vendors),
+        backlog=BacklogCollector(
+            stream, open_records, usage_reader, rests, vendors, settings.spool_dir
+        ),
         tracing=tracing(settings.env),
     )
-    register_views(app)
+    register_api(app)
+    app.register_blueprint(dashboard_blueprint)
+    register_request_log(app, services.metrics, services.tracing, settings.proxies)
     services.metrics.begin_routes({rule.rule for rule in app.url_map.iter_rules()})
     return app

@@ -11,7 +11,6 @@ import yaml
 
 from app.container import EXTENSION
 from app.factory import create_app
-from app.observability.backlog import BacklogCollector
 from app.observability.metrics import Metrics
 from app.settings import ROOT, Settings
 
@@ -62,7 +61,7 @@ def known() -> dict[str, set[str]]:
         for name in (f"{metric._name}_total", f"{metric._name}_bucket", metric._name)
     }
     labels["up"] = {"job", "instance"}  # Prometheus' own
-    for family in BacklogCollector(services).describe():
+    for family in services.backlog.describe():
         name = f"{family.name}_total" if family.type == "counter" else family.name
         labels[name] = set(vars(family)["_labelnames"])
     return labels

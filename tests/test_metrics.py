@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from app.gateways.base import Vendor
 from app.observability.metrics import MODELS_LIMIT, OTHER, Metrics
 from app.usage.event import UsageEvent
+from app.vendors.vendor import Vendor
 from tests.usage.events import usage_event
 
 VENDOR = Vendor(name="sim", gateway="openai", base_url="http://x/v1", models=("listed",))

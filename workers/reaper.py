@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from app.admission.limiter import spent_by
 from app.pricing.price_book import NO_PRICES, PriceBook
+from app.usage.charge import charge_of
 from app.usage.event import NUMBER_LIMIT, SideSource, UndecodableEvent, UsageEvent
 from app.usage.redis.open_records import OpenRecords
 from app.vocabulary.completion import USAGE_COUNTS
@@ -55,7 +55,7 @@ def _reap(
 ) -> bool:
     try:
         event = abandoned(record)
-        return records.abandon(event, spent_by(event, prices))
+        return records.abandon(event, charge_of(event, prices))
     except UndecodableEvent as exc:
         logger.warning("open record %s went to the dead stream: %s", event_id, exc)
         return records.bury(event_id, raw, f"open record: {exc}")

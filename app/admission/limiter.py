@@ -10,11 +10,10 @@ from typing import Protocol
 
 from app.admission.at_most import Candidate, cost_at_most, usage_at_most
 from app.admission.limit_messages import Outcome, limit_headers, refusal, warning
-from app.admission.reservations import FIRST_TIME, Check, Reservations, Spent
+from app.admission.reservations import FIRST_TIME, Check, Reservations
 from app.admission.spending import Spending
 from app.pricing.price_book import PriceBook
 from app.storage.redis.keys import LIMITS
-from app.usage.event import UsageEvent
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.limits import NUMBER_LIMIT, Limits, period_end, period_start
 
@@ -72,7 +71,7 @@ class Limiter:
 
     def __init__(self, reservations: Reservations, prices: PriceBook, spending: Spending) -> None:
         self._reservations = reservations
-        self._prices = prices
+        self.prices = prices
         self._spending = spending
 
     def admit(self, limited: Limited, record: bytes) -> Admission:
@@ -94,10 +93,6 @@ class Limiter:
             if outcome.state.soft == FIRST_TIME:
                 logger.warning("budget: %s", warning(outcome))
         return Admission(headers)
-
-    def spent(self, event: UsageEvent) -> Spent:
-        """Return what a request that has ended is charged with."""
-        return spent_by(event, self._prices)
 
     def _ask(self, limited: Limited, record: bytes) -> tuple[bool, list[Outcome]]:
         checked = [pair for limits in limited.limits for pair in self._checks(limits, limited)]
@@ -132,7 +127,7 @@ class Limiter:
 
     def _budget(self, limits: Limits, limited: Limited, prefix: str) -> Check:
         start = period_start(limits.period, limited.started_at_ms)
-        cost_nanousd = cost_at_most(limited.request, limited.candidates, self._prices)
+        cost_nanousd = cost_at_most(limited.request, limited.candidates, self.prices)
         start_s = int(start.timestamp())
         known = self._spending.since(limits, start_s)
         return Check(
@@ -147,8 +142,3 @@ class Limiter:
             start_s=start_s,
             ends_s=int(period_end(limits.period, start).timestamp()),
         )
-
-
-def spent_by(event: UsageEvent, prices: PriceBook) -> Spent:
-    """Return what a request has used; what has no known price costs nothing."""
-    return Spent(event.total_tokens, prices.cost(event).nanousd or 0)

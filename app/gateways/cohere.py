@@ -10,13 +10,7 @@ from typing import Any, ClassVar
 from marshmallow.fields import Field
 
 from app.formats import strict_json
-from app.gateways.base import (
-    Vendor,
-    VendorRequest,
-    authorization,
-    plain_mapping,
-    single_prompt,
-)
+from app.gateways.base import plain_mapping, single_prompt
 from app.gateways.decoding import failures
 from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.finish import narrow
@@ -25,8 +19,10 @@ from app.gateways.decoding.reader import AnswerReader
 from app.gateways.decoding.typed_events import TypedEvents, joined_text, text_of, word
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.stops import as_list
+from app.vendors.vendor import Vendor, authorization
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 #: Our parameter -> the vendor's.
 NAMES: Mapping[str, str] = {

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.gateways.base import Vendor
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 

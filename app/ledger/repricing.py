@@ -13,9 +13,10 @@ from sqlalchemy import BigInteger, Connection, Engine, bindparam, func, select, 
 
 from app.ledger.corrections import correct
 from app.ledger.posting import Entry, add_to_rollups, changes_of, entry_of, keep_prices, summed
-from app.pricing.price_book import Cost, PriceBook
+from app.pricing.price_book import PriceBook
 from app.storage.sql.database import reading, write
 from app.storage.sql.tables import entries, repricings
+from app.usage.cost import Cost, cost_of
 from app.usage.event import new_event_id
 
 #: Entries of one transaction.
@@ -98,7 +99,7 @@ def _price(
     batch = _after(connection, place, record.end_ms, at_once)
     if not batch:
         return None
-    priced = [(old, prices.cost(old.event)) for old in batch]
+    priced = [(old, cost_of(old.event, prices)) for old in batch]
     pairs = [(old, _priced(old, cost)) for old, cost in priced if _is_known(old, cost)]
     changed = [(old, new) for old, new in pairs if new != old]
     used = {price.price_id: price for _, cost in priced for price in cost.prices}

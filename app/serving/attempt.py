@@ -5,7 +5,6 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterator
 
-from app.gateways.base import VendorRequest
 from app.serving.deadline import Deadline
 from app.serving.fan_out import Echo, Part
 from app.serving.routing import Plan
@@ -14,6 +13,7 @@ from app.transport.call import Transport, VendorCall
 from app.usage.meter import Meter
 from app.vocabulary.completion import Completion
 from app.vocabulary.errors import GatewayError, VendorFailed, VendorTimeout
+from app.vocabulary.vendor_request import VendorRequest
 
 #: Statuses from here on are failures after the request was taken.
 SERVER_ERRORS = 500

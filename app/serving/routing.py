@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from app.admission.at_most import Candidate
-from app.gateways.base import Family, Gateway, Vendor, VendorRequest
+from app.gateways.base import Family, Gateway
 from app.serving.fan_out import Part, split
 from app.vendors.table import VendorTable
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import ModelNotFound, UnsupportedParameter, VendorRefused, WrongEndpoint
+from app.vocabulary.vendor_request import VendorRequest
 
 #: Models whose endpoint was learnt; more than any vendor has.
 LEARNT_LIMIT = 10_000

@@ -11,7 +11,6 @@ from typing import Literal
 
 import urllib3
 
-from app.gateways.base import Vendor, VendorRequest
 from app.runtime.sockets import shut_down
 from app.transport import connect_errors
 from app.transport.auth.schemes import SIGNERS
@@ -20,6 +19,7 @@ from app.transport.http1.content_coding import decoded
 from app.transport.http1.errors import BrokenAnswer
 from app.transport.pool import Connections, Route
 from app.transport.watchdog import Watchdog
+from app.vendors.vendor import Vendor
 from app.vocabulary.errors import (
     GatewayError,
     ShuttingDown,
@@ -29,6 +29,7 @@ from app.vocabulary.errors import (
     VendorTimeout,
     VendorUnreachable,
 )
+from app.vocabulary.vendor_request import VendorRequest
 
 #: The most that is read of an error's body, in bytes (some repeat the whole prompt before they say
 #: what is wrong with it), and for how long, in seconds.

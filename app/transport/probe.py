@@ -3,14 +3,15 @@
 import contextlib
 from collections.abc import Mapping
 
-from app.gateways.base import Vendor, VendorRequest, authorization
 from app.transport import connect_errors
 from app.transport.auth.schemes import SIGNERS
 from app.transport.call import FOREIGN, message_to
 from app.transport.http1.connection import Connection
 from app.transport.http1.errors import BrokenAnswer
 from app.transport.pool import Connections
+from app.vendors.vendor import Vendor, authorization
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 #: How long it waits for an answer, in seconds.
 PROBE_S = 10.0

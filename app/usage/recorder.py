@@ -17,6 +17,7 @@ import orjson
 
 from app.admission.limiter import UNLIMITED, Admission, Limited, Limiter
 from app.admission.reservations import NOTHING, Spent
+from app.usage.charge import charge_of
 from app.usage.checkpoints import Checkpoints
 from app.usage.event import UndecodableEvent, UsageEvent
 from app.usage.redis.open_records import OWNER_RENEWAL_S, OpenRecords
@@ -161,7 +162,7 @@ class Accounting:
         request = self._live.get(event.event_id)
         if self._limiter is None or request is None or not request.limits:
             return None
-        return self._limiter.spent(event)
+        return charge_of(event, self._limiter.prices)
 
     def note(self, request: Recorded) -> None:
         """Write down soon how far a request has come: its vendor has counted what a crash must not
@@ -300,7 +301,7 @@ class Accounting:
         if self._limiter is None:
             return None
         try:
-            return self._limiter.spent(UsageEvent.decode(payload))
+            return charge_of(UsageEvent.decode(payload), self._limiter.prices)
         except UndecodableEvent:
             return NOTHING
 

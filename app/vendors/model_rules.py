@@ -7,7 +7,7 @@ from typing import Any
 
 from marshmallow import RAISE, Schema, fields, validate
 
-from app.gateways.base import Vendor
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import PARAMETERS
 
 

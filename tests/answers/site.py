@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from redis import Redis
 
-from app.gateways import FAMILIES
+from app.gateways.families import GATEWAY_SPECS
 from app.settings import Settings
 from app.storage.redis.keys import EVENTS, OPEN
 from app.usage.event import UsageEvent
@@ -283,7 +283,7 @@ def table(vendor_url: str, extra: str = "", idle_s: float = IDLE_S) -> str:
         f"retries = 0\ntimeouts = {{first_token_s = {idle_s}, idle_s = {idle_s}, total_s = 40.0}}\n"
     )
     rows = ""
-    for row in load_vendors(None, _variables(), FAMILIES):
+    for row in load_vendors(None, _variables(), GATEWAY_SPECS):
         if row.name in BUILT_IN_ENTRIES:
             path = urlsplit(row.base_url).path
             rows += f'[vendors.{row.name}]\nbase_url = "{host}{path}"\n{common}'

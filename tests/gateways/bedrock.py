@@ -4,9 +4,10 @@ import functools
 import json
 from typing import Any
 
-from app.gateways import FAMILIES
-from app.gateways.base import Gateway, Vendor
+from app.gateways.base import Gateway
+from app.gateways.families import GATEWAY_SPECS
 from app.vendors.table import load_vendors
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest, Usage
 from tests.gateways.reading import chunks_of, cut
 from tests.vendor import Reply
@@ -16,7 +17,7 @@ from tests.vendors.bedrock import REGION
 @functools.cache
 def row(**env: str) -> Vendor:
     """Return the table's row, as an environment with these variables has it."""
-    return load_vendors(None, {"AWS_REGION": REGION, **env}, FAMILIES).find("bedrock")
+    return load_vendors(None, {"AWS_REGION": REGION, **env}, GATEWAY_SPECS).find("bedrock")
 
 
 def request(model: str, **more: Any) -> CompletionRequest:

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from app.gateways.base import Vendor
 from app.gateways.gemini.request import GeminiGateway
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest
 from tests.gateways.reading import chunks_of as read
 from tests.gateways.reading import cut, decode

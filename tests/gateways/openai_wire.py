@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.gateways.base import Vendor
 from app.gateways.openai.completions import OpenAIGateway
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest, Usage
 from app.vocabulary.errors import (
     GatewayError,

@@ -3,9 +3,10 @@
 import dataclasses
 from collections.abc import Iterable
 
-from app.gateways.base import Gateway, Vendor
+from app.gateways.base import Gateway
 from app.gateways.decoding.parsing import failed
 from app.serving.fan_out import merged
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest
 
 

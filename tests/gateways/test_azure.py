@@ -2,9 +2,10 @@ import json
 
 import pytest
 
-from app.gateways import FAMILIES
-from app.gateways.base import Gateway, Vendor
+from app.gateways.base import Gateway
+from app.gateways.families import GATEWAY_SPECS, GATEWAYS
 from app.vendors.table import load_vendors
+from app.vendors.vendor import Vendor
 from app.vocabulary.errors import ModelNotFound
 from tests.gateways.chat_wire import STREAM, answer, chunk, message
 from tests.gateways.rows import Row, told
@@ -14,11 +15,11 @@ ENV = {"AZURE_OPENAI_API_KEY": "sk-test", "AZURE_OPENAI_ENDPOINT": "https://us.e
 
 
 def row(**env: str) -> Vendor:
-    return load_vendors(None, ENV | env, FAMILIES).find("azure")
+    return load_vendors(None, ENV | env, GATEWAY_SPECS).find("azure")
 
 
 def gateway(kind: str) -> Gateway:
-    found: Gateway = getattr(FAMILIES["azure"], kind)
+    found: Gateway = getattr(GATEWAYS["azure"], kind)
     return found
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.gateways.bedrock.invoke import InvokeGateway
-from app.gateways.bedrock.model_families import FAMILIES
+from app.gateways.bedrock.model_families import PROMPT_FAMILIES
 from app.settings import ConfigError
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import (
@@ -44,7 +44,7 @@ def raw(name: str) -> Any:
 def test_every_native_model_of_the_row_has_a_family_and_every_family_a_model() -> None:
     vendor = row()
     assert list(vendor.native) == list(vendor.quirks["families"])
-    assert set(vendor.quirks["families"].values()) == FAMILIES.keys() == MODELS.keys()
+    assert set(vendor.quirks["families"].values()) == PROMPT_FAMILIES.keys() == MODELS.keys()
 
 
 @pytest.mark.parametrize(
@@ -236,17 +236,17 @@ def test_no_json_breaks_more_than_its_answer(payload: Any, name: str) -> None:
 
 
 def test_a_family_that_there_is_not_is_refused_in_the_table(tmp_path: Any) -> None:
-    from app.gateways import FAMILIES as GATEWAYS
+    from app.gateways.families import GATEWAY_SPECS
     from app.vendors.table import load_vendors
 
     overlay = tmp_path / "vendors.toml"
     overlay.write_text('[vendors.bedrock.quirks.families]\n"x*" = "gpt"\n')
     with pytest.raises(ConfigError, match="families"):
-        load_vendors(overlay, {"AWS_REGION": "eu-west-1"}, GATEWAYS)
+        load_vendors(overlay, {"AWS_REGION": "eu-west-1"}, GATEWAY_SPECS)
     overlay.write_text(
         '[vendors.mine]\ngateway = "bedrock"\nbase_url = "https://b.invalid"\n'
         'native = ["*"]\nquirks = {region = "eu-west-1", families = {"*" = "llama"}}\n'
     )
-    mine = load_vendors(overlay, {}, GATEWAYS).find("mine")
+    mine = load_vendors(overlay, {}, GATEWAY_SPECS).find("mine")
     model = "arn:aws:bedrock:eu-west-1:123456789012:imported-model/a1b2c3d4e5f6"
     assert sent(GATEWAY, request(model), mine) == {"prompt": "Once"}

@@ -11,13 +11,14 @@ from urllib.parse import urlsplit
 import certifi
 import pytest
 
-from app.gateways.base import Timeouts, Vendor, VendorRequest
 from app.serving.backoff import is_passing, pause_s
 from app.transport.call import Transport
 from app.transport.http1.connection import Connection, request_bytes
 from app.transport.pool import IDLE_LIMIT_S, Connections, Route
 from app.transport.watchdog import Watchdog
+from app.vendors.vendor import Timeouts, Vendor
 from app.vocabulary.errors import VendorConnectTimeout, VendorMisconfigured, VendorUnreachable
+from app.vocabulary.vendor_request import VendorRequest
 from tests.services.listener import Listener
 from tests.services.polling import wait_until
 from tests.services.proxy import Proxy

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from app.gateways.base import Timeouts, Vendor, VendorRequest
 from app.transport.call import Transport, VendorCall
 from app.transport.watchdog import Watchdog
+from app.vendors.vendor import Timeouts, Vendor
 from app.vocabulary.errors import VendorTimeout, VendorUnreachable
+from app.vocabulary.vendor_request import VendorRequest
 from tests.gateway import free_port
 from tests.services.polling import wait_until
 from tests.services.refusing import Manner, RefusingServer

@@ -5,8 +5,8 @@ from botocore.eventstream import EventStreamBuffer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateways.base import Vendor
 from app.gateways.bedrock.event_stream import MessageParser
+from app.vendors.vendor import Vendor
 from app.vocabulary.errors import VendorFailed
 from tests.vendors.bedrock import event_frame, frame, raw_frame
 

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateways.base import Vendor
 from app.gateways.decoding.failures import (
     MESSAGE_LIMIT,
     NAME_LIMIT,
@@ -18,6 +17,7 @@ from app.gateways.decoding.failures import (
     scrubbed,
 )
 from app.gateways.decoding.retry_hints import retry_after
+from app.vendors.vendor import Vendor
 from app.vocabulary.errors import GatewayError, TollgateError, VendorRefused, WrongEndpoint
 
 SECRET = "our-own-secret-key-0123456789"

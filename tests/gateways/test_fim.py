@@ -2,14 +2,14 @@ from typing import Any
 
 import pytest
 
-from app.gateways import FAMILIES
+from app.gateways.families import GATEWAYS
 from app.vocabulary.errors import UnsupportedParameter
 from tests.gateways.chat_wire import STREAM, answer, message
 from tests.gateways.rows import Row, told
 
 FIM = Row("mistral", "MISTRAL_API_KEY")
-assert FAMILIES["mistral"].native is not None
-FIM.gateway = FAMILIES["mistral"].native
+assert GATEWAYS["mistral"].native is not None
+FIM.gateway = GATEWAYS["mistral"].native
 
 
 def test_a_prompt_and_what_follows_it_are_sent_as_they_are() -> None:

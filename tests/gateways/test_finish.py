@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateways.base import Vendor
 from app.gateways.decoding.finish import REASONS, WORD_LIMIT, Finish, narrow
+from app.vendors.vendor import Vendor
 
 VENDOR = Vendor(name="sim", gateway="openai", base_url="http://v")
 

@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from app.gateways import FAMILIES
-from app.gateways.base import Vendor
+from app.gateways.families import GATEWAY_SPECS
 from app.vendors.table import load_vendors
+from app.vendors.vendor import Vendor
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 from tests.gateways.gemini_wire import GATEWAY, ROW, SECRET, asked, sent
 
@@ -133,7 +133,7 @@ def test_a_models_name_is_one_segment_of_the_path_whatever_it_is(model: str, pat
 )
 def test_the_host_of_vertex_ai_follows_from_the_location(location: str, host: str) -> None:
     env = {"GOOGLE_CLOUD_PROJECT": "acme", "GOOGLE_CLOUD_LOCATION": location}
-    row = load_vendors(None, env, FAMILIES).find("vertex_ai")
+    row = load_vendors(None, env, GATEWAY_SPECS).find("vertex_ai")
     assert url("m", row) == (
         f"https://{host}/v1/projects/acme/locations/{location}/publishers/google"
         "/models/m:generateContent"
@@ -141,10 +141,10 @@ def test_the_host_of_vertex_ai_follows_from_the_location(location: str, host: st
 
 
 def test_vertex_ai_is_global_unless_a_location_is_set_and_off_without_a_project() -> None:
-    table = {row.name: row for row in load_vendors(None, {}, FAMILIES)}
+    table = {row.name: row for row in load_vendors(None, {}, GATEWAY_SPECS)}
     assert table["vertex_ai"].missing == "GOOGLE_CLOUD_PROJECT"
     assert table["gemini"].missing == "GEMINI_API_KEY"
-    row = load_vendors(None, {"GOOGLE_CLOUD_PROJECT": "acme"}, FAMILIES).find("vertex_ai")
+    row = load_vendors(None, {"GOOGLE_CLOUD_PROJECT": "acme"}, GATEWAY_SPECS).find("vertex_ai")
     assert row.base_url == f"{PROJECT}/locations/global/publishers/google"
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from app.gateways.base import Vendor, VendorRequest
 from app.transport.auth.google_credentials import GoogleSigner
 from app.transport.auth.request_auth import FAILURE_STANDS_S
 from app.transport.auth.schemes import SIGNERS
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
+from app.vendors.vendor import Vendor
 from app.vocabulary.errors import VendorAuthentication, VendorUnreachable
+from app.vocabulary.vendor_request import VendorRequest
 from tests.services.polling import wait_until
 from tests.services.tls import TLSProxy
 from tests.vendor import SimulatedVendor, json_reply

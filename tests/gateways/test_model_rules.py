@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 from marshmallow import Schema, ValidationError
 
-from app.gateways.base import Vendor
 from app.vendors.model_rules import MODELS, ModelRules, rules_of
+from app.vendors.vendor import Vendor
 
 RULES: dict[str, Any] = {
     "*": {"renames": {"seed": "random_seed"}, "sends": {"a": 1, "b": 2}},

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.gateways.base import Vendor
 from app.gateways.parameters import NEUTRAL, check_extra, check_prompt, check_range, supported
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import PARAMETERS, CompletionRequest
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 

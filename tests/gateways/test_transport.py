@@ -9,10 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.gateways.base import Timeouts, Vendor, VendorRequest
 from app.transport.call import Cancelled, Reason, Transport
 from app.transport.watchdog import Watchdog
+from app.vendors.vendor import Timeouts, Vendor
 from app.vocabulary.errors import ShuttingDown, VendorFailed, VendorTimeout, VendorUnreachable
+from app.vocabulary.vendor_request import VendorRequest
 from tests.services.listener import Listener
 from tests.services.polling import wait_until
 from tests.vendor import CUT, Reply, SimulatedVendor, json_reply

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateways import FAMILIES
-from app.gateways.base import Vendor
 from app.gateways.decoding import chunk_template
+from app.gateways.families import GATEWAYS
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest
 from app.vocabulary.errors import GatewayError
 
 VENDOR = Vendor(name="v", gateway="openai", base_url="http://v.invalid")
 REQUEST = CompletionRequest(model="v/m", prompt="p", stream=True, n=2)
-GATEWAYS = {"native": FAMILIES["openai"].native, "chat": FAMILIES["openai"].chat}
+BY_KIND = {"native": GATEWAYS["openai"].native, "chat": GATEWAYS["openai"].chat}
 
 TEXTS = st.one_of(
     st.sampled_from(["", " a", "caf\u00e9", '"', "\\", "\n", '"text":"x"', '"content":"x"']),
@@ -32,7 +32,7 @@ def body(kind: str, text: str, **choice: Any) -> dict[str, Any]:
 
 def read(kind: str, events: list[bytes]) -> tuple[list[Completion], str | None]:
     """Return what a decoder makes of the events, and how it failed, if it did."""
-    gateway = GATEWAYS[kind]
+    gateway = BY_KIND[kind]
     assert gateway is not None
     decoder, chunks = gateway.reader(VENDOR, REQUEST), list[Completion]()
     try:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from app.gateways import FAMILIES
-from app.gateways.base import Timeouts
+from app.gateways.families import GATEWAY_SPECS, GATEWAYS
 from app.settings import ConfigError
 from app.vendors.table import VendorTable, load_vendors
+from app.vendors.vendor import Timeouts
 from app.vocabulary.completion import PARAMETERS
 from app.vocabulary.errors import ModelNotFound
 
@@ -24,7 +24,7 @@ def load(tmp_path: Path) -> Load:
     def load(overlay: str = "", **env: str) -> VendorTable:
         path = tmp_path / "vendors.toml"
         path.write_text(overlay)
-        return load_vendors(path, {**ENV, **env}, FAMILIES)
+        return load_vendors(path, {**ENV, **env}, GATEWAY_SPECS)
 
     return load
 
@@ -40,18 +40,18 @@ def wrong(load: Load, overlay: str, **env: str) -> list[str]:
 
 
 def test_the_table_that_ships_is_whole_and_its_names_are_plain() -> None:
-    vendors = list(load_vendors(None, {}, FAMILIES))
+    vendors = list(load_vendors(None, {}, GATEWAY_SPECS))
     names = [vendor.name for vendor in vendors]
     assert names == sorted(names)
     assert {"openai", "vllm", "llamacpp", "sandbox"} <= set(names)
     for vendor in vendors:
-        assert vendor.gateway in FAMILIES
+        assert vendor.gateway in GATEWAYS
         assert not vendor.base_url.endswith("/")
         assert vendor.refuses <= set(PARAMETERS)
 
 
 def test_without_an_environment_nothing_that_needs_one_is_configured() -> None:
-    configured = {vendor.name for vendor in load_vendors(None, {}, FAMILIES).configured()}
+    configured = {vendor.name for vendor in load_vendors(None, {}, GATEWAY_SPECS).configured()}
     assert configured.isdisjoint({"openai", "vllm", "llamacpp", "sandbox", "anthropic"})
 
 
@@ -307,8 +307,8 @@ def test_a_file_of_another_form_is_refused_by_name(load: Load, overlay: str, wor
 def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none.toml"):
         with pytest.raises(ConfigError, match=str(path)):
-            load_vendors(path, {}, FAMILIES)
+            load_vendors(path, {}, GATEWAY_SPECS)
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="binary"):
-        load_vendors(binary, {}, FAMILIES)
+        load_vendors(binary, {}, GATEWAY_SPECS)

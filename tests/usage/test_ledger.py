@@ -23,6 +23,7 @@ from app.pricing.rates import load_price
 from app.storage.sql.database import create_engine, reading
 from app.storage.sql.tables import ROLLUP_KEY, SLOT_S, entries, rollups
 from app.usage.call_usage import CallUsage, encode_calls
+from app.usage.cost import cost_of
 from app.usage.event import TEXT_LIMIT, UsageEvent, new_event_id
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 from app.vocabulary.errors import LedgerUnavailable
@@ -48,7 +49,7 @@ def as_posted(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return what the ledger must hold after these events, each with an id of its own."""
     ordered = sorted(events, key=lambda event: event.event_id)
-    costs = [ledger_prices.cost(event) for event in ordered]
+    costs = [cost_of(event, ledger_prices) for event in ordered]
     posted = [
         Entry(event, cost.nanousd, cost.price_id)
         for event, cost in zip(ordered, costs, strict=True)

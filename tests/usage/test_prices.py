@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from app.pricing.price_book import NO_COST, NO_PRICES, PriceBook, load_prices
+from app.pricing.price_book import NO_PRICES, PriceBook, load_prices
 from app.settings import ConfigError
 from app.usage.call_usage import CallUsage
+from app.usage.cost import NO_COST, cost_of
 from app.vocabulary.completion import Usage
 from tests.usage.events import usage_event
 
@@ -79,28 +80,28 @@ def test_an_unknown_price_is_none_and_never_nothing(
     assert shipped.price(vendor, model) is None
     assert shipped.cost_nanousd(vendor, model, TOKENS) is None
     event = usage_event(vendor=vendor, model=model, vendor_served=vendor, model_served=None)
-    assert shipped.cost(event) == NO_COST
-    assert NO_PRICES.cost(usage_event()).nanousd is None
+    assert cost_of(event, shipped) == NO_COST
+    assert cost_of(usage_event(), NO_PRICES).nanousd is None
 
 
 def test_who_served_sets_the_price_by_its_own_name_of_the_model_or_the_callers(
     shipped: PriceBook,
 ) -> None:
     def name(**changes: str | None) -> str | None:
-        found = shipped.cost(usage_event(vendor="azure", model="mine", **changes)).prices
+        found = cost_of(usage_event(vendor="azure", model="mine", **changes), shipped).prices
         return found[0].name if found else None
 
     assert name(vendor_served="openai", model_served="gpt-4o-2024-08-06") == "openai/gpt-4o"
     assert name(vendor_served="azure", model_served="gpt-4o-2024-08-06") == "openai/gpt-4o"
     assert name(vendor_served="azure", model_served="mine") is None
     by_asked = usage_event(vendor="openai", model="gpt-4o", model_served="odd", vendor_served=None)
-    assert shipped.cost(by_asked).prices == (shipped.price("openai", "gpt-4o"),)
+    assert cost_of(by_asked, shipped).prices == (shipped.price("openai", "gpt-4o"),)
 
 
 @pytest.mark.parametrize("model", ["unknown", "gpt-4o"])
 def test_a_request_that_used_nothing_has_no_cost(shipped: PriceBook, model: str) -> None:
     nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    assert shipped.cost(usage_event(model=model, model_served=model, **nothing)) == NO_COST
+    assert cost_of(usage_event(model=model, model_served=model, **nothing), shipped) == NO_COST
 
 
 def test_a_file_of_ones_own_is_laid_over_the_prices_that_come_with_tollgate(tmp_path: Path) -> None:
@@ -119,7 +120,7 @@ def test_a_file_of_ones_own_is_laid_over_the_prices_that_come_with_tollgate(tmp_
     served = usage_event(
         vendor="azure", model="my-deployment", vendor_served="azure", model_served="gpt-4o"
     )
-    (price,) = own.cost(served).prices
+    (price,) = cost_of(served, own).prices
     assert price.name == "file:azure/my-deployment"
 
 
@@ -160,7 +161,7 @@ def test_a_service_tier_has_its_own_price_or_none(tmp_path: Path) -> None:
         event = usage_event(
             vendor="x", vendor_served="x", model="m", service_tier=word, prompt_tokens=10**6
         )
-        return own.cost(dataclasses.replace(event, completion_tokens=0)).nanousd
+        return cost_of(dataclasses.replace(event, completion_tokens=0), own).nanousd
 
     standard = [None, "", "default", "standard", "auto", "on_demand", "ON_DEMAND", "Default"]
     assert {cost(word) for word in standard} == {4 * 10**9}
@@ -199,7 +200,7 @@ def test_each_call_has_the_price_of_its_own_prompt_and_of_who_served_it(tmp_path
         total = sum(it.usage.prompt_tokens for it in calls)
         changes = {"prompt_tokens": total, "completion_tokens": 0, "total_tokens": total}
         event = usage_event(vendor="x", model="long", model_served="m", calls=calls, **changes)
-        return own.cost(event).nanousd
+        return cost_of(event, own).nanousd
 
     three = [call("x", "long", 100_000) for _ in range(3)]
     assert cost(*three) == 300_000_000
@@ -214,7 +215,7 @@ def test_a_request_of_several_prices_names_them_all(tmp_path: Path) -> None:
     own = book(tmp_path, row("x/m", "1") + row("y/m", "2"))
     usage = Usage(prompt_tokens=1, total_tokens=1)
     calls = tuple(CallUsage(vendor, "m", None, None, usage) for vendor in "xxy")
-    cost = own.cost(usage_event(calls=calls))
+    cost = cost_of(usage_event(calls=calls), own)
     assert [price.name for price in cost.prices] == ["file:x/m", "file:y/m"]
     assert cost.price_id == "+".join(price.price_id for price in cost.prices)
 

@@ -18,7 +18,7 @@ import pytest
 import requests
 from openai import OpenAI
 
-from app.gateways import FAMILIES
+from app.gateways.families import GATEWAY_SPECS
 from app.settings import Settings
 from app.vendors.table import BUILT_IN, VendorTable, load_vendors
 from tests.gateway import Gateway, running, sse_events, text_of
@@ -78,7 +78,7 @@ def _variables() -> dict[str, str]:
 
 
 def _rows() -> VendorTable:
-    return load_vendors(None, _variables(), FAMILIES)
+    return load_vendors(None, _variables(), GATEWAY_SPECS)
 
 
 def _table() -> dict[str, Any]:

@@ -11,10 +11,10 @@ import click
 
 from app.cli.tables import format_table, on_terminal
 from app.cli.vendors_page import vendors_page
-from app.gateways import FAMILIES
-from app.gateways.base import Vendor
+from app.gateways.families import GATEWAY_SPECS
 from app.transport.probe import probe
 from app.vendors.table import VendorTable, load_vendors
+from app.vendors.vendor import Vendor
 
 
 @click.command("vendors")
@@ -29,7 +29,7 @@ def vendors_command(check: bool, as_json: bool, markdown: bool) -> None:
         click.echo(vendors_page(), nl=False)
         return
     overlay = os.environ.get("TOLLGATE_VENDORS")
-    table = load_vendors(Path(overlay) if overlay else None, os.environ, FAMILIES)
+    table = load_vendors(Path(overlay) if overlay else None, os.environ, GATEWAY_SPECS)
     rows = [_row(vendor) for vendor in table]
     if check:
         results = _checked(table)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from marshmallow.fields import Field
 
-from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
+from app.gateways.base import plain_mapping, single_prompt
 from app.gateways.bedrock import errors
 from app.gateways.bedrock.common import (
     QUIRKS,
@@ -24,8 +24,10 @@ from app.gateways.decoding.finish import Finish, narrow
 from app.gateways.decoding.parsing import failed
 from app.gateways.decoding.reader import AnswerReader
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 #: Our parameter -> its name in `inferenceConfig`.
 CONFIG: Mapping[str, str] = {

@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from app.formats import strict_json
-from app.gateways.base import Vendor, plain_mapping
+from app.gateways.base import plain_mapping
 from app.gateways.bedrock.event_stream import Message
 from app.gateways.decoding import failures
+from app.vendors.vendor import Vendor
 from app.vocabulary.errors import GatewayError, VendorRefused, WrongEndpoint
 
 #: What an exception means, where its HTTP status says something else, or where it came without.

@@ -46,7 +46,7 @@ class PromptFamily:
         return frozenset(PARAMETERS).difference(self.words, ("n", "user"))
 
 
-FAMILIES: Mapping[str, PromptFamily] = {
+PROMPT_FAMILIES: Mapping[str, PromptFamily] = {
     "cohere": PromptFamily(
         prompt="prompt",
         words={

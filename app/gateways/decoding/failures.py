@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.formats import strict_json
-from app.gateways.base import Vendor, plain_mapping
+from app.gateways.base import plain_mapping
 from app.gateways.decoding.choices.texts import mended
 from app.gateways.decoding.retry_hints import retry_after, should_retry
+from app.vendors.vendor import Vendor
 from app.vocabulary.errors import (
     SHOULD_RETRY,
     GatewayError,

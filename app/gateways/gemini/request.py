@@ -12,13 +12,15 @@ from urllib.parse import quote
 from marshmallow.fields import Field
 
 from app.formats import strict_json
-from app.gateways.base import Vendor, VendorRequest, authorization, single_prompt
+from app.gateways.base import single_prompt
 from app.gateways.decoding.reader import AnswerReader
 from app.gateways.gemini import errors
 from app.gateways.gemini.response import GeminiWire
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
+from app.vendors.vendor import Vendor, authorization
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 #: Public parameter -> its name in `generationConfig`.
 WORDS: Mapping[str, str] = {

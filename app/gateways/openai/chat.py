@@ -9,15 +9,17 @@ from typing import Any, ClassVar
 
 from marshmallow.fields import Field
 
-from app.gateways.base import Vendor, VendorRequest, single_prompt
+from app.gateways.base import single_prompt
 from app.gateways.decoding import failures
 from app.gateways.decoding.reader import AnswerReader
 from app.gateways.openai.completions import LEAST_LOGPROBS, posted
 from app.gateways.openai.response import OpenAIChatWire
 from app.gateways.parameters import supported
 from app.vendors.model_rules import MODELS, rules_of
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 
 class OpenAIChatGateway:

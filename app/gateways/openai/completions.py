@@ -10,14 +10,15 @@ from typing import Any, ClassVar
 from marshmallow import fields, validate
 
 from app.formats import strict_json
-from app.gateways.base import Vendor, VendorRequest, authorization
 from app.gateways.decoding import failures
 from app.gateways.decoding.reader import AnswerReader
 from app.gateways.openai.response import OpenAIWire
 from app.gateways.parameters import check_prompt, supported
 from app.gateways.stops import as_list
+from app.vendors.vendor import Vendor, authorization
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 #: A refusal that comes with a server error's status: some servers have no other.
 REFUSED = 400

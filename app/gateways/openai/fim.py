@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 
 from marshmallow.fields import Field
 
-from app.gateways.base import Vendor, VendorRequest, single_prompt
+from app.gateways.base import single_prompt
 from app.gateways.openai.chat import OpenAIChatGateway
 from app.gateways.openai.completions import posted
 from app.gateways.parameters import check_prompt, supported
 from app.vendors.model_rules import MODELS, rules_of
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.vendor_request import VendorRequest
 
 
 class FIMGateway(OpenAIChatGateway):

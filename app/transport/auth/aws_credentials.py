@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.gateways.base import Vendor, VendorRequest
 from app.transport import connect_errors
 from app.transport.auth.request_auth import Clock, LastFailure, SignInFailed
 from app.transport.trust import trust_in
+from app.vendors.vendor import Vendor
+from app.vocabulary.vendor_request import VendorRequest
 
 
 class AWSSigner:

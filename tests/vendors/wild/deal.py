@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from functools import cache
 from random import Random
 
-from app.gateways import FAMILIES
-from app.gateways.base import VendorRequest
+from app.gateways.families import GATEWAY_SPECS, GATEWAYS
 from app.serving.routing import Router
 from app.vendors.table import load_vendors
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import UnsupportedParameter
+from app.vocabulary.vendor_request import VendorRequest
 from tests.vendors.test_contract import KEY, _table, _variables
 from tests.vendors.wild.case import Case
 from tests.vendors.wild.deviations import Deviation
@@ -96,7 +96,7 @@ def vendor_requests(case: Case) -> list[VendorRequest]:
 @cache
 def _router() -> Router:
     keys = {row["api_key_env"]: KEY for row in _table().values() if "api_key_env" in row}
-    return Router(load_vendors(None, {**_variables(), **keys}, FAMILIES), FAMILIES)
+    return Router(load_vendors(None, {**_variables(), **keys}, GATEWAY_SPECS), GATEWAYS)
 
 
 def fits(case: Case, deviation: Deviation) -> bool:
