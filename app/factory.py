@@ -21,16 +21,16 @@ from app.observability.backlog import BacklogCollector
 from app.observability.metrics import Metrics
 from app.observability.request_log import register_request_log
 from app.pricing.price_book import load_prices
-from app.serving.circuit_breaker import Rests
+from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.routing import Router
-from app.serving.service import Completer
+from app.serving.service import CompletionService
 from app.settings import Settings
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.sql.database import create_engine
 from app.tracing.trace_context import tracing
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
-from app.usage.recorder import Accounting
+from app.usage.recorder import Recorder
 from app.usage.redis.idempotency_keys import IdempotencyKeys
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream, connect
@@ -75,14 +75,14 @@ def create_app(settings: Settings | None = None) -> Flask:
     commit = GroupCommit(redis)  # one for all: what they write together goes in one round trip
     stream, open_records = EventStream(redis, commit), OpenRecords(redis, commit)
     prices = load_prices(settings.prices_file)
-    accounting = Accounting(
+    recorder = Recorder(
         stream,
         open_records,
         settings.spool_dir,
         serve_without_redis=settings.on_redis_down == "serve",
         limiter=Limiter(Reservations(commit), prices, Spending(engine)),
     )
-    rests, watchdog = Rests(redis), Watchdog()
+    circuit_breaker, watchdog = CircuitBreaker(redis), Watchdog()
     vendors = load_vendors(settings.vendors_file, settings.env, GATEWAY_SPECS)
     usage_reader = UsageReader(engine)
     app = Application("tollgate", static_folder=None)
@@ -95,25 +95,25 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions[EXTENSION] = services = Services(
         settings=settings,
         vendors=vendors,
-        completer=Completer(
+        completions=CompletionService(
             Router(vendors, GATEWAYS),
             Transport(watchdog, settings.env),
-            rests,
-            accounting,
+            circuit_breaker,
+            recorder,
             watchdog,
         ),
         keyring=KeyRing(Accounts(engine), settings.key_cache_s),
         usage_reader=usage_reader,
         stream=stream,
         open_records=open_records,
-        accounting=accounting,
+        recorder=recorder,
         alarms=Alarms(redis, settings.spool_dir, spools=True),
-        idempotency=IdempotencyKeys(redis, open_records, lambda: accounting.owner),
+        idempotency=IdempotencyKeys(redis, open_records, lambda: recorder.owner),
         engine=engine,
-        rests=rests,
+        circuit_breaker=circuit_breaker,
         metrics=Metrics(vendors),
         backlog=BacklogCollector(
-            stream, open_records, usage_reader, rests, vendors, settings.spool_dir
+            stream, open_records, usage_reader, circuit_breaker, vendors, settings.spool_dir
         ),
         tracing=tracing(settings.env),
     )

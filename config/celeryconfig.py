@@ -4,7 +4,7 @@
 # slow database. None expires: where beat's clock is behind the worker's, none would ever be run.
 beat_schedule = {
     "drain": {
-        "task": "usage.drain",
+        "task": "usage.post",
         "schedule": 1.0,
     },
     "reap": {

@@ -88,7 +88,7 @@ def running(settings: Settings, account_id: str = "acme") -> Iterator[Gateway]:
     finally:
         server.shutdown()
         server.server_close()
-        app.extensions[EXTENSION].accounting.close()
+        app.extensions[EXTENSION].recorder.close()
 
 
 def _closing(app: Any) -> Any:
@@ -165,10 +165,10 @@ def vendor_table(url: str) -> str:
         "standby": 'fallbacks = ["keyless", "spare/other"]\nretries = 0',
         "spare": "retries = 0",
         "single": "list_prompts = false\nmax_n = 2\nretries = 0",
-        "drain": 'on_disconnect = "drain"\nretries = 0',
+        "drain": 'on_disconnect = "read"\nretries = 0',
         "quick": "timeouts = {first_token_s = 0.3, idle_s = 0.6, total_s = 1.5}\nretries = 0",
-        "picky": 'refuses = ["best_of", "suffix", "logit_bias"]',
-        "lax": 'refuses = ["best_of", "suffix", "logit_bias"]\ndrop_unsupported = true',
+        "picky": 'unsupported = ["best_of", "suffix", "logit_bias"]',
+        "lax": 'unsupported = ["best_of", "suffix", "logit_bias"]\ndrop_unsupported = true',
         "tokens": "token_prompts = true",
         "keyless": 'api_key_env = "NO_SUCH_KEY"',
         "down": 'base_url = "http://127.0.0.1:1/v1"',

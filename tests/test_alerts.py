@@ -171,7 +171,7 @@ def test_every_other_alert_fires_on_what_it_is_for(
         "tollgate_backlog_events": "10001+100x90",
         "tollgate_dead_events": "1+0x90",
         "tollgate_unpriced_requests": "1+0x90",
-        'tollgate_vendor_resting{vendor="openai"}': "1+0x90",
+        'tollgate_vendor_circuit_open{vendor="openai"}': "1+0x90",
     }
     told = [{"series": name, "values": it} for name, it in values.items()]
     before = scraped(metrics)
@@ -208,7 +208,7 @@ def test_each_series_that_an_alert_names_is_there_from_the_start(metrics: Metric
         for selector in selectors(promql_parser.parse(rule["expr"])):
             if not selector.name.endswith(("_total", "_bucket")):
                 continue  # what is asked of Redis and the ledger, at each scrape
-            if selector.name == "tollgate_drained_events_total":
+            if selector.name == "tollgate_posted_events_total":
                 continue
             found = [labels for name, labels, _ in there if name == selector.name]
             assert found, selector.name

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.serving.channel import Channel, ConsumerGone
+from app.serving.channel import Channel, ConsumerClosed
 from tests.services.polling import wait_until
 
 
@@ -37,12 +37,12 @@ def test_silence_is_an_empty_list_and_not_an_end() -> None:
 
 def test_a_nudge_ends_a_wait_and_only_that() -> None:
     channel, taken = Channel[int](1), list[object]()
-    channel.nudge()  # nobody waits: it is forgotten
+    channel.wake()  # nobody waits: it is forgotten
     thread = in_thread(lambda: taken.append(channel.take()))
     while thread.is_alive():  # whenever it began to wait
-        channel.nudge()
+        channel.wake()
     assert taken == [[]]
-    channel.nudge()
+    channel.wake()
     channel.put(1)
     assert channel.take() == [1]
 
@@ -124,7 +124,7 @@ def test_a_producer_whose_consumer_has_left_is_told() -> None:
     channel = Channel[int](8)
     channel.put(1)
     channel.leave()
-    with pytest.raises(ConsumerGone):
+    with pytest.raises(ConsumerClosed):
         channel.put(2)
     channel.finish()  # harmless
 
@@ -136,7 +136,7 @@ def test_a_producer_that_waits_for_room_is_told_that_its_consumer_left() -> None
     def produce() -> None:
         try:
             channel.put(2)
-        except ConsumerGone:
+        except ConsumerClosed:
             told.set()
 
     in_thread(produce)

@@ -12,7 +12,7 @@ from app.vocabulary.errors import (
     VendorAuthentication,
     VendorFailed,
     VendorMisconfigured,
-    VendorRefused,
+    VendorRejected,
     VendorTimeout,
     WrongEndpoint,
 )
@@ -61,7 +61,7 @@ def test_an_error_is_openais_body_with_the_documented_status_type_and_code(name:
     ("vendor_status", "status"), [(400, 400), (404, 404), (413, 413), (422, 400)]
 )
 def test_a_vendors_refusal_keeps_its_status_but_for_422(vendor_status: int, status: int) -> None:
-    refused = VendorRefused("No.", vendor_status=vendor_status, param="stop", code="too_many")
+    refused = VendorRejected("No.", vendor_status=vendor_status, param="stop", code="too_many")
     elsewhere = WrongEndpoint("No.", wants="chat", vendor_status=vendor_status)
     assert (refused.status, refused.vendor_status) == (status, vendor_status)
     assert elsewhere.status == status
@@ -71,7 +71,7 @@ def test_a_vendors_refusal_keeps_its_status_but_for_422(vendor_status: int, stat
         "param": "stop",
         "code": "too_many",
     }
-    assert VendorRefused("No.", vendor_status=400).body()["error"]["code"] is None
+    assert VendorRejected("No.", vendor_status=400).body()["error"]["code"] is None
 
 
 def test_our_key_being_refused_is_no_401_to_the_caller_and_not_to_be_tried_again() -> None:

@@ -16,16 +16,16 @@ from app.usage.redis.idempotency_keys import (
     KEPT_S,
     Claim,
     IdempotencyKeys,
-    KeptAnswer,
+    StoredResponse,
 )
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import connect
 from app.vocabulary.errors import (
-    AnswerNotKept,
     IdempotencyConflict,
     IdempotencyInProgress,
     IdempotencyKeyReused,
     InvalidRequest,
+    ResponseNotStored,
     StreamUnavailable,
 )
 from tests.services.valkey import Valkey
@@ -34,7 +34,7 @@ BODY = b'{"prompt": "what nobody else may read"}'
 JSON = [("content-type", "application/json")]
 KEEP: list[Callable[[Claim], None]] = [
     lambda claim: claim.keep(200, JSON, b"answer"),
-    lambda claim: claim.keep_nothing(),
+    lambda claim: claim.store_nothing(),
     lambda claim: claim.release(),
 ]
 
@@ -49,7 +49,7 @@ def redis(redis_url: str) -> Iterator["Redis"]:
 def process(redis: "Redis", name: str = "one") -> IdempotencyKeys:
     """Return the keys as a living process sees them."""
     records = OpenRecords(redis)
-    records.announce(name)
+    records.heartbeat(name)
     return IdempotencyKeys(redis, records, lambda: name)
 
 
@@ -72,7 +72,7 @@ def test_a_repeated_request_gets_what_was_kept(
 ) -> None:
     claim = claimed(keys)
     claim.keep(502, JSON, body, is_cut=is_cut)
-    answer = KeptAnswer(502, JSON, body, "req_1", is_cut)
+    answer = StoredResponse(502, JSON, body, "req_1", is_cut)
     for other in (keys, process(redis, "two")):
         assert other.claim("acme", "k", BODY, "req_2") == answer
     assert KEPT_S - 60 < redis.ttl(claim.name) <= KEPT_S == 86_400
@@ -115,10 +115,10 @@ def test_an_answer_over_the_limit_is_not_kept_and_not_made_again(
     claim = claimed(keys)
     claim.keep(200, JSON, b"x" * size)
     if size <= BODY_LIMIT:
-        assert isinstance(keys.claim("acme", "k", BODY, "req_2"), KeptAnswer)
+        assert isinstance(keys.claim("acme", "k", BODY, "req_2"), StoredResponse)
         assert redis.strlen(claim.name) < size / 50
         return
-    with pytest.raises(AnswerNotKept, match="req_1") as caught:
+    with pytest.raises(ResponseNotStored, match="req_1") as caught:
         keys.claim("acme", "k", BODY, "req_2")
     assert caught.value.headers == {"x-should-retry": "false"}
 
@@ -126,13 +126,13 @@ def test_an_answer_over_the_limit_is_not_kept_and_not_made_again(
 def test_a_claim_ends_once(keys: IdempotencyKeys) -> None:
     claim = claimed(keys)
     claim.keep(200, JSON, b"answer")
-    claim.keep_nothing()
+    claim.store_nothing()
     claim.release()
-    assert isinstance(keys.claim("acme", "k", BODY, "req_2"), KeptAnswer)
+    assert isinstance(keys.claim("acme", "k", BODY, "req_2"), StoredResponse)
 
 
 def test_of_many_at_once_one_has_the_claim(keys: IdempotencyKeys) -> None:
-    def attempt(number: int) -> Claim | KeptAnswer | None:
+    def attempt(number: int) -> Claim | StoredResponse | None:
         try:
             return keys.claim("acme", "k", BODY, f"req_{number}")
         except IdempotencyInProgress:
@@ -148,7 +148,7 @@ def test_the_claim_of_a_dead_process_goes_to_one_other(redis: "Redis") -> None:
     redis.delete(OWNER + "dead")
     living = [process(redis, name) for name in ("one", "two", "three", "four")]
 
-    def attempt(keys: IdempotencyKeys) -> Claim | KeptAnswer | None:
+    def attempt(keys: IdempotencyKeys) -> Claim | StoredResponse | None:
         try:
             return keys.claim("acme", "k", BODY, "req_2")
         except IdempotencyInProgress:
@@ -173,13 +173,13 @@ def test_a_process_that_was_only_paused_does_not_end_anothers_claim(
         other.claim("acme", "k", BODY, "req_3")
     claim.keep(200, JSON, b"the second")
     kept = other.claim("acme", "k", BODY, "req_3")
-    assert isinstance(kept, KeptAnswer)
+    assert isinstance(kept, StoredResponse)
     assert kept.body == b"the second"
 
 
 def test_neither_the_key_nor_the_request_is_in_redis(keys: IdempotencyKeys, redis: "Redis") -> None:
     claimed(keys, key="caller-secret-key").keep(200, JSON, b"answer")
-    claimed(keys, key="caller-secret-key-2").keep_nothing()
+    claimed(keys, key="caller-secret-key-2").store_nothing()
     names: Any = redis.keys("idempotency:*")
     assert len(names) == 2
     answers: Any = redis.mget(names)

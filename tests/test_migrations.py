@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from app.accounts.accounts import Accounts
 from app.cli import main
 from app.ledger.posting import Ledger, entry_of
-from app.ledger.reconcile import differences, rebuild, stretches
+from app.ledger.reconcile import day_ranges, differences, rebuild
 from app.ledger.reports.query import UsageReader
 from app.ledger.reports.recent import RecentReader
 from app.ledger.repricing import reprice
@@ -73,7 +73,7 @@ def post_as_before(engine: Engine, time_s: int) -> None:
 
 
 def lacking(engine: Engine) -> list[object]:
-    return [it for stretch in stretches(engine) for it in differences(engine, stretch)]
+    return [it for stretch in day_ranges(engine) for it in differences(engine, stretch)]
 
 
 def test_what_was_there_is_there_unpriced_and_summed_by_days_and_hours(old: Engine) -> None:
@@ -89,7 +89,7 @@ def test_what_the_version_before_posts_in_the_meantime_is_mended(old: Engine) ->
     upgrade(old.url.render_as_string(hide_password=False))
     post_as_before(old, MIDNIGHT_S - 900)
     assert [getattr(it, "width_s", 0) for it in lacking(old)] == [86_400, 3_600]
-    for stretch in stretches(old):
+    for stretch in day_ranges(old):
         rebuild(old, stretch)
     assert lacking(old) == []
     with reading(old) as connection:

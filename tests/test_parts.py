@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.serving.fan_out import CALLS_LIMIT, Echo, Part, merged, split
+from app.serving.fan_out import CALLS_LIMIT, Echo, SubRequest, merge, split
 from app.vocabulary.completion import Choice, Completion, CompletionRequest
 from app.vocabulary.errors import InvalidRequest
 
@@ -31,8 +31,8 @@ def test_the_parts_of_a_request_give_each_choice_once_and_in_its_place(
             for at, prompt in enumerate(asked.prompts)
             for sample in range(asked.n or 1)
         ]
-        answers.append(part.renumbered(answer(*choices)))
-    whole = merged(answers)
+        answers.append(part.renumber(answer(*choices)))
+    whole = merge(answers)
     assert [c.index for c in whole.choices] == list(range(len(prompts) * n))
     assert [c.text for c in whole.choices] == [prompt for prompt in prompts for _ in range(n)]
 
@@ -82,16 +82,16 @@ def test_samples_that_are_calls_of_their_own_have_seeds_of_their_own() -> None:
 
 def test_missing_choices_are_asked_for_by_prompt_and_come_back_to_their_places() -> None:
     request = CompletionRequest(model="v/m", prompt=("a", "b", "c"), n=2, seed=7)
-    again = Part(request, offset=10).again([1, 4, 5])
+    again = SubRequest(request, offset=10).again([1, 4, 5])
     asked = [(p.request.prompt, p.request.n, p.request.seed, p.slots) for p in again]
     assert asked == [("a", None, 8, (11,)), ("c", None, 7, (14,)), ("c", None, 8, (15,))]
-    whole = again[1].renumbered(answer(Choice(0, "x")))
+    whole = again[1].renumber(answer(Choice(0, "x")))
     assert [(c.index, c.text) for c in whole.choices] == [(14, "x")]
 
 
 def test_missing_samples_are_asked_for_as_many_at_a_time_as_have_come() -> None:
     request = CompletionRequest(model="v/m", prompt="a", n=7, seed=1)
-    again = Part(request).again([2, 3, 4, 5, 6])
+    again = SubRequest(request).again([2, 3, 4, 5, 6])
     assert [(p.request.n, p.request.seed, p.slots) for p in again] == [
         (2, 3, (2, 3)),
         (2, 5, (4, 5)),
@@ -102,7 +102,7 @@ def test_missing_samples_are_asked_for_as_many_at_a_time_as_have_come() -> None:
 def test_pieces_of_a_choice_become_one() -> None:
     first = {"tokens": ["a"], "text_offset": [0], "top_logprobs": None}
     second = {"tokens": ["b"], "text_offset": [1], "top_logprobs": None}
-    whole = merged(
+    whole = merge(
         [
             answer(Choice(1, "x"), Choice(0, "a", None, first, None, {"token_ids": [1]})),
             answer(Choice(0, "b", None, second, None, {"token_ids": [2], "matched": "b"})),

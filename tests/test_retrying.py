@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.serving.backoff import FIRST_PAUSE_S, LONGEST_PAUSE_S, is_passing, pause_s
+from app.serving.backoff import FIRST_PAUSE_S, LONGEST_PAUSE_S, is_retryable, pause_s
 from app.vocabulary.errors import (
     GatewayError,
     VendorAuthentication,
@@ -11,7 +11,7 @@ from app.vocabulary.errors import (
     VendorMisconfigured,
     VendorOverloaded,
     VendorRateLimited,
-    VendorRefused,
+    VendorRejected,
     VendorTimeout,
     VendorUnreachable,
 )
@@ -35,14 +35,14 @@ PASSING: list[tuple[GatewayError, bool]] = [
     (VendorFailed("x", billable=True), False),
     (VendorFailed("x", vendor_status=302), False),
     (VendorFailed("x", vendor_status=500, billable=True), False),
-    (VendorRefused("x", vendor_status=400), False),
+    (VendorRejected("x", vendor_status=400), False),
     (VendorAuthentication("x", vendor_status=401), False),
 ]
 
 
 @pytest.mark.parametrize(("error", "passing"), PASSING)
 def test_only_what_may_pass_at_no_cost_is_tried_again(error: GatewayError, passing: bool) -> None:
-    assert is_passing(error) is passing
+    assert is_retryable(error) is passing
 
 
 def limited(**headers: str) -> VendorRateLimited:

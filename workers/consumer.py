@@ -36,16 +36,16 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class DrainReport:
+class PostReport:
     """How many events were posted, were there already, and went to the dead stream."""
 
     posted: int = 0
     repeated: int = 0
     buried: int = 0
 
-    def __add__(self, other: "DrainReport") -> "DrainReport":
+    def __add__(self, other: "PostReport") -> "PostReport":
         """Sum two reports, count by count."""
-        return DrainReport(
+        return PostReport(
             self.posted + other.posted,
             self.repeated + other.repeated,
             self.buried + other.buried,
@@ -59,7 +59,7 @@ def drain(
     consumer: str,
     limit: int = 5000,
     time_budget_s: float = 10.0,
-) -> DrainReport:
+) -> PostReport:
     """Move batches of up to `limit` events until one is not full or the time is over.
 
     Commit, then ack. Each batch goes through these steps; after each, a crash costs:
@@ -73,11 +73,11 @@ def drain(
     Raises: StreamUnavailable, LedgerUnavailable; what is not posted stays in the stream.
     """
     deadline_s = time.monotonic() + time_budget_s
-    report = DrainReport()
+    report = PostReport()
     with closing(_batches(stream, consumer, limit, deadline_s)) as batches:
         for batch in batches:
             report += _post(stream, ledger, batch.decoded) + _bury(stream, batch.undecodable)
-    if report != DrainReport():
+    if report != PostReport():
         logger.info("drained: %s", report)
     return report
 
@@ -128,10 +128,10 @@ def _decode(entry: StreamEntry) -> UsageEvent:
 
 def _post(
     stream: EventStream, ledger: Ledger, batch: Sequence[tuple[StreamEntry, UsageEvent]]
-) -> DrainReport:
+) -> PostReport:
     """Post and acknowledge a batch; halve a refused one until the bad event stands alone."""
     if not batch:
-        return DrainReport()
+        return PostReport()
     try:
         posted = ledger.post([event for _, event in batch], _charged(batch))
     except REFUSALS as exc:
@@ -140,17 +140,17 @@ def _post(
         middle = len(batch) // 2
         return _post(stream, ledger, batch[:middle]) + _post(stream, ledger, batch[middle:])
     stream.ack([entry.entry_id for entry, _ in batch], [event.event_id for _, event in batch])
-    return DrainReport(posted=posted, repeated=len(batch) - posted)
+    return PostReport(posted=posted, repeated=len(batch) - posted)
 
 
 def _charged(batch: Sequence[tuple[StreamEntry, UsageEvent]]) -> dict[str, int]:
     return {event.event_id: entry.charged for entry, event in batch if entry.charged is not None}
 
 
-def _bury(stream: EventStream, graves: Sequence[tuple[StreamEntry, str]]) -> DrainReport:
-    if not graves:
-        return DrainReport()
-    stream.bury(graves)
-    for entry, reason in graves:
+def _bury(stream: EventStream, rejected: Sequence[tuple[StreamEntry, str]]) -> PostReport:
+    if not rejected:
+        return PostReport()
+    stream.dead_letter(rejected)
+    for entry, reason in rejected:
         logger.error("usage event %s went to the dead stream: %s", entry.entry_id, reason)
-    return DrainReport(buried=len(graves))
+    return PostReport(buried=len(rejected))

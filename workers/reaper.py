@@ -37,7 +37,7 @@ def reap(records: OpenRecords, now_ms: int | None = None, *, prices: PriceBook =
     open_records = records.all()
     decoded = {event_id: _load(raw) for event_id, raw in open_records.items()}
     owners = {str(record.get("owner")) for record in decoded.values()}
-    alive = records.alive(owners)
+    alive = records.live_owners(owners)
     reaped = 0
     for event_id, record in decoded.items():
         if record.get("owner") in alive or _is_young(record, now_ms):
@@ -58,7 +58,7 @@ def _reap(
         return records.abandon(event, charge_of(event, prices))
     except UndecodableEvent as exc:
         logger.warning("open record %s went to the dead stream: %s", event_id, exc)
-        return records.bury(event_id, raw, f"open record: {exc}")
+        return records.dead_letter(event_id, raw, f"open record: {exc}")
 
 
 def abandoned(record: Mapping[str, Any]) -> UsageEvent:

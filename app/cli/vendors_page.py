@@ -74,7 +74,7 @@ def _native(table: Mapping[str, Any]) -> list[str]:
 
 
 def _refused(table: Mapping[str, Any], gateway: Gateway) -> str:
-    refused = (set(table.get("refuses", ())) | gateway.refuses) - {"user"}
+    refused = (set(table.get("unsupported", ())) | gateway.unsupported) - {"user"}
     if gateway.max_n == 1:
         refused.discard("n")  # several calls instead
     return ", ".join(f"`{name}`" for name in PARAMETERS if name in refused) or "nothing"

@@ -31,7 +31,7 @@ SAMPLING = ("temperature", "top_p")
 class AnthropicGateway:
     """Chat with Claude, one prompt and one sample a call."""
 
-    refuses: ClassVar[frozenset[str]] = frozenset(
+    unsupported: ClassVar[frozenset[str]] = frozenset(
         {
             "best_of",
             "frequency_penalty",
@@ -59,7 +59,7 @@ class AnthropicGateway:
         """Return the vendor's request: what the caller set, and what the wire requires."""
         check_prompt(vendor, request)
         check_extra(vendor, request)
-        parameters, dropped = supported(vendor, request, self.refuses | _fixed(vendor, request))
+        parameters, dropped = supported(vendor, request, self.unsupported | _fixed(vendor, request))
         body: dict[str, Any] = {
             "model": request.model_name,
             "max_tokens": parameters.get("max_tokens", vendor.quirks["default_max_tokens"]),

@@ -28,7 +28,7 @@ class Gateway(Protocol):
     quirks        the keys of a vendor's `quirks` table, each with its marshmallow field
     """
 
-    refuses: ClassVar[frozenset[str]]
+    unsupported: ClassVar[frozenset[str]]
     list_prompts: ClassVar[bool]
     max_n: ClassVar[int]
     quirks: ClassVar[Mapping[str, Field[Any]]]
@@ -76,7 +76,7 @@ class Family:
 
 
 def single_prompt(request: CompletionRequest) -> str:
-    """Return the prompt of a request that the completer has split: one text."""
+    """Return the prompt of a request, which was split before: one text."""
     if not isinstance(request.prompt, str):
         raise TypeError("a chat gateway is given one text at a time")
     return request.prompt

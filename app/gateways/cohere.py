@@ -47,7 +47,7 @@ class CohereGateway:
     alternatives. `user` is refused: the wire has no word for it.
     """
 
-    refuses: ClassVar[frozenset[str]] = frozenset(
+    unsupported: ClassVar[frozenset[str]] = frozenset(
         {"best_of", "logit_bias", "logprobs", "suffix", "user"}
     )
     list_prompts: ClassVar[bool] = False
@@ -58,7 +58,7 @@ class CohereGateway:
         """Return the vendor's request: what the caller set, and nothing that it did not."""
         check_prompt(vendor, request)
         check_extra(vendor, request)
-        parameters, dropped = supported(vendor, request, self.refuses)
+        parameters, dropped = supported(vendor, request, self.unsupported)
         _check_ranges(vendor, request)
         for name in PENALTIES:  # 0 is the vendor's default, and some models refuse both at once
             if not parameters.get(name):

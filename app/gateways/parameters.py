@@ -32,7 +32,7 @@ def supported(
     """
     parameters = request.parameters()
     dropped = []
-    for name in sorted((vendor.refuses | wire_refuses) & parameters.keys()):
+    for name in sorted((vendor.unsupported | wire_refuses) & parameters.keys()):
         value = parameters.pop(name)
         if _is_neutral(name, value, request):
             continue

@@ -27,12 +27,12 @@ Place = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RepricingBatch:
     """What one transaction did: how many entries it looked at and changed, what that added, and how
     many of the changed ones have which price now; None is none, of what used nothing.
     """
 
-    looked_at: int
+    examined: int
     changed: int
     added_nanousd: int
     last: Place
@@ -63,7 +63,7 @@ def count_entries(engine: Engine, start_ms: int, end_ms: int) -> int:
 
 def reprice(
     engine: Engine, prices: PriceBook, start_ms: int, end_ms: int, at_once: int = AT_ONCE
-) -> Iterator[Batch]:
+) -> Iterator[RepricingBatch]:
     """Price the entries of a range by the prices of today's book for their time, batch by batch.
 
     An entry whose price the book does not know keeps the cost that it has. Budgets learn of it:
@@ -95,7 +95,7 @@ def _open(connection: Connection, record: Repricing) -> None:
 
 def _price(
     prices: PriceBook, record: Repricing, place: Place, at_once: int, connection: Connection
-) -> Batch | None:
+) -> RepricingBatch | None:
     batch = _after(connection, place, record.end_ms, at_once)
     if not batch:
         return None
@@ -111,7 +111,7 @@ def _price(
     last = batch[-1].event
     place = (last.started_at_ms, last.event_id)
     price_ids = Counter(new.price_id for _, new in changed)
-    return Batch(len(batch), len(changed), added_nanousd, place, price_ids)
+    return RepricingBatch(len(batch), len(changed), added_nanousd, place, price_ids)
 
 
 def _after(connection: Connection, place: Place, end_ms: int, at_once: int) -> list[Entry]:

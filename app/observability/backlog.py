@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 
 from app.ledger.reports.buckets import floor_to
 from app.ledger.reports.query import SLOT_S, UsageQuery, UsageReader
-from app.serving.circuit_breaker import Rests
+from app.serving.circuit_breaker import CircuitBreaker
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.usage.spool import spooled_bytes
@@ -32,7 +32,7 @@ class BacklogCollector(Collector):
     stream: EventStream
     open_records: OpenRecords
     usage_reader: UsageReader
-    rests: Rests
+    circuit_breaker: CircuitBreaker
     vendors: VendorTable
     spool_dir: Path
 
@@ -97,11 +97,11 @@ class BacklogCollector(Collector):
             "tollgate_dead_events", "Usage events that the ledger could not take.", dead
         )
         yield CounterMetricFamily(
-            "tollgate_drained_events", "Usage events that workers moved to the ledger.", drained
+            "tollgate_posted_events", "Usage events that workers moved to the ledger.", drained
         )
 
     def _resting(self) -> Metric:
-        family, resting = _resting(), self.rests.resting()
+        family, resting = _resting(), self.circuit_breaker.resting()
         for vendor in self.vendors.configured():
             family.add_metric([vendor.name], vendor.name in resting)
         return family
@@ -138,7 +138,7 @@ def _unpriced(requests: int) -> Metric:
 
 def _resting() -> GaugeMetricFamily:
     return GaugeMetricFamily(
-        "tollgate_vendor_resting",
+        "tollgate_vendor_circuit_open",
         "1 for a vendor that rests after failures, and is passed over where there is another.",
         labels=["vendor"],
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from app.pricing.price import Price, PriceHistory, Term, Tokens
+from app.pricing.price import EffectivePeriod, Price, PriceHistory, Tokens
 from app.pricing.price_file import DEFAULT_FILE, PriceFile
 from app.pricing.service_tier import tier_of
 from app.pricing.snapshot import Snapshot
@@ -21,7 +21,7 @@ REMEMBERED = 4096
 Finder = Callable[[str, tuple[str, ...], str | None], PriceHistory]
 
 #: Of a model that nobody knows.
-UNKNOWN = PriceHistory(((Term(), None),))
+UNKNOWN = PriceHistory(((EffectivePeriod(), None),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class PriceBook:
 
     def in_force(
         self, vendor: str, model: str, *, at_ms: int | None = None, tier: str | None = None
-    ) -> tuple[Term, Price | None]:
+    ) -> tuple[EffectivePeriod, Price | None]:
         """Return the price in force of a model, and its term; now, unless told."""
         history = self.find(vendor, (model,), tier_of(tier))
         return history.in_force(_now_ms() if at_ms is None else at_ms)
@@ -82,7 +82,7 @@ def load_prices(path: Path | None = None) -> PriceBook:
     Raises: ConfigError when that file is of no use.
     """
     shipped = PriceFile.read(DEFAULT_FILE)
-    return _book(PriceFile.read(path).over(shipped) if path else shipped, Snapshot.load())
+    return _book(PriceFile.read(path).merged_over(shipped) if path else shipped, Snapshot.load())
 
 
 def _book(file: PriceFile, snapshot: Snapshot) -> PriceBook:

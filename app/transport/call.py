@@ -64,12 +64,12 @@ class VendorCall:
         connections: Connections,
         vendor: Vendor,
         request: VendorRequest,
-        caller_left: Callable[[], bool] | None = None,
+        client_disconnected: Callable[[], bool] | None = None,
     ) -> None:
         self._connections = connections
         self._vendor = vendor
         self._request = request
-        self._caller_left = caller_left
+        self._caller_left = client_disconnected
         self._route: Route | None = None
         self._connection: Connection | None = None
         self._used: Connection | None = None
@@ -242,13 +242,13 @@ class Transport:
         self,
         vendor: Vendor,
         request: VendorRequest,
-        caller_left: Callable[[], bool] | None = None,
+        client_disconnected: Callable[[], bool] | None = None,
     ) -> Iterator[VendorCall]:
         """Make a call that is watched until the block ends, and then always closed.
 
-        `caller_left` is asked now and then, and ends the call when it says so.
+        `client_disconnected` is asked now and then, and ends the call when it says so.
         """
-        call = VendorCall(self._connections, vendor, request, caller_left)
+        call = VendorCall(self._connections, vendor, request, client_disconnected)
         self._watchdog.watch(call)
         try:
             yield call

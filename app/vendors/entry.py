@@ -68,14 +68,14 @@ class _VendorSchema(Schema):
     native = fields.List(fields.String())
     fallbacks = fields.List(fields.String())
     retries = fields.Integer(strict=True, validate=validate.Range(min=0, max=10))
-    refuses = fields.List(fields.String(validate=validate.OneOf(PARAMETERS)))
+    unsupported = fields.List(fields.String(validate=validate.OneOf(PARAMETERS)))
     drop_unsupported = _flag()
     list_prompts = _flag()
     max_n = fields.Integer(strict=True, validate=validate.Range(min=1))
     max_stops = fields.Integer(strict=True, validate=validate.Range(min=1))
     token_prompts = _flag()
     asks_usage = _flag()
-    on_disconnect = fields.String(validate=validate.OneOf(["cancel", "drain"]))
+    on_disconnect = fields.String(validate=validate.OneOf(["cancel", "read"]))
     finish_reasons = fields.Dict(
         keys=fields.String(), values=fields.String(validate=validate.OneOf(ENDINGS))
     )
@@ -117,7 +117,7 @@ def load_entry(
         api_key=api_key,
         missing=unset[0] if unset else None,
         native=tuple(row.pop("native", ("*",) if gateway.takes_prompts else ())),
-        refuses=frozenset(row.pop("refuses", ())),
+        unsupported=frozenset(row.pop("unsupported", ())),
         timeouts=Timeouts(**row.pop("timeouts", {})),
         quirks=_quirks_schema(gateway).load(row.pop("quirks", {})),
         **_frozen(row),

@@ -45,7 +45,7 @@ class Vendor:
     native: tuple[str, ...] = ()
     fallbacks: tuple[str, ...] = ()
     retries: int = 2
-    refuses: frozenset[str] = frozenset()
+    unsupported: frozenset[str] = frozenset()
     drop_unsupported: bool = False
     list_prompts: bool = True
     max_n: int = 128

@@ -233,7 +233,7 @@ class Site:
 
     def is_blamed(self) -> bool:
         """Whether a failure was counted against a vendor."""
-        return bool(self.gateway.redis.keys("rest:*"))
+        return bool(self.gateway.redis.keys("circuit:*"))
 
     def metric(self, name: str, **labels: str) -> float:
         """Return a counter's value, 0 where there is none."""

@@ -42,7 +42,7 @@ retries = 2
 [vendors.drain]
 gateway = "openai"
 base_url = "{url}"
-on_disconnect = "drain"
+on_disconnect = "read"
 retries = 0
 """
 

@@ -20,7 +20,7 @@ from tests.vendor import SimulatedVendor
 
 
 @dataclass
-class Deployment:
+class Candidate:
     """A running deployment. `root` is where its files and logs are."""
 
     gateway: Gateway
@@ -45,7 +45,7 @@ class Deployment:
 
 
 @contextmanager
-def deployed(root: Path, more_env: Mapping[str, str] | None = None) -> Iterator[Deployment]:
+def deployed(root: Path, more_env: Mapping[str, str] | None = None) -> Iterator[Candidate]:
     """Run everything; an account `acme` with a key is there."""
     valkey, vendor = Valkey(root).start(), SimulatedVendor()
     table = root / "vendors.toml"
@@ -65,7 +65,7 @@ def deployed(root: Path, more_env: Mapping[str, str] | None = None) -> Iterator[
             gunicorn(env, root / "web.log") as (url, pid),
             with_account(url, settings) as gateway,
         ):
-            yield Deployment(gateway, vendor, pid, root, valkey.url)
+            yield Candidate(gateway, vendor, pid, root, valkey.url)
     finally:
         vendor.stop()
         valkey.stop()

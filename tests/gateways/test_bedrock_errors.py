@@ -14,7 +14,7 @@ from app.vocabulary.errors import (
     VendorFailed,
     VendorOverloaded,
     VendorRateLimited,
-    VendorRefused,
+    VendorRejected,
     VendorTimeout,
     WrongEndpoint,
 )
@@ -32,8 +32,8 @@ def decoded(status: int, kind: str | None, **payload: Any) -> GatewayError:
 @pytest.mark.parametrize(
     ("status", "kind", "more", "expected", "ours", "vendors"),
     [
-        (400, "ValidationException", {}, VendorRefused, 400, 400),
-        (404, "ResourceNotFoundException", {}, VendorRefused, 404, 404),
+        (400, "ValidationException", {}, VendorRejected, 400, 400),
+        (404, "ResourceNotFoundException", {}, VendorRejected, 404, 404),
         (403, "AccessDeniedException", {}, VendorAuthentication, 502, 403),
         (403, "ExpiredTokenException", {}, VendorAuthentication, 502, 403),
         (400, "UnrecognizedClientException", {}, VendorAuthentication, 502, 403),
@@ -44,11 +44,11 @@ def decoded(status: int, kind: str | None, **payload: Any) -> GatewayError:
         (500, "InternalServerException", {}, VendorFailed, 502, 500),
         (503, "ServiceUnavailableException", {}, VendorOverloaded, 503, 503),
         (424, "ModelErrorException", {}, VendorFailed, 502, 424),
-        (424, "ModelErrorException", {"originalStatusCode": 400}, VendorRefused, 400, 400),
+        (424, "ModelErrorException", {"originalStatusCode": 400}, VendorRejected, 400, 400),
         (424, "ModelErrorException", {"originalStatusCode": 429}, VendorRateLimited, 429, 429),
         (424, "ModelErrorException", {"originalStatusCode": 200}, VendorFailed, 502, 424),
         (424, "ModelErrorException", {"originalStatusCode": "400"}, VendorFailed, 502, 424),
-        (400, "ValidationException", {"originalStatusCode": 500}, VendorRefused, 400, 400),
+        (400, "ValidationException", {"originalStatusCode": 500}, VendorRejected, 400, 400),
         (418, "SomethingNewException", {}, VendorFailed, 502, 418),
         (500, None, {}, VendorFailed, 502, 500),
     ],
@@ -115,7 +115,7 @@ def test_a_model_on_the_other_endpoint_is_recognised(message: str, wants: str) -
         ("modelTimeoutException", {"message": "m"}, VendorTimeout),
         ("serviceUnavailableException", {"message": "m"}, VendorOverloaded),
         ("throttlingException", {}, VendorRateLimited),
-        ("validationException", {"message": "m"}, VendorRefused),
+        ("validationException", {"message": "m"}, VendorRejected),
         ("", {}, VendorFailed),
     ],
 )

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import certifi
 import pytest
 
-from app.serving.backoff import is_passing, pause_s
+from app.serving.backoff import is_retryable, pause_s
 from app.transport.call import Transport
 from app.transport.http1.connection import Connection, request_bytes
 from app.transport.pool import IDLE_LIMIT_S, Connections, Route
@@ -184,7 +184,7 @@ def test_a_connection_that_takes_too_long_may_be_tried_again_at_no_cost(full: st
     with pytest.raises(VendorConnectTimeout, match="did not accept a connection in time") as caught:
         ask(transport(), full, connect_s=0.2)
     assert (caught.value.status, caught.value.billable) == (504, False)
-    assert is_passing(caught.value)
+    assert is_retryable(caught.value)
 
 
 def test_a_handshake_that_takes_too_long_counts_as_connecting() -> None:

@@ -18,7 +18,7 @@ from app.gateways.decoding.failures import (
 )
 from app.gateways.decoding.retry_hints import retry_after
 from app.vendors.vendor import Vendor
-from app.vocabulary.errors import GatewayError, TollgateError, VendorRefused, WrongEndpoint
+from app.vocabulary.errors import GatewayError, TollgateError, VendorRejected, WrongEndpoint
 
 SECRET = "our-own-secret-key-0123456789"
 HEADER_SECRET = "secret-in-a-header-42"
@@ -576,7 +576,7 @@ def test_a_vendor_says_on_which_endpoint_a_model_is(status: int, message: str, w
 )
 def test_other_refusals_name_no_endpoint(message: str | None) -> None:
     error = met(404, {"error": message})
-    assert isinstance(error, VendorRefused)
+    assert isinstance(error, VendorRejected)
     assert not isinstance(error, WrongEndpoint)
 
 
@@ -589,5 +589,5 @@ def test_other_refusals_name_no_endpoint(message: str | None) -> None:
 )
 def test_a_prompt_against_a_vendors_rules_is_no_fault_of_our_key(body: Any) -> None:
     error = met(403, body)
-    assert isinstance(error, VendorRefused)
+    assert isinstance(error, VendorRejected)
     assert error.status == 400

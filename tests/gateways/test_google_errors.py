@@ -11,7 +11,7 @@ from app.vocabulary.errors import (
     VendorFailed,
     VendorOverloaded,
     VendorRateLimited,
-    VendorRefused,
+    VendorRejected,
     VendorTimeout,
 )
 from tests.gateways.gemini_wire import GATEWAY, ROW, SECRET, decoded
@@ -32,8 +32,8 @@ def error(status: int, word: str, message: str = "m", *details: Any) -> dict[str
 @pytest.mark.parametrize(
     ("status", "word", "kind"),
     [
-        (400, "INVALID_ARGUMENT", VendorRefused),
-        (404, "NOT_FOUND", VendorRefused),
+        (400, "INVALID_ARGUMENT", VendorRejected),
+        (404, "NOT_FOUND", VendorRejected),
         (400, "FAILED_PRECONDITION", VendorAuthentication),
         (401, "UNAUTHENTICATED", VendorAuthentication),
         (402, "PAYMENT_REQUIRED", VendorAuthentication),

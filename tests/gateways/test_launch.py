@@ -14,7 +14,7 @@ from app.vocabulary.errors import (
     VendorFailed,
     VendorOverloaded,
     VendorRateLimited,
-    VendorRefused,
+    VendorRejected,
     VendorTimeout,
 )
 from tests.gateways.openai_wire import told
@@ -148,10 +148,10 @@ def test_a_stream_without_its_end_is_a_failure(wire: LaunchWire, kept: int) -> N
 
 
 FAILURES: list[tuple[int | None, type[GatewayError], int]] = [
-    (400, VendorRefused, 400),
+    (400, VendorRejected, 400),
     (401, VendorAuthentication, 502),
     (408, VendorTimeout, 504),
-    (422, VendorRefused, 400),
+    (422, VendorRejected, 400),
     (429, VendorRateLimited, 429),
     (500, VendorFailed, 502),
     (503, VendorOverloaded, 503),
@@ -183,7 +183,7 @@ def test_an_error_that_the_container_calls_a_success_is_an_error() -> None:
     refused = {"object": "error", "message": "too long", "type": "BadRequestError", "code": 400}
     for result in (refused, {"result": refused}, {"result": json.dumps({"error": refused})}):
         for error in (ROW.refusal(task(result)), ROW.broken(sse_of(task(result)))):
-            assert isinstance(error, VendorRefused)
+            assert isinstance(error, VendorRejected)
             assert (error.status, str(error)) == (400, "too long")
 
 
@@ -218,7 +218,7 @@ def test_a_task_without_an_answer_is_a_failure(body: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "error"),
     [
-        ("too_long", VendorRefused),
+        ("too_long", VendorRejected),
         ("bad_key", VendorAuthentication),
         ("rate_limited", VendorRateLimited),
         ("server_error", VendorFailed),

@@ -15,7 +15,7 @@ from app.vocabulary.errors import (
     VendorAuthentication,
     VendorFailed,
     VendorRateLimited,
-    VendorRefused,
+    VendorRejected,
 )
 from tests.gateways.rows import Row, bodies, json_values, told
 from tests.vendor import Asked, Reply
@@ -233,7 +233,7 @@ def test_empty_pieces_are_a_sign_of_work_alone() -> None:
 
 @pytest.mark.parametrize(
     ("status", "error"),
-    [(400, VendorRefused), (429, VendorRateLimited), (500, VendorFailed), (None, VendorFailed)],
+    [(400, VendorRejected), (429, VendorRateLimited), (500, VendorFailed), (None, VendorFailed)],
 )
 def test_an_error_in_a_stream_is_what_its_status_says(
     status: int | None, error: type[GatewayError]
@@ -248,7 +248,7 @@ def test_an_error_in_a_stream_is_what_its_status_says(
 @pytest.mark.parametrize(
     ("kind", "error"),
     [
-        ("too_long", VendorRefused),
+        ("too_long", VendorRejected),
         ("bad_key", VendorAuthentication),
         ("rate_limited", VendorRateLimited),
         ("server_error", VendorFailed),

@@ -8,8 +8,8 @@ from app.vendors.vendor import Vendor
 
 RULES: dict[str, Any] = {
     "*": {"renames": {"seed": "random_seed"}, "sends": {"a": 1, "b": 2}},
-    "o3*": {"refuses": ["stop"], "sends": {"b": 3}},
-    "O3*": {"refuses": ["n"]},
+    "o3*": {"unsupported": ["stop"], "sends": {"b": 3}},
+    "O3*": {"unsupported": ["n"]},
 }
 VENDOR = Vendor(name="v", gateway="openai", base_url="http://v", quirks={"models": RULES})
 
@@ -36,7 +36,7 @@ def test_parameters_are_renamed_and_outrank_what_is_always_sent() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"*": {"refuses": ["nope"]}},
+        {"*": {"unsupported": ["nope"]}},
         {"*": {"renames": {"nope": "x"}}},
         {"*": {"renames": {"seed": 1}}},
         {"*": {"sends": 5}},

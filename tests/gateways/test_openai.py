@@ -155,13 +155,13 @@ def test_headers_of_the_entry_come_last_and_no_key_means_no_credentials() -> Non
 
 
 def test_what_the_entry_refuses_is_refused_dropped_or_neutral() -> None:
-    picky = vendor(refuses=frozenset({"suffix", "best_of"}))
+    picky = vendor(unsupported=frozenset({"suffix", "best_of"}))
     with pytest.raises(UnsupportedParameter) as caught:
         GATEWAY.encode(picky, CompletionRequest(model="sim/m", prompt="hi", suffix="x"))
     assert caught.value.param == "suffix"
     neutral = CompletionRequest(model="sim/m", prompt="hi", suffix="", best_of=1)
     assert sent(neutral, picky) == {"model": "m", "prompt": "hi"}
-    lax = vendor(refuses=frozenset({"suffix", "best_of"}), drop_unsupported=True)
+    lax = vendor(unsupported=frozenset({"suffix", "best_of"}), drop_unsupported=True)
     request = CompletionRequest(model="sim/m", prompt="hi", suffix="x", best_of=3, n=1)
     encoded = GATEWAY.encode(lax, request)
     assert encoded.dropped == ("best_of", "suffix")

@@ -13,7 +13,7 @@ from app.vocabulary.errors import (
     VendorAuthentication,
     VendorFailed,
     VendorRateLimited,
-    VendorRefused,
+    VendorRejected,
 )
 from tests.gateways.openai_wire import told
 from tests.gateways.rows import Row
@@ -81,7 +81,7 @@ def answered(row: Row, wire: OpenAIWire, said: Said, **fields: Any) -> list[byte
 def test_a_parameter_is_refused_by_name_or_taken_by_the_vendor(
     row: Row, wire: OpenAIWire, name: str
 ) -> None:
-    if name in row.vendor.refuses:
+    if name in row.vendor.unsupported:
         with pytest.raises(UnsupportedParameter) as caught:
             row.sent(**{name: PARAMETERS[name]})
         assert caught.value.param == name
@@ -361,7 +361,7 @@ def test_log_probabilities_that_are_none_are_null(logprobs: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "error"),
     [
-        ("too_long", VendorRefused),
+        ("too_long", VendorRejected),
         ("bad_key", VendorAuthentication),
         ("rate_limited", VendorRateLimited),
         ("server_error", VendorFailed),
@@ -383,7 +383,7 @@ def test_each_vendor_s_errors_mean_what_they_mean(
 def test_what_an_older_llama_cpp_cannot_do_is_a_refusal(words: str) -> None:
     body = {"error": {"code": 500, "message": words, "type": "server_error"}}
     error = LLAMACPP_ROW.error(500, body)
-    assert isinstance(error, VendorRefused)
+    assert isinstance(error, VendorRejected)
     assert (error.status, str(error)) == (400, words)
     assert isinstance(VLLM_ROW.error(500, body), VendorFailed)
 
@@ -391,13 +391,13 @@ def test_what_an_older_llama_cpp_cannot_do_is_a_refusal(words: str) -> None:
 @pytest.mark.parametrize(
     ("body", "error", "status"),
     [
-        (SGLANG.errors["too_long"][1], VendorRefused, 400),
-        ({"error": {**SGLANG.errors["too_long"][1]}}, VendorRefused, 400),
-        ({"error": {"message": "inputs too long", "http_status_code": 422}}, VendorRefused, 400),
-        (TGI.errors["too_long"][1], VendorRefused, 400),
+        (SGLANG.errors["too_long"][1], VendorRejected, 400),
+        ({"error": {**SGLANG.errors["too_long"][1]}}, VendorRejected, 400),
+        ({"error": {"message": "inputs too long", "http_status_code": 422}}, VendorRejected, 400),
+        (TGI.errors["too_long"][1], VendorRejected, 400),
         (TGI.errors["rate_limited"][1], VendorRateLimited, 429),
         (TGI.errors["server_error"][1], VendorFailed, 502),
-        (LLAMACPP.errors["too_long"][1], VendorRefused, 400),
+        (LLAMACPP.errors["too_long"][1], VendorRejected, 400),
         (
             {"error": {"status_code": 500, "content": {"error": "x", "timestamp": "t"}}},
             VendorFailed,

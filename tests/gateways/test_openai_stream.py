@@ -15,7 +15,7 @@ from app.vocabulary.errors import (
     VendorFailed,
     VendorOverloaded,
     VendorRateLimited,
-    VendorRefused,
+    VendorRejected,
     VendorTimeout,
 )
 from tests.gateways.openai_wire import (
@@ -339,13 +339,13 @@ DISGUISED: dict[str, tuple[Any, type[GatewayError], str]] = {
     "a status in words": ({"error": {"message": "wait", "code": "429"}}, VendorRateLimited, "wait"),
     "a code above": ({"error": "wait", "code": 429}, VendorRateLimited, "wait"),
     "a string code and error": ({"code": "Bad", "error": "boom"}, VendorFailed, "boom"),
-    "a type": ({"error": {"message": "x", "type": "invalid_request_error"}}, VendorRefused, "x"),
+    "a type": ({"error": {"message": "x", "type": "invalid_request_error"}}, VendorRejected, "x"),
     "vLLM's older body": (
         {"object": "error", "message": "Too long.", "type": "BadRequestError", "code": 400},
-        VendorRefused,
+        VendorRejected,
         "Too long.",
     ),
-    "TGI's": ({"error": {"message": "x", "http_status_code": 422}}, VendorRefused, "x"),
+    "TGI's": ({"error": {"message": "x", "http_status_code": 422}}, VendorRejected, "x"),
     "llm-engine's": (
         {"request_id": "r", "error": {"status_code": 503, "content": {"error": "busy"}}},
         VendorOverloaded,

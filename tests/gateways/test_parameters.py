@@ -13,7 +13,7 @@ from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 def refusing(*names: str, **keys: Any) -> Vendor:
     """Return a vendor that refuses these parameters."""
     return Vendor(
-        name="sim", gateway="openai", base_url="http://v", refuses=frozenset(names), **keys
+        name="sim", gateway="openai", base_url="http://v", unsupported=frozenset(names), **keys
     )
 
 

@@ -45,7 +45,7 @@ def read(kind: str, events: list[bytes]) -> tuple[list[Completion], str | None]:
 
 def read_in_full(kind: str, events: list[bytes]) -> tuple[list[Completion], str | None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunk_template, "LESSONS", 0)
+        patch.setattr(chunk_template, "LEARN_LIMIT", 0)
         return read(kind, events)
 
 
@@ -81,15 +81,15 @@ def test_what_is_no_json_is_none_in_the_usual_place_either(kind: str, broken: by
 
 def test_a_usual_chunk_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = list[bytes]()
-    loads = chunk_template.UsualChunk.read
+    loads = chunk_template.ChunkTemplate.read
 
-    def spy(self: chunk_template.UsualChunk, data: bytes) -> Completion | None:
+    def spy(self: chunk_template.ChunkTemplate, data: bytes) -> Completion | None:
         chunk = loads(self, data)
         if chunk is None:
             seen.append(data)
         return chunk
 
-    monkeypatch.setattr(chunk_template.UsualChunk, "read", spy)
+    monkeypatch.setattr(chunk_template.ChunkTemplate, "read", spy)
     events = [json.dumps(body("native", f" w{at}")).encode() for at in range(5)]
     chunks, _ = read("native", events)
     assert [chunk.choices[0].text for chunk in chunks] == [f" w{at}" for at in range(5)]

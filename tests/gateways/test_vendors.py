@@ -47,7 +47,7 @@ def test_the_table_that_ships_is_whole_and_its_names_are_plain() -> None:
     for vendor in vendors:
         assert vendor.gateway in GATEWAYS
         assert not vendor.base_url.endswith("/")
-        assert vendor.refuses <= set(PARAMETERS)
+        assert vendor.unsupported <= set(PARAMETERS)
 
 
 def test_without_an_environment_nothing_that_needs_one_is_configured() -> None:
@@ -61,7 +61,7 @@ def test_a_key_or_a_url_in_the_environment_makes_a_vendor_work(load: Load) -> No
     assert table.find("openai").api_key == "sk-ours"
     assert table.find("vllm").base_url == "http://vllm_1:8000/v1"
     assert table.find("vllm").api_key is None
-    assert table.find("vllm").refuses == {"best_of", "suffix"}
+    assert table.find("vllm").unsupported == {"best_of", "suffix"}
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_an_overlay_adds_an_entry_with_defaults_for_all_it_does_not_say(load: Lo
     mine = load(MINE).find("mine")
     assert mine.base_url == "http://mine:8000/v1"
     assert (mine.api_key, mine.missing, mine.headers) == (None, None, {})
-    assert (mine.models, mine.refuses, mine.drop_unsupported) == (("*",), frozenset(), False)
+    assert (mine.models, mine.unsupported, mine.drop_unsupported) == (("*",), frozenset(), False)
     assert (mine.on_disconnect, mine.token_prompts, mine.asks_usage) == ("cancel", False, True)
     assert mine.timeouts == Timeouts()
 
@@ -114,19 +114,19 @@ def test_an_overlay_says_everything_about_an_entry(load: Load) -> None:
     entry = """
         api_key_env = "MY_KEY"
         models = ["a", "b"]
-        refuses = ["suffix"]
+        unsupported = ["suffix"]
         drop_unsupported = true
         token_prompts = true
         asks_usage = false
-        on_disconnect = "drain"
+        on_disconnect = "read"
         headers = {x-a = "1", X-B = "two words"}
         timeouts = {connect_s = 1, first_token_s = 2.5, idle_s = 3, total_s = 4}
     """
     mine = load(MINE + entry, MY_KEY="k").find("mine")
     assert (mine.api_key, mine.models) == ("k", ("a", "b"))
-    assert mine.refuses == {"suffix"}
+    assert mine.unsupported == {"suffix"}
     assert (mine.drop_unsupported, mine.token_prompts, mine.asks_usage) == (True, True, False)
-    assert mine.on_disconnect == "drain"
+    assert mine.on_disconnect == "read"
     assert mine.headers == {"x-a": "1", "X-B": "two words"}
     assert mine.timeouts == Timeouts(connect_s=1, first_token_s=2.5, idle_s=3, total_s=4)
 
@@ -134,9 +134,9 @@ def test_an_overlay_says_everything_about_an_entry(load: Load) -> None:
 def test_an_overlay_overrides_one_key_alone(load: Load) -> None:
     before, after = (
         load().find("openai"),
-        load("[vendors.openai]\non_disconnect = 'drain'").find("openai"),
+        load("[vendors.openai]\non_disconnect = 'read'").find("openai"),
     )
-    assert after.on_disconnect == "drain"
+    assert after.on_disconnect == "read"
     assert (after.base_url, after.api_key) == (before.base_url, before.api_key)
     assert (after.token_prompts, after.timeouts) == (before.token_prompts, before.timeouts)
 
@@ -234,7 +234,7 @@ def test_every_wrong_key_of_every_entry_is_listed_at_once(load: Load) -> None:
         colour = "red"
         models = []
         on_disconnect = "wait"
-        refuses = ["suffix", "sufix"]
+        unsupported = ["suffix", "sufix"]
         token_prompts = "yes"
         [vendors.one.headers]
         "a b" = "x"
@@ -264,7 +264,7 @@ def test_every_wrong_key_of_every_entry_is_listed_at_once(load: Load) -> None:
             "vendors.one.colour",
             "vendors.one.models",
             "vendors.one.on_disconnect",
-            "vendors.one.refuses.1",
+            "vendors.one.unsupported.1",
             "vendors.one.token_prompts",
             "vendors.one.headers.a b.key",
             "vendors.one.headers.good.value",

@@ -1,4 +1,4 @@
-"""Accounting while Redis comes and goes."""
+"""Recorder while Redis comes and goes."""
 
 import dataclasses
 import logging
@@ -16,7 +16,7 @@ from app.storage.redis.keys import EVENTS, OPEN, OWNER
 from app.usage import recorder as accounting_module
 from app.usage.event import UsageEvent
 from app.usage.meter import Meter, RequestContext
-from app.usage.recorder import Accounting
+from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream, connect
 from app.usage.spool import read
@@ -39,14 +39,14 @@ def own_valkey(tmp_path: Path) -> Iterator[Valkey]:
     server.kill()
 
 
-def books_of(valkey: Valkey, directory: Path, **options: Any) -> Accounting:
+def books_of(valkey: Valkey, directory: Path, **options: Any) -> Recorder:
     redis = connect(valkey.url, 0.5)
-    return Accounting(EventStream(redis), OpenRecords(redis), directory / "spool", **options)
+    return Recorder(EventStream(redis), OpenRecords(redis), directory / "spool", **options)
 
 
 @pytest.fixture
-def books(own_valkey: Valkey, tmp_path: Path) -> Iterator[Accounting]:
-    """The accounting of one web process."""
+def books(own_valkey: Valkey, tmp_path: Path) -> Iterator[Recorder]:
+    """The recorder of one web process."""
     books = books_of(own_valkey, tmp_path)
     yield books
     books.close()
@@ -58,7 +58,7 @@ def redis(own_valkey: Valkey) -> Iterator["Redis"]:
         yield redis
 
 
-def request(books: Accounting) -> Meter:
+def request(books: Recorder) -> Meter:
     meter = Meter(books, CONTEXT, ASKED)
     meter.open()
     return meter
@@ -103,7 +103,7 @@ def come_back(valkey: Valkey, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["killed", "paused", "full", "read-only"])
 def test_whatever_ails_redis_requests_go_on_and_nothing_is_lost_or_doubled(
-    books: Accounting, own_valkey: Valkey, redis: "Redis", how: str, tmp_path: Path
+    books: Recorder, own_valkey: Valkey, redis: "Redis", how: str, tmp_path: Path
 ) -> None:
     before, across = request(books), request(books)
     answer(before)
@@ -130,7 +130,7 @@ class Killed(BaseException):
 
 
 def test_a_request_that_is_killed_while_it_tells_redis_is_recorded_all_the_same(
-    books: Accounting, redis: "Redis", monkeypatch: pytest.MonkeyPatch
+    books: Recorder, redis: "Redis", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meter = request(books)
 
@@ -141,13 +141,13 @@ def test_a_request_that_is_killed_while_it_tells_redis_is_recorded_all_the_same(
         patch.setattr(EventStream, "publish", killed)
         with pytest.raises(Killed):
             answer(meter)
-    books._attend()
+    books._heartbeat_and_replay()
     assert {event.event_id for event in events(redis)} == {meter.event_id}
     assert redis.hlen(OPEN) == 0
 
 
 def test_while_redis_is_away_nobody_waits_for_it(
-    books: Accounting, own_valkey: Valkey, monkeypatch: pytest.MonkeyPatch
+    books: Recorder, own_valkey: Valkey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request(books)
     own_valkey.pause()
@@ -212,7 +212,7 @@ def a_file_is_in_its_place(spool: Path) -> None:
 
 
 def test_without_redis_and_spool_a_request_is_refused_and_told_once(
-    books: Accounting,
+    books: Recorder,
     own_valkey: Valkey,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
@@ -232,7 +232,7 @@ def test_without_redis_and_spool_a_request_is_refused_and_told_once(
 
 @pytest.mark.parametrize("back", ["redis", "spool"])
 def test_an_event_that_nothing_took_is_written_as_soon_as_something_does(
-    books: Accounting, own_valkey: Valkey, redis: "Redis", tmp_path: Path, back: str
+    books: Recorder, own_valkey: Valkey, redis: "Redis", tmp_path: Path, back: str
 ) -> None:
     meter = request(books)
     own_valkey.kill()
@@ -251,7 +251,7 @@ def test_an_event_that_nothing_took_is_written_as_soon_as_something_does(
 
 
 def test_when_the_disk_fails_too_the_event_is_in_the_log_and_no_prompt_is(
-    books: Accounting, own_valkey: Valkey, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    books: Recorder, own_valkey: Valkey, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     meter = request(books)
     own_valkey.kill()
@@ -269,7 +269,7 @@ def test_when_the_disk_fails_too_the_event_is_in_the_log_and_no_prompt_is(
 
 
 def test_a_long_request_tells_how_far_it_has_come(
-    books: Accounting, redis: "Redis", monkeypatch: pytest.MonkeyPatch
+    books: Recorder, redis: "Redis", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(accounting_module, "CHECKPOINT_AFTER_S", 0.0)
     meter = request(books)
@@ -277,7 +277,7 @@ def test_a_long_request_tells_how_far_it_has_come(
     call.billable = True
     for text in ("one two ", "three"):
         call.observe(Completion("c", 1, "m", (Choice(0, text),)))
-        books._attend()
+        books._heartbeat_and_replay()
     record = orjson.loads(redis.hget(OPEN, meter.event_id) or b"")
     assert (record["prompt_tokens"], record["completion_tokens"]) == (5, 4)
     redis.delete(*redis.keys(f"{OWNER}*"))
@@ -287,7 +287,7 @@ def test_a_long_request_tells_how_far_it_has_come(
     assert event.attempts == 1
 
 
-def test_a_living_process_requests_are_not_reaped(books: Accounting, redis: "Redis") -> None:
+def test_a_living_process_requests_are_not_reaped(books: Recorder, redis: "Redis") -> None:
     meter = request(books)
     assert reap(OpenRecords(redis), now_ms=meter.started_at_ms + 60_000) == 0
     redis.delete(*redis.keys(f"{OWNER}*"))
@@ -297,7 +297,7 @@ def test_a_living_process_requests_are_not_reaped(books: Accounting, redis: "Red
 
 
 def test_what_a_restored_redis_has_forgotten_is_estimated_and_not_lost(
-    books: Accounting, own_valkey: Valkey, redis: "Redis"
+    books: Recorder, own_valkey: Valkey, redis: "Redis"
 ) -> None:
     meter, live = request(books), request(books)
     restored = redis.hget(OPEN, meter.event_id) or b""

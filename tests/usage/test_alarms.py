@@ -1,4 +1,4 @@
-"""What the accounting raises alarms for, against a real Redis."""
+"""What the recorder raises alarms for, against a real Redis."""
 
 import logging
 from collections.abc import Iterator

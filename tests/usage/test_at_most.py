@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.admission.at_most import UNBOUND_TOKENS, Candidate, cost_at_most
+from app.admission.at_most import UNBOUND_TOKENS, CostCandidate, cost_at_most
 from app.pricing.price_book import PriceBook, load_prices
 from app.vocabulary.completion import CompletionRequest
 
@@ -50,7 +50,7 @@ def prices(tmp_path: Path) -> PriceBook:
 def cost(prices: PriceBook, *names: str, **changes: Any) -> int:
     """Return the cost in thousands of nano-dollars: a token at a dollar a million costs one."""
     asked: dict[str, Any] = {"model": "x/m", "prompt": TEN, "max_tokens": 10} | changes
-    candidates = [Candidate("x", name) for name in names]
+    candidates = [CostCandidate("x", name) for name in names]
     return cost_at_most(CompletionRequest(**asked), candidates, prices) // 1000
 
 
@@ -73,13 +73,13 @@ def test_an_alias_may_be_served_by_the_dearest_model_that_its_vendor_has_a_price
     assert cost(load_prices(path), "alias") == 180
     assert cost(load_prices(path), "cheap") == 20
     request = CompletionRequest(model="y/m", prompt=TEN, max_tokens=10)
-    assert cost_at_most(request, [Candidate("y", "m")], load_prices(path)) == 140_000
+    assert cost_at_most(request, [CostCandidate("y", "m")], load_prices(path)) == 140_000
 
 
 def test_the_shipped_prices_state_one() -> None:
     prices = load_prices()
     request = CompletionRequest(model="vllm/m", prompt=TEN, max_tokens=10)
-    assert cost_at_most(request, [Candidate("vllm", "m")], prices) == 100_000 + 500_000
+    assert cost_at_most(request, [CostCandidate("vllm", "m")], prices) == 100_000 + 500_000
 
 
 def test_a_tier_that_is_asked_for_may_be_dearer(prices: PriceBook) -> None:
@@ -108,13 +108,13 @@ def test_each_call_of_a_deployment_counts(
     prices: PriceBook, list_prompts: bool, max_n: int, changes: dict[str, Any], expected: int
 ) -> None:
     asked: dict[str, Any] = {"model": "x/m", "prompt": TEN, "max_tokens": 10} | changes
-    candidate = Candidate("x", "cheap", list_prompts, max_n)
+    candidate = CostCandidate("x", "cheap", list_prompts, max_n)
     assert cost_at_most(CompletionRequest(**asked), [candidate], prices) // 1000 == expected
 
 
 def test_a_long_prompt_makes_its_own_call_dearer_and_no_other(prices: PriceBook) -> None:
     prompts = ["x" * 400] * 3  # each exactly at the threshold of 100 tokens
     request = CompletionRequest(model="x/m", prompt=prompts, max_tokens=1)
-    apart = cost_at_most(request, [Candidate("x", "long", list_prompts=False)], prices)
-    together = cost_at_most(request, [Candidate("x", "long")], prices)
+    apart = cost_at_most(request, [CostCandidate("x", "long", list_prompts=False)], prices)
+    together = cost_at_most(request, [CostCandidate("x", "long")], prices)
     assert (apart // 1000, together // 1000) == (300, 600)

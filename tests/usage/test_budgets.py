@@ -14,14 +14,14 @@ from app.admission.limiter import Limiter
 from app.admission.reservations import Reservations
 from app.admission.spending import Spending
 from app.ledger.posting import Ledger
-from app.ledger.reconcile import rebuild, stretches
+from app.ledger.reconcile import day_ranges, rebuild
 from app.ledger.repricing import reprice
 from app.pricing.price_book import PriceBook, load_prices
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.sql.database import reading
 from app.storage.sql.tables import corrections, daily_rollups
 from app.usage.meter import Meter, RequestContext
-from app.usage.recorder import Accounting
+from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
@@ -58,18 +58,18 @@ class World:
         self.redis = connect(redis_url, 5.0)
         self.connected = [self.redis]
         self.stream = EventStream(self.redis)
-        self.processes: list[Accounting] = []
+        self.processes: list[Recorder] = []
         accounts = Accounts(engine)
         accounts.create("acme", "Acme")
         self.key_id = accounts.create_key(["acme"], {"completions"})[0].key_id
 
-    def process(self, prices: PriceBook) -> Accounting:
+    def process(self, prices: PriceBook) -> Recorder:
         """Start a web process."""
         redis = connect(self.redis_url, 5.0)
         self.connected.append(redis)
         limiter = Limiter(Reservations(GroupCommit(redis)), prices, Spending(self.engine))
         records, spool = OpenRecords(redis), self.folder / str(len(self.processes))
-        self.processes.append(Accounting(EventStream(redis), records, spool, limiter=limiter))
+        self.processes.append(Recorder(EventStream(redis), records, spool, limiter=limiter))
         return self.processes[-1]
 
     def post(self, prices: PriceBook) -> None:
@@ -97,7 +97,7 @@ def world(redis_url: str, engine: Engine, tmp_path: Path) -> Iterator[World]:
         redis.connection_pool.disconnect()
 
 
-def opened(process: Accounting, budget_cents: int, key_id: str | None = None) -> Meter:
+def opened(process: Recorder, budget_cents: int, key_id: str | None = None) -> Meter:
     """Open a request of an account, or of a key, whose budget is so many cents."""
     budget = budget_cents * CENT
     limits = Limits(kind="account", subject_id="acme", budget_nanousd=budget)
@@ -111,7 +111,7 @@ def opened(process: Accounting, budget_cents: int, key_id: str | None = None) ->
     return meter
 
 
-def opened_soon(process: Accounting, budget_cents: int, key_id: str | None = None) -> Meter:
+def opened_soon(process: Recorder, budget_cents: int, key_id: str | None = None) -> Meter:
     """Open a request that was refused until the ledger was corrected, a moment ago."""
     found: list[Meter] = []
 
@@ -234,7 +234,7 @@ def test_a_ledger_that_said_too_much_and_is_rebuilt_frees_the_budget(
     process = world.process(prices)
     with pytest.raises(InsufficientQuota):
         opened(process, 2)
-    for stretch in stretches(world.engine):
+    for stretch in day_ranges(world.engine):
         rebuild(world.engine, stretch)
     opened_soon(process, 2).record("failed")
     assert world.budget()["spent"] == CENT // 10

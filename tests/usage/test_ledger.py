@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, Table
 
 from app.ledger.posting import Entry, Ledger, summed
-from app.ledger.reconcile import differences, stretches
-from app.pricing.price import PriceHistory, Term
+from app.ledger.reconcile import day_ranges, differences
+from app.pricing.price import EffectivePeriod, PriceHistory
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.pricing.rates import load_price
 from app.storage.sql.database import create_engine, reading
@@ -261,7 +261,9 @@ EVENTS = st.lists(
 M_PRICE = load_price("openai/m", {"input": "0.15", "cached": "0.0375", "output": "0.6"})
 #: Knows the price of the model `m`, and no other.
 BOOK = PriceBook(
-    lambda _, models, _tier: PriceHistory(((Term(), M_PRICE if "m" in models else None),)),
+    lambda _, models, _tier: PriceHistory(
+        ((EffectivePeriod(), M_PRICE if "m" in models else None),)
+    ),
 )
 
 
@@ -280,7 +282,7 @@ def test_batches_in_any_order_and_number_post_each_event_once(
             deliveries = deliveries[size:]
         assert posted == len(events)
         assert ledger_of(engine) == as_posted(events, BOOK)
-        assert [it for stretch in stretches(engine) for it in differences(engine, stretch)] == []
+        assert [it for stretch in day_ranges(engine) for it in differences(engine, stretch)] == []
 
 
 @settings(max_examples=30, deadline=None)

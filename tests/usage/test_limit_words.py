@@ -4,8 +4,14 @@ from typing import Any
 
 import pytest
 
-from app.admission.limit_messages import Outcome, limit_headers, refusal, show_duration, warning
-from app.admission.reservations import UNITS, Check, State
+from app.admission.limit_messages import (
+    LimitOutcome,
+    limit_headers,
+    refusal,
+    show_duration,
+    warning,
+)
+from app.admission.reservations import UNITS, Check, LimitState
 from app.vocabulary.errors import InsufficientQuota, LimitReached, RateLimited
 from app.vocabulary.limits import NANO, Limits
 
@@ -16,9 +22,9 @@ ACME = Limits(kind="account", subject_id="acme", budget_nanousd=10 * NANO, soft_
 
 def outcome(
     kind: Any, limit: int, amount: int, used: int, reserved: int = 0, *, fits: bool = False
-) -> Outcome:
+) -> LimitOutcome:
     check = Check(kind=kind, key="k", limit=limit, amount=amount, ends_s=DECEMBER_S)
-    return Outcome(ACME, check, State(fits, used, reserved, 0))
+    return LimitOutcome(ACME, check, LimitState(fits, used, reserved, 0))
 
 
 @pytest.mark.parametrize(

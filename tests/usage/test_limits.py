@@ -19,7 +19,7 @@ from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import EVENTS, OPEN, RESERVED
 from app.storage.sql.database import create_engine
 from app.usage.meter import Meter, RequestContext
-from app.usage.recorder import Accounting
+from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
@@ -72,16 +72,16 @@ def prices(tmp_path: Path) -> PriceBook:
 @pytest.fixture
 def books(
     own_valkey: Valkey, engine: Engine, prices: PriceBook, tmp_path: Path
-) -> Iterator[Accounting]:
-    """The accounting of one web process."""
+) -> Iterator[Recorder]:
+    """The recorder of one web process."""
     redis = connect(own_valkey.url, 5.0)
     limiter = Limiter(Reservations(GroupCommit(redis)), prices, Spending(engine))
-    books = Accounting(EventStream(redis), OpenRecords(redis), tmp_path / "spool", limiter=limiter)
+    books = Recorder(EventStream(redis), OpenRecords(redis), tmp_path / "spool", limiter=limiter)
     yield books
     books.close()
 
 
-def opened(books: Accounting, request: CompletionRequest = ASKED, limits: Limits = ACME) -> Meter:
+def opened(books: Recorder, request: CompletionRequest = ASKED, limits: Limits = ACME) -> Meter:
     context = RequestContext(
         request_id="req_1", account_id="acme", api_key_id="key_1", limits=(limits,)
     )
@@ -120,7 +120,7 @@ def budget(redis: "Redis") -> dict[bytes, bytes]:
     ],
 )
 def test_a_request_takes_what_it_may_use(
-    books: Accounting, redis: "Redis", changes: dict[str, Any], amount: int
+    books: Recorder, redis: "Redis", changes: dict[str, Any], amount: int
 ) -> None:
     request = dataclasses.replace(ASKED, **changes)
     everything = dataclasses.replace(ACME, budget_nanousd=None)
@@ -134,7 +134,7 @@ def test_a_request_takes_what_it_may_use(
 
 
 def test_what_has_no_known_price_takes_the_stated_one_until_it_has_ended(
-    books: Accounting, redis: "Redis"
+    books: Recorder, redis: "Redis"
 ) -> None:
     asked = dataclasses.replace(ASKED, model="nobody/knows")
     meter = opened(books, asked)
@@ -148,7 +148,7 @@ def test_what_has_no_known_price_takes_the_stated_one_until_it_has_ended(
 
 
 def test_an_event_out_of_the_spool_settles_what_redis_still_holds(
-    books: Accounting, own_valkey: Valkey, redis: "Redis"
+    books: Recorder, own_valkey: Valkey, redis: "Redis"
 ) -> None:
     meter = opened(books)
     assert budget(redis) == {b"spent": b"0", b"reserved": b"16000"}
@@ -169,7 +169,7 @@ def test_what_a_dead_process_had_reserved_is_given_back_but_for_the_estimate(
 ) -> None:
     """The budget is charged with the prompt, which the vendor may have read."""
     limiter = Limiter(Reservations(GroupCommit(redis)), prices, Spending(engine))
-    books = Accounting(EventStream(redis), OpenRecords(redis), tmp_path, limiter=limiter)
+    books = Recorder(EventStream(redis), OpenRecords(redis), tmp_path, limiter=limiter)
     context = RequestContext(
         request_id="req_1", account_id="acme", api_key_id="key_1", limits=(ACME,)
     )

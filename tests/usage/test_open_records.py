@@ -56,9 +56,9 @@ def test_a_record_that_was_removed_does_not_come_back(records: OpenRecords) -> N
 
 
 def test_a_process_is_alive_while_its_sign_lasts(records: OpenRecords, redis: "Redis") -> None:
-    records.announce("one")
-    assert records.alive({"one", "two"}) == {"one"}
-    assert records.alive(()) == frozenset()
+    records.heartbeat("one")
+    assert records.live_owners({"one", "two"}) == {"one"}
+    assert records.live_owners(()) == frozenset()
     assert 0 < redis.ttl(f"{OWNER}one") <= 30
 
 
@@ -76,7 +76,10 @@ def test_a_record_that_cannot_be_read_is_kept_among_the_dead(
     records: OpenRecords, redis: "Redis"
 ) -> None:
     records.open("e1", b"nonsense", 1)
-    assert [records.bury("e1", b"nonsense", "why"), records.bury("e1", b"", "why")] == [True, False]
+    assert [
+        records.dead_letter("e1", b"nonsense", "why"),
+        records.dead_letter("e1", b"", "why"),
+    ] == [True, False]
     entries: Any = redis.xrange(DEAD)
     ((_, entry),) = entries
     assert entry == {b"event": b"nonsense", b"reason": b"why"}

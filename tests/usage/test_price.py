@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.pricing.price import Price, PriceHistory, Term
+from app.pricing.price import EffectivePeriod, Price, PriceHistory
 from app.pricing.rates import RatesError, load_price
 from app.vocabulary.completion import Usage
 
@@ -153,10 +153,10 @@ def test_another_rate_is_another_price_and_the_same_is_the_same() -> None:
     assert price().price_id.startswith("x/m#")
 
 
-def history(*terms: Term) -> PriceHistory:
+def history(*terms: EffectivePeriod) -> PriceHistory:
     """Return a history of an unconditional price of $1, and one of $2, $3, … for each term."""
     later = [(term, price(input=n)) for n, term in enumerate(terms, 2)]
-    return PriceHistory(((Term(), price()), *later))
+    return PriceHistory(((EffectivePeriod(), price()), *later))
 
 
 def dollars(found: Price | None) -> int:
@@ -165,7 +165,7 @@ def dollars(found: Price | None) -> int:
 
 
 def test_a_price_is_in_force_from_the_first_instant_of_its_day() -> None:
-    rising = history(Term(date(2026, 9, 1)), Term(date(2026, 9, 2)))
+    rising = history(EffectivePeriod(date(2026, 9, 1)), EffectivePeriod(date(2026, 9, 2)))
     midnight_ms = NOON_MS - DAY_MS // 2
     instants = (midnight_ms - 1, midnight_ms, midnight_ms + DAY_MS - 1, midnight_ms + DAY_MS)
     assert [dollars(rising.at(at_ms)) for at_ms in instants] == [1, 2, 2, 3]
@@ -173,7 +173,10 @@ def test_a_price_is_in_force_from_the_first_instant_of_its_day() -> None:
 
 def test_a_daily_price_is_in_force_between_its_times_and_may_go_past_midnight() -> None:
     hour = 3_600
-    by_day, by_night = history(Term(None, (hour, 4 * hour))), history(Term(None, (22 * hour, hour)))
+    by_day, by_night = (
+        history(EffectivePeriod(None, (hour, 4 * hour))),
+        history(EffectivePeriod(None, (22 * hour, hour))),
+    )
     hours = (0, 1, 3, 4, 21, 22, 23)
     midnight_ms = NOON_MS - DAY_MS // 2
     times = [midnight_ms + h * hour * 1000 for h in hours]

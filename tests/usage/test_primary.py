@@ -12,7 +12,7 @@ import requests
 from redis import ResponseError
 
 from app.admission.reservations import Check, Reservations
-from app.serving.circuit_breaker import Rests
+from app.serving.circuit_breaker import CircuitBreaker
 from app.settings import Settings
 from app.storage.redis import primary
 from app.storage.redis.group_commit import GroupCommit
@@ -64,22 +64,22 @@ def test_whoever_writes_finds_the_new_primary_at_once(
         stream, records, rests = (
             EventStream(redis, commit),
             OpenRecords(redis, commit),
-            Rests(redis),
+            CircuitBreaker(redis),
         )
         keys = IdempotencyKeys(redis, records, lambda: "me")
         check = Check(kind="requests", key="limits:r", limit=9, amount=1)
 
         def use(name: str) -> None:
-            records.announce("me")
+            records.heartbeat("me")
             records.open(name, b"{}", 1)
             assert Reservations(commit).admit(f"{name}-2", b"{}", 1, [check])[0]
-            assert records.alive({"me"}) == {"me"}
+            assert records.live_owners({"me"}) == {"me"}
             assert isinstance(keys.claim("acme", name, b"{}", "req_1"), Claim)
             rests.failed("sim")
             stream.publish(usage_event(event_id=name))
             stream.publish(usage_event())
             first, second = stream.claim("here", 10)
-            stream.bury([(first, "because")])
+            stream.dead_letter([(first, "because")])
             stream.ack([second.entry_id])
             assert stream.dead_count() > 0
 
@@ -98,7 +98,7 @@ def test_whoever_writes_finds_the_new_primary_at_once(
         for undo in (["replicaof", "no", "one"], ["config", "set", "min-replicas-to-write", "0"]):
             pair.first.execute_command(*undo)  # type: ignore[no-untyped-call]
         if demote is not cannot_save:
-            stream.bury([(StreamEntry("1-1", None, is_deleted=True), "because")])
+            stream.dead_letter([(StreamEntry("1-1", None, is_deleted=True), "because")])
             assert pair.first.xlen("usage:dead") == 2
         found = pair.second.hkeys(OPEN)
     assert {b"after-2", *(b"o%d" % n for n in range(8))} <= set(found)
@@ -108,11 +108,11 @@ def test_nobody_seems_dead_on_a_former_primary_that_is_cut_off(pair: Pair) -> No
     """What a process says of itself no longer gets there."""
     with connect(pair.address.url, 5.0) as redis:
         records = OpenRecords(redis)
-        assert records.alive({"me"}) == frozenset()
+        assert records.live_owners({"me"}) == frozenset()
         pair.switch()
         is_cut_off(pair)
         pair.second.set("usage:owner:me", 1)
-        assert records.alive({"me"}) == {"me"}
+        assert records.live_owners({"me"}) == {"me"}
 
 
 def test_an_old_connection_is_left_for_what_the_address_means_by_now(
@@ -130,7 +130,7 @@ def test_an_old_connection_is_left_for_what_the_address_means_by_now(
 
 
 @pytest.mark.parametrize(
-    ("text", "refuses"),
+    ("text", "unsupported"),
     [
         ("READONLY You can't write against a read only replica.", True),
         (

@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
 from app.ledger.reports.query import UsageQuery
-from app.ledger.reports.recent import Ending, Position, RecentReader, percentile
+from app.ledger.reports.recent import Position, RecentReader, RequestOutcome, percentile
 from app.usage.event import UsageEvent
 from tests.usage.events import usage_event
 
@@ -84,8 +84,8 @@ def test_endings_are_of_the_vendor_that_served(engine: Engine) -> None:
     failed = {"status": "failed", "http_status": 500, "first_token_ms": None, "duration_ms": 7}
     post(engine, at(1, "a", vendor_served="groq"), at(2, "b", vendor_served=None, **failed))
     assert RecentReader(engine).endings(ALL) == [
-        Ending("openai", "failed", 500, None, 7),
-        Ending("groq", "completed", 200, 40, 90),
+        RequestOutcome("openai", "failed", 500, None, 7),
+        RequestOutcome("groq", "completed", 200, 40, 90),
     ]
     assert len(RecentReader(engine).endings(ALL, 1)) == 1
 

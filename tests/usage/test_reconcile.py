@@ -16,12 +16,12 @@ from sqlalchemy import Engine, event
 
 from app.ledger.posting import Ledger
 from app.ledger.reconcile import (
+    DayRange,
     Difference,
-    Stretch,
     count_entries,
+    day_ranges,
     differences,
     rebuild,
-    stretches,
 )
 from app.ledger.reports.query import UsageQuery, UsageReader
 from app.storage.sql.database import create_engine, reading
@@ -41,15 +41,15 @@ def change(engine: Engine, statement: sa.Executable) -> None:
 
 
 def found(engine: Engine, at_once: int = 50) -> list[Difference]:
-    return [it for stretch in stretches(engine, at_once) for it in differences(engine, stretch)]
+    return [it for stretch in day_ranges(engine, at_once) for it in differences(engine, stretch)]
 
 
 def mend(engine: Engine, at_once: int = 50) -> list[Difference]:
-    return [it for stretch in stretches(engine, at_once) for it in rebuild(engine, stretch)]
+    return [it for stretch in day_ranges(engine, at_once) for it in rebuild(engine, stretch)]
 
 
 def test_an_empty_ledger_has_no_stretch(engine: Engine) -> None:
-    assert list(stretches(engine)) == []
+    assert list(day_ranges(engine)) == []
     assert count_entries(engine) == 0
 
 
@@ -68,7 +68,7 @@ def test_stretches_leave_out_no_slot_of_any_account(engine: Engine) -> None:
         usage_event(account_id=account, started_at_ms=ms) for account in accounts for ms in times
     )
     change(engine, rollups.insert().values(rollup_of("b", 5 * SLOT_S)))  # of no entry
-    cut = list(stretches(engine, 2))
+    cut = list(day_ranges(engine, 2))
     assert [stretch.account_id for stretch in cut if stretch.start_s == 0] == [
         "A",
         "a",
@@ -85,7 +85,7 @@ def test_stretches_leave_out_no_slot_of_any_account(engine: Engine) -> None:
     assert (only.account_id, only.slot_s) == ("b", 5 * SLOT_S)
 
 
-def is_last(stretch: Stretch, cut: list[Stretch]) -> bool:
+def is_last(stretch: DayRange, cut: list[DayRange]) -> bool:
     return stretch == [other for other in cut if other.account_id == stretch.account_id][-1]
 
 

@@ -6,9 +6,9 @@ import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
-from app.ledger.reconcile import differences, stretches
+from app.ledger.reconcile import day_ranges, differences
 from app.ledger.reports.query import UsageReader
-from app.ledger.repricing import Batch, count_entries, past_repricings, reprice
+from app.ledger.repricing import RepricingBatch, count_entries, past_repricings, reprice
 from app.ledger.unpriced import unpriced
 from app.pricing.price_book import NO_PRICES, PriceBook, load_prices
 from app.storage.sql.database import reading
@@ -29,10 +29,10 @@ def costs(engine: Engine) -> tuple[int, int]:
 
 
 def agrees(engine: Engine) -> bool:
-    return not [it for stretch in stretches(engine) for it in differences(engine, stretch)]
+    return not [it for stretch in day_ranges(engine) for it in differences(engine, stretch)]
 
 
-def update(engine: Engine, book: PriceBook, at_once: int = 7) -> list[Batch]:
+def update(engine: Engine, book: PriceBook, at_once: int = 7) -> list[RepricingBatch]:
     return list(reprice(engine, book, START_MS, END_MS, at_once))
 
 
@@ -40,7 +40,7 @@ def test_a_price_that_was_not_known_is_put_in(engine: Engine, prices: PriceBook)
     Ledger(engine, NO_PRICES).post(at(n, model="m", model_served="m") for n in range(20))
     assert costs(engine) == (0, 20)
     batches = update(engine, prices)
-    assert [batch.looked_at for batch in batches] == [7, 7, 6]
+    assert [batch.examined for batch in batches] == [7, 7, 6]
     assert costs(engine) == (20 * 1_650, 0)
     assert agrees(engine)
     assert [batch.changed for batch in update(engine, prices)] == [0, 0, 0]

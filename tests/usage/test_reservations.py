@@ -18,10 +18,10 @@ from app.admission.reservations import (
     EXACT,
     FIRST_TIME,
     UNITS,
+    Charge,
     Check,
+    LimitState,
     Reservations,
-    Spent,
-    State,
 )
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import EVENTS, OPEN, RESERVED, STARTED
@@ -63,13 +63,13 @@ class Gate:
         self.stream = EventStream(self.redis)
         self.records = OpenRecords(self.redis)
 
-    def admit(self, event_id: str, *checks: Check) -> tuple[bool, list[State]]:
+    def admit(self, event_id: str, *checks: Check) -> tuple[bool, list[LimitState]]:
         """Ask for admission."""
         return self.reservations.admit(event_id, b"{}", 1, checks)
 
     def end(self, event_id: str, tokens: int = 0, cost_nanousd: int = 0) -> None:
         """Publish the event of a request that used this."""
-        self.stream.publish(usage_event(event_id=event_id), Spent(tokens, cost_nanousd))
+        self.stream.publish(usage_event(event_id=event_id), Charge(tokens, cost_nanousd))
 
     def budget(self, key: str = "limits:x:day") -> dict[str, int]:
         """Return what is counted of a budget."""
@@ -145,7 +145,7 @@ def test_a_failed_request_leaves_nothing_reserved_however_it_ends(gate: Gate, ho
     elif how == "abandoned":
         assert gate.records.abandon(event)
     elif how == "buried":
-        assert gate.records.bury(event.event_id, b"{}", "nonsense")
+        assert gate.records.dead_letter(event.event_id, b"{}", "nonsense")
     else:  # ended by a version that knows no reservations
         gate.stream.publish(event)
         assert gate.redis.hlen(RESERVED) == 1
@@ -165,8 +165,8 @@ def test_an_open_request_keeps_what_it_reserved(gate: Gate) -> None:
 def test_an_abandoned_request_is_charged_with_its_estimate(gate: Gate) -> None:
     event = usage_event()
     gate.admit(event.event_id, budget(70))
-    assert gate.records.abandon(event, Spent(5, 9))
-    assert not gate.records.abandon(event, Spent(5, 9))
+    assert gate.records.abandon(event, Charge(5, 9))
+    assert not gate.records.abandon(event, Charge(5, 9))
     assert gate.budget() == {"spent": 9, "reserved": 0}
 
 

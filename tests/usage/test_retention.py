@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
-from app.ledger.reconcile import differences, rebuild, stretches
+from app.ledger.reconcile import day_ranges, differences, rebuild
 from app.ledger.reports.query import UsageQuery, UsageReader
 from app.ledger.retention import count_older, prune, pruned_until_s
 from app.storage.sql.database import reading
@@ -52,8 +52,8 @@ def test_what_rollups_cannot_tell_is_refused_and_not_told_by_half(
 
 
 def test_what_is_pruned_is_no_difference_and_a_rebuild_keeps_it(pruned: Engine) -> None:
-    assert [it for stretch in stretches(pruned, 5) for it in rebuild(pruned, stretch)] == []
-    assert [it for stretch in stretches(pruned, 5) for it in differences(pruned, stretch)] == []
+    assert [it for stretch in day_ranges(pruned, 5) for it in rebuild(pruned, stretch)] == []
+    assert [it for stretch in day_ranges(pruned, 5) for it in differences(pruned, stretch)] == []
     assert requests(UsageReader(pruned).rows(TWO_DAYS)) == 48
 
 

@@ -158,7 +158,7 @@ def test_buried_entries_are_kept_with_their_reason_and_leave_the_stream(
     redis.xadd("usage:events", {"event": raw})
     redis.xadd("usage:events", {"other": "x"})
     broken, empty = patient.claim("a", 10)
-    patient.bury([(broken, "not JSON"), (empty, "no event")])
+    patient.dead_letter([(broken, "not JSON"), (empty, "no event")])
     assert [record for _, record in redis.xrange("usage:dead") or ()] == [
         {b"event": raw, b"reason": b"not JSON", b"entry_id": broken.entry_id.encode()},
         {b"event": b"", b"reason": b"no event", b"entry_id": empty.entry_id.encode()},
@@ -172,7 +172,7 @@ def test_an_entry_that_two_consumers_bury_is_buried_once(
     redis.xadd("usage:events", {"event": b"not JSON"})
     slow, quick = stream.claim("slow", 1), stream.claim("quick", 1)
     for claimed in (quick, slow):
-        stream.bury([(claimed[0], "not JSON")])
+        stream.dead_letter([(claimed[0], "not JSON")])
     assert (stream.dead_count(), stream.backlog(), pending(redis)) == (1, 0, 0)
 
 

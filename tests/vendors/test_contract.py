@@ -52,7 +52,7 @@ class Contract:
 
         self.vendor.default = answer
 
-    def refuses(self, kind: Kind, retry_after: str | None = None) -> None:
+    def unsupported(self, kind: Kind, retry_after: str | None = None) -> None:
         """Have the vendor answer with an error."""
         self.vendor.default = lambda asked: self.wire.refuse(asked, kind, retry_after)
 
@@ -260,7 +260,7 @@ def test_a_refusal_has_its_meaning(
     code: str | None,
     stream: bool,
 ) -> None:
-    contract.refuses(kind)
+    contract.unsupported(kind)
     with pytest.raises(error) as caught:
         list(contract.client.completions.create(**contract.ask(stream=stream)))
     assert caught.value.status_code == status
@@ -272,7 +272,7 @@ def test_a_refusal_has_its_meaning(
 
 
 def test_a_limit_passes_its_retry_after_on(contract: Contract) -> None:
-    contract.refuses("rate_limited", retry_after="7")
+    contract.unsupported("rate_limited", retry_after="7")
     with pytest.raises(openai.RateLimitError) as caught:
         contract.client.completions.create(**contract.ask())
     assert caught.value.response.headers["retry-after"] == "7"

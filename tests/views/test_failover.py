@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import requests
 
-from app.serving.circuit_breaker import FAILURES_LIMIT, UNTIL
+from app.serving.circuit_breaker import FAILURE_THRESHOLD, UNTIL
 from tests.gateway import Gateway, running, sse_events, text_of
 from tests.services.polling import wait_until
 from tests.vendor import (
@@ -115,20 +115,20 @@ def test_ten_failures_rest_an_entry_for_every_process_and_it_comes_back(
     vendor.default = lambda asked: (
         FAILED if asked.body["model"] == "m" else json_reply(body_of(choice("x", "stop")))
     )
-    for _ in range(FAILURES_LIMIT):
+    for _ in range(FAILURE_THRESHOLD):
         assert gateway.post(body).status_code == 200
     asked = Counter(asked.body["model"] for asked in vendor.asked)
-    assert asked == {"m": FAILURES_LIMIT, "other": FAILURES_LIMIT}
+    assert asked == {"m": FAILURE_THRESHOLD, "other": FAILURE_THRESHOLD}
     with running(settings, "twin") as twin:  # another process, as far as Redis can tell
         for _ in range(5):
             assert twin.post(body).status_code == 200
     asked = Counter(asked.body["model"] for asked in vendor.asked)
-    assert asked == {"m": FAILURES_LIMIT, "other": FAILURES_LIMIT + 5}
+    assert asked == {"m": FAILURE_THRESHOLD, "other": FAILURE_THRESHOLD + 5}
     gateway.redis.zadd(UNTIL, {"standby": 1})  # its rest is over
 
     def asked_again() -> bool:
         gateway.post(body)
-        return Counter(asked.body["model"] for asked in vendor.asked)["m"] > FAILURES_LIMIT
+        return Counter(asked.body["model"] for asked in vendor.asked)["m"] > FAILURE_THRESHOLD
 
     wait_until(asked_again)
 
@@ -137,9 +137,9 @@ def test_an_entry_without_a_stand_in_is_called_however_often_it_fails(
     gateway: Gateway, vendor: SimulatedVendor
 ) -> None:
     vendor.default = lambda _: FAILED
-    for _ in range(FAILURES_LIMIT + 2):
+    for _ in range(FAILURE_THRESHOLD + 2):
         gateway.post({**PROMPT, "model": "sim/m"})
-    assert len(vendor.asked) == FAILURES_LIMIT + 2
+    assert len(vendor.asked) == FAILURE_THRESHOLD + 2
 
 
 def answering(asked: Asked) -> Reply:

@@ -34,7 +34,7 @@ TRAILER = body_of(usage=usage_of(5, 7))
 #: Of the journey, not of the answer.
 OWN = frozenset({"date", "server", "connection", "content-length", "transfer-encoding"}) | {
     "x-request-id",
-    "x-tollgate-repeats",
+    "x-tollgate-replay-of",
 }
 
 
@@ -77,11 +77,11 @@ def test_a_repeated_request_is_answered_byte_for_byte_and_calls_and_costs_nothin
 ) -> None:
     first = ask(gateway, body)
     assert first.status_code == 200
-    assert "x-tollgate-repeats" not in first.headers
+    assert "x-tollgate-replay-of" not in first.headers
     for _ in range(2):
         again = ask(gateway, body)
         assert told(again) == told(first)
-        assert again.headers["x-tollgate-repeats"] == first.headers["x-request-id"]
+        assert again.headers["x-tollgate-replay-of"] == first.headers["x-request-id"]
         assert again.headers["x-request-id"] != first.headers["x-request-id"]
     assert len(vendor.asked) == 1
     assert gateway.event().request_id == first.headers["x-request-id"]
@@ -113,7 +113,7 @@ def test_a_key_belongs_to_the_account_and_not_to_the_api_key(
     _, second_key = gateway.accounts.create_key(["acme"], frozenset({"completions"}))
     assert told(ask(gateway, **{"x-api-key": second_key})) == told(first)
     other = gateway.add_account("beta")
-    assert "x-tollgate-repeats" not in ask(gateway, **{"x-api-key": other}).headers
+    assert "x-tollgate-replay-of" not in ask(gateway, **{"x-api-key": other}).headers
     assert len(vendor.asked) == 2
 
 
@@ -246,7 +246,7 @@ def test_what_failed_at_no_cost_is_not_kept_and_the_same_key_calls_again(
             vendor.reply(reply)
         failed = ask(gateway, body)
         assert failed.status_code == status
-        assert "x-tollgate-repeats" not in failed.headers
+        assert "x-tollgate-replay-of" not in failed.headers
     assert len(vendor.asked) == (2 if reply else 0)
     assert gateway.redis.keys("idempotency:*") == []
     assert ask(gateway, PROMPT).status_code == 200
@@ -292,7 +292,7 @@ def test_an_answer_that_is_too_large_to_keep_is_given_once_and_never_charged_aga
     vendor.reply(pieces if stream else whole)
     assert text in ask(gateway, body).text
     again = ask(gateway, body)
-    assert code(again) == (409, "idempotency_answer_not_kept")
+    assert code(again) == (409, "idempotency_response_not_stored")
     assert again.headers["x-should-retry"] == "false"
     assert len(vendor.asked) == 1
     assert gateway.event().total_tokens == 12
@@ -345,6 +345,6 @@ def test_an_answer_that_failed_in_an_unknown_way_is_not_made_again(
         with monkeypatch.context() as patch:
             patch.setattr("app.api.completions.dump_completion", fail)
             assert ask(gateway).status_code == 500
-        assert code(ask(gateway)) == (409, "idempotency_answer_not_kept")
+        assert code(ask(gateway)) == (409, "idempotency_response_not_stored")
         assert gateway.event().total_tokens == 5
     assert len(vendor.asked) == 1

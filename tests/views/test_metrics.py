@@ -58,7 +58,7 @@ def test_what_happened_and_what_waits_is_told(gateway: Gateway) -> None:
     assert value(samples, "tollgate_backlog_oldest_seconds") >= 0
     assert value(samples, "tollgate_dead_events") == 1
     assert value(samples, "tollgate_redis_up") == 1
-    assert ("tollgate_vendor_resting", frozenset({("vendor", "sim")})) in samples
+    assert ("tollgate_vendor_circuit_open", frozenset({("vendor", "sim")})) in samples
     text = str(samples)
     assert not any(word in text for word in ("acme", gateway.key_id, "somebody"))
 
@@ -107,8 +107,8 @@ def test_requests_without_a_price_are_told_and_a_ledger_that_is_away_is_too(
 
 def test_a_vendor_that_rests_is_shown(gateway: Gateway) -> None:
     """Until when is Redis' business."""
-    gateway.redis.zadd("rest:until", {"sim": 2**40})
-    assert value(scraped(gateway.base_url), "tollgate_vendor_resting", vendor="sim") == 1
+    gateway.redis.zadd("circuit:until", {"sim": 2**40})
+    assert value(scraped(gateway.base_url), "tollgate_vendor_circuit_open", vendor="sim") == 1
 
 
 def test_without_redis_the_rest_is_still_told(settings: Settings, valkey: Valkey) -> None:

@@ -14,7 +14,7 @@ from redis import Redis
 from sqlalchemy import Engine
 
 from app.ledger.posting import NOT_CHARGED, Ledger
-from app.ledger.reconcile import differences, stretches
+from app.ledger.reconcile import day_ranges, differences
 from app.storage.sql.database import reading
 from app.storage.sql.tables import entries, rollups
 from app.usage.event import TEXT_LIMIT, UsageEvent
@@ -22,7 +22,7 @@ from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable
 from tests.usage.events import usage_event
 from tests.workers.contents import event_ids, rolled_up, waiting
-from workers.consumer import DrainReport, drain
+from workers.consumer import PostReport, drain
 
 
 def publish(stream: EventStream, count: int) -> list[str]:
@@ -33,7 +33,7 @@ def publish(stream: EventStream, count: int) -> list[str]:
     return sorted(event.event_id for event in events)
 
 
-def graves(redis: "Redis") -> list[tuple[bytes, bytes]]:
+def rejected(redis: "Redis") -> list[tuple[bytes, bytes]]:
     """What is on the dead stream: bytes and reason."""
     dead: Any = redis.xrange("usage:dead")
     return [(record[b"event"], record[b"reason"]) for _, record in dead]
@@ -79,22 +79,22 @@ def test_everything_published_is_posted_once_and_leaves_the_stream(
 ) -> None:
     published = publish(stream, 25)
     report = drain(stream, ledger, consumer="a", limit=10)
-    assert report == DrainReport(posted=25)
+    assert report == PostReport(posted=25)
     assert event_ids(ledger.engine) == published
     assert rolled_up(ledger.engine) == 25
     assert waiting(redis) == (0, 0)
-    assert drain(stream, ledger, consumer="a") == DrainReport()
+    assert drain(stream, ledger, consumer="a") == PostReport()
 
 
 def test_an_empty_redis_is_drained(stream: EventStream, ledger: Ledger) -> None:
-    assert drain(stream, ledger, consumer="a") == DrainReport()
+    assert drain(stream, ledger, consumer="a") == PostReport()
 
 
 def test_a_drain_ends_when_its_time_is_over_and_leaves_the_rest_unclaimed(
     stream: EventStream, ledger: Ledger, redis: "Redis"
 ) -> None:
     publish(stream, 5)
-    assert drain(stream, ledger, consumer="a", limit=2, time_budget_s=0) == DrainReport(posted=2)
+    assert drain(stream, ledger, consumer="a", limit=2, time_budget_s=0) == PostReport(posted=2)
     assert waiting(redis) == (3, 0)
 
 
@@ -102,7 +102,7 @@ def test_an_event_on_the_stream_twice_is_posted_once(stream: EventStream, ledger
     event = usage_event()
     stream.publish(event)
     stream.publish(event)
-    assert drain(stream, ledger, consumer="a") == DrainReport(posted=1, repeated=1)
+    assert drain(stream, ledger, consumer="a") == PostReport(posted=1, repeated=1)
     assert rolled_up(ledger.engine) == 1
 
 
@@ -113,7 +113,7 @@ def test_a_crash_between_commit_and_ack_costs_a_repeat_and_nothing_else(
     with pytest.raises(Crash):
         drain(stream, DiesAfterCommit(ledger.engine), consumer="dead", limit=10)
     assert waiting(redis) == (20, 10)
-    assert drain(stream, ledger, consumer="alive") == DrainReport(posted=10, repeated=10)
+    assert drain(stream, ledger, consumer="alive") == PostReport(posted=10, repeated=10)
     assert event_ids(ledger.engine) == published
     assert rolled_up(ledger.engine) == 20
     assert waiting(redis) == (0, 0)
@@ -125,7 +125,7 @@ def test_a_crash_before_the_commit_costs_nothing(
     published = publish(stream, 20)
     with pytest.raises(Crash):
         drain(stream, DiesBeforeCommit(ledger.engine), consumer="dead", limit=10)
-    assert drain(stream, ledger, consumer="alive") == DrainReport(posted=20)
+    assert drain(stream, ledger, consumer="alive") == PostReport(posted=20)
     assert event_ids(ledger.engine) == published
     assert waiting(redis) == (0, 0)
 
@@ -139,7 +139,7 @@ def test_a_ledger_that_is_away_leaves_everything_in_the_stream(
         drain(stream, ledger, consumer="a")
     assert (stream.backlog(), stream.dead_count()) == (3, 0)
     rename(ledger.engine, "entries_away", "entries")
-    assert drain(stream, ledger, consumer="a") == DrainReport(posted=3)
+    assert drain(stream, ledger, consumer="a") == PostReport(posted=3)
     assert event_ids(ledger.engine) == published
     assert waiting(redis) == (0, 0)
 
@@ -200,7 +200,7 @@ def test_events_of_the_version_before_and_of_a_later_one_are_posted(
     later = written | {"event_id": "e2", "status": "paused", "source": "sampled", "new": [1]}
     for fields in (before, later):
         redis.xadd("usage:events", {"event": json.dumps(fields), "new": "x"})
-    assert drain(stream, ledger, consumer="a") == DrainReport(posted=2)
+    assert drain(stream, ledger, consumer="a") == PostReport(posted=2)
     with reading(ledger.engine) as connection:
         found = connection.execute(sa.select(entries).order_by(entries.c.event_id)).all()
         (sums,) = connection.execute(sa.select(rollups)).all()
@@ -209,7 +209,7 @@ def test_events_of_the_version_before_and_of_a_later_one_are_posted(
         ("paused", "sampled", "vendor"),
     ]
     assert (sums.total_tokens, sums.failed_requests, sums.estimated_requests) == (10, 0, 1)
-    assert [it for s in stretches(ledger.engine) for it in differences(ledger.engine, s)] == []
+    assert [it for s in day_ranges(ledger.engine) for it in differences(ledger.engine, s)] == []
 
 
 @pytest.mark.parametrize(("record", "reason"), POISON)
@@ -219,9 +219,9 @@ def test_a_poison_entry_is_buried_and_blocks_nothing(
     before = publish(stream, 2)
     redis.xadd("usage:events", record)  # type: ignore[arg-type]
     after = publish(stream, 2)
-    assert drain(stream, ledger, consumer="a") == DrainReport(posted=4, buried=1)
+    assert drain(stream, ledger, consumer="a") == PostReport(posted=4, buried=1)
     assert event_ids(ledger.engine) == sorted(before + after)
-    assert graves(redis) == [(record.get("event", b""), reason)]
+    assert rejected(redis) == [(record.get("event", b""), reason)]
     assert waiting(redis) == (0, 0)
 
 
@@ -232,7 +232,7 @@ def test_an_entry_deleted_while_pending_is_counted_and_blocks_nothing(
     deleted = stream.claim("dead", 3)[1]
     published.remove(UsageEvent.decode(deleted.raw or b"").event_id)
     redis.xdel("usage:events", deleted.entry_id)
-    assert drain(stream, ledger, consumer="alive") == DrainReport(posted=2, buried=1)
+    assert drain(stream, ledger, consumer="alive") == PostReport(posted=2, buried=1)
     assert event_ids(ledger.engine) == published
     assert redis.xrange("usage:dead")[0][1][b"entry_id"] == deleted.entry_id.encode()  # type: ignore[index]
     assert waiting(redis) == (0, 0)
@@ -240,7 +240,7 @@ def test_an_entry_deleted_while_pending_is_counted_and_blocks_nothing(
 
 def test_a_user_of_100_kb_is_posted(stream: EventStream, ledger: Ledger) -> None:
     stream.publish(usage_event(user="u" * 100_000))
-    assert drain(stream, ledger, consumer="a") == DrainReport(posted=1)
+    assert drain(stream, ledger, consumer="a") == PostReport(posted=1)
     with ledger.engine.connect() as connection:
         assert connection.scalar(sa.text('SELECT length("user") FROM entries')) == TEXT_LIMIT
 
@@ -253,9 +253,9 @@ def test_of_a_batch_that_the_ledger_refuses_only_the_bad_events_are_buried(
     for event in events:
         stream.publish(event)
     report = drain(stream, Ledger(refusing_engine), consumer="a")
-    assert report == DrainReport(posted=7 - len(bad_at), buried=len(bad_at))
+    assert report == PostReport(posted=7 - len(bad_at), buried=len(bad_at))
     assert event_ids(refusing_engine) == sorted(e.event_id for e in events if e.model == "good")
-    assert sorted(graves(redis)) == sorted(
+    assert sorted(rejected(redis)) == sorted(
         (event.encode(), b"the ledger refuses it: IntegrityError")
         for event in events
         if event.model == "bad"
@@ -270,7 +270,7 @@ def test_a_redis_flushed_between_two_drains_is_drained_again(
     drain(stream, ledger, consumer="a")
     redis.flushall()
     second = publish(stream, 2)
-    assert drain(stream, ledger, consumer="a") == DrainReport(posted=2)
+    assert drain(stream, ledger, consumer="a") == PostReport(posted=2)
     assert event_ids(ledger.engine) == sorted(first + second)
 
 
@@ -279,7 +279,7 @@ def test_what_a_dead_consumer_claimed_is_posted_by_another(
 ) -> None:
     published = publish(stream, 5)
     stream.claim("dead", 3)
-    assert drain(stream, ledger, consumer="alive", limit=2) == DrainReport(posted=5)
+    assert drain(stream, ledger, consumer="alive", limit=2) == PostReport(posted=5)
     assert event_ids(ledger.engine) == published
 
 
@@ -288,7 +288,7 @@ def test_drains_side_by_side_post_each_event_once(
 ) -> None:
     """On a stream that takes every claim for left over, so that they fight for the same entries."""
     published = publish(stream, 600)
-    reports: list[DrainReport] = []
+    reports: list[PostReport] = []
 
     def work(consumer: str) -> None:
         report = drain(stream, ledger, consumer=consumer, limit=20, time_budget_s=120)
@@ -330,7 +330,7 @@ def test_whatever_comes_in_whatever_batches_each_good_event_is_posted_once(
     expected = sorted({UsageEvent.decode(raw).event_id for raw in good})
     assert event_ids(sqlite_ledger.engine) == expected
     assert rolled_up(sqlite_ledger.engine) == len(expected)
-    assert report == DrainReport(
+    assert report == PostReport(
         posted=len(expected), repeated=len(good) - len(expected), buried=len(raws) - len(good)
     )
     assert waiting(redis) == (0, 0)

@@ -13,7 +13,7 @@ import orjson
 from app.cli.stream import open_redis
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
-from app.usage.redis.dead_letters import AT_ONCE, DeadEntry, DeadStream
+from app.usage.redis.dead_letters import AT_ONCE, DeadLetter, DeadLetterStream
 
 #: Rows of the table; the JSON array has every entry.
 SHOWN = 100
@@ -45,7 +45,7 @@ def dead() -> None:
 def list_dead(as_json: bool) -> None:
     """List what was put aside, the oldest first."""
     with open_redis() as redis:
-        stream = DeadStream(redis)
+        stream = DeadLetterStream(redis)
         if as_json:
             _print_json(stream.entries())
             return
@@ -73,10 +73,10 @@ def retry_dead(entry_ids: tuple[str, ...], everything: bool) -> None:
     """
     _check(entry_ids, everything)
     with open_redis() as redis:
-        stream = DeadStream(redis)
+        stream = DeadLetterStream(redis)
         moved = _apply(stream.retry, _every_id(stream) if everything else entry_ids)
     click.echo(f"{_events(moved)} put back. Look again in a moment: tollgate dead list", err=True)
-    _tell_missing(entry_ids, moved)
+    _fail_if_missing(entry_ids, moved)
 
 
 @dead.command("drop")
@@ -90,12 +90,12 @@ def drop_dead(entry_ids: tuple[str, ...], everything: bool, yes: bool) -> None:
     """
     _check(entry_ids, everything)
     with open_redis() as redis:
-        stream = DeadStream(redis)
+        stream = DeadLetterStream(redis)
         if everything and not yes:
             click.confirm(f"Drop {_events(stream.count())} for good?", abort=True, err=True)
         dropped = _apply(stream.drop, _every_id(stream) if everything else entry_ids)
     click.echo(f"{_events(dropped)} dropped.", err=True)
-    _tell_missing(entry_ids, dropped)
+    _fail_if_missing(entry_ids, dropped)
 
 
 def _check(entry_ids: Sequence[str], everything: bool) -> None:
@@ -103,7 +103,7 @@ def _check(entry_ids: Sequence[str], everything: bool) -> None:
         raise click.UsageError("Give IDs (see `tollgate dead list`), or --all.")
 
 
-def _every_id(stream: DeadStream) -> Iterator[str]:
+def _every_id(stream: DeadLetterStream) -> Iterator[str]:
     return (entry.entry_id for entry in stream.entries())
 
 
@@ -115,7 +115,7 @@ def _apply(act: Callable[[Sequence[str]], list[str]], entry_ids: Iterable[str]) 
     return count
 
 
-def _tell_missing(entry_ids: Sequence[str], found: int) -> None:
+def _fail_if_missing(entry_ids: Sequence[str], found: int) -> None:
     """Fail where entries that were asked for by their ids were not there."""
     missing = len(set(entry_ids)) - found
     if entry_ids and missing:
@@ -126,11 +126,11 @@ def _events(count: int) -> str:
     return f"{count} event{'' if count == 1 else 's'}"
 
 
-def _row(entry: DeadEntry) -> tuple[Cell, ...]:
+def _row(entry: DeadLetter) -> tuple[Cell, ...]:
     fields = _fields(entry) or {}
     account, vendor, model = (_text(fields.get(name)) for name in ("account_id", "vendor", "model"))
     name = f"{vendor}/{model}" if vendor and model else model
-    buried = show_time(entry.buried_at_ms)
+    buried = show_time(entry.dead_lettered_at_ms)
     return (entry.entry_id, buried, account, name, len(entry.raw), entry.reason)
 
 
@@ -138,7 +138,7 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _fields(entry: DeadEntry) -> dict[str, Any] | None:
+def _fields(entry: DeadLetter) -> dict[str, Any] | None:
     """Return what the event says where it is a JSON object at all."""
     try:
         fields = orjson.loads(entry.raw)
@@ -147,7 +147,7 @@ def _fields(entry: DeadEntry) -> dict[str, Any] | None:
     return fields if isinstance(fields, dict) else None
 
 
-def _print_json(entries: Iterable[DeadEntry]) -> None:
+def _print_json(entries: Iterable[DeadLetter]) -> None:
     """Print an array, entry by entry: there may be more than memory holds."""
     separator = "["
     for entry in entries:
@@ -156,12 +156,12 @@ def _print_json(entries: Iterable[DeadEntry]) -> None:
     click.echo("[]" if separator == "[" else "\n]")
 
 
-def _as_dict(entry: DeadEntry) -> dict[str, Any]:
+def _as_dict(entry: DeadLetter) -> dict[str, Any]:
     """Return an entry; the bytes of one that is no JSON object are in base64."""
     fields = _fields(entry)
     return {
         "id": entry.entry_id,
-        "buried_at_ms": entry.buried_at_ms,
+        "dead_lettered_at_ms": entry.dead_lettered_at_ms,
         "reason": entry.reason,
         "event": fields,
         "raw_base64": None if fields is not None else base64.b64encode(entry.raw).decode(),

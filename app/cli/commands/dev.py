@@ -15,7 +15,7 @@ import requests
 from app.accounts.accounts import Accounts
 from app.cli.tables import Cell, format_table
 from app.devstack.children import ChildFailed, Children
-from app.devstack.demo import DAYS, Caller, DemoFailed
+from app.devstack.demo import DAYS, DemoClient, DemoFailed
 from app.devstack.stack import START_S, Stack, free_port, listen
 from app.storage.sql.database import create_engine, upgrade
 from app.vocabulary.errors import TollgateError
@@ -70,7 +70,7 @@ def _run(stack: Stack) -> None:
     key = _demo_key(stack.database_url, stack.var / "dev-key")
     with Children(stack.var / "log", stack.environment()) as children:
         stack.start(children, _say)
-        _show_completion(children, Caller(f"{base_url}/v5", key))
+        _show_completion(children, DemoClient(f"{base_url}/v5", key))
         _show_lines(base_url, key)
         _say(f"Running until Ctrl-C. Logs: {stack.var / 'log'}")
         while True:
@@ -101,7 +101,7 @@ def _demo_key(database_url: str, path: Path) -> str:
     return secret
 
 
-def _show_completion(children: Children, caller: Caller) -> None:
+def _show_completion(children: Children, caller: DemoClient) -> None:
     before = _requests(caller)
     _say(f"One streamed completion of {SLOW_MODEL}:\n")
     for text in caller.stream(SLOW_MODEL, PROMPT):
@@ -116,7 +116,7 @@ def _show_completion(children: Children, caller: Caller) -> None:
         click.echo(f"  {line}")
 
 
-def _requests(caller: Caller) -> int:
+def _requests(caller: DemoClient) -> int:
     return sum(counts[0] for counts in caller.usage().values())
 
 

@@ -147,7 +147,7 @@ def update(since: datetime, until: datetime | None) -> None:
                 changed += batch.changed
                 added_nanousd += batch.added_nanousd
                 price_ids += batch.price_ids
-                bar.update(batch.looked_at)
+                bar.update(batch.examined)
             bar.finish()
     for price_id, count in price_ids.most_common():
         click.echo(f"{count} now have {price_id or 'no cost: they used nothing'}", err=True)

@@ -16,9 +16,9 @@ from app.cli.reconcile_bill import reconcile_bill
 from app.cli.stream import open_redis
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
-from app.ledger.reconcile import Difference, count_entries, differences, rebuild, stretches
+from app.ledger.reconcile import Difference, count_entries, day_ranges, differences, rebuild
 from app.settings import Settings
-from app.usage.redis.pipeline_status import Transit, look
+from app.usage.redis.pipeline_status import PipelineStatus, look
 from app.usage.spool import SpoolFile, spool_files
 
 #: What waits for longer than this waits for somebody, in seconds: a worker looks every second,
@@ -93,7 +93,7 @@ def _compare(engine: Engine, rebuilds: bool) -> Rollups:
     """Compare all rollups with their entries, stretch by stretch, and mend them where told to."""
     found, label = Rollups(entries=count_entries(engine)), "Entries against rollups"
     with click.progressbar(length=found.entries, label=label, file=sys.stderr) as bar:
-        for stretch in stretches(engine):
+        for stretch in day_ranges(engine):
             differing = differences(engine, stretch)
             if differing and rebuilds:
                 differing = rebuild(engine, stretch)
@@ -111,7 +111,7 @@ def _spooled(directory: Path) -> list[SpoolFile]:
         raise click.ClickException(f"The spool in {directory} cannot be read: {exc}.") from exc
 
 
-def _of_transit(transit: Transit) -> Iterator[str]:
+def _of_transit(transit: PipelineStatus) -> Iterator[str]:
     if transit.dead:
         yield f"Events that could not be posted: {transit.dead}. See them: tollgate dead list"
     if _is_overdue(transit.oldest_waiting_ms):
@@ -119,9 +119,9 @@ def _of_transit(transit: Transit) -> Iterator[str]:
             f"Events wait since {show_time(transit.oldest_waiting_ms or 0)}. See that a worker and"
             " beat run, and in the worker's log whether it reaches the ledger."
         )
-    if _is_overdue(transit.oldest_gone_ms):
+    if _is_overdue(transit.oldest_orphaned_ms):
         yield (
-            f"Requests left by processes that are gone: {transit.open_gone}. See that a worker and"
+            f"Orphaned open requests: {transit.open_orphaned}. Check that a worker and"
             " beat run: they post them, estimated."
         )
 
@@ -147,12 +147,14 @@ def _is_overdue(since_ms: int | None) -> bool:
     return since_ms is not None and since_ms < (time.time() - PATIENCE_S) * 1000
 
 
-def _print(transit: Transit, spooled: Sequence[SpoolFile], rollups: Rollups, rebuilt: bool) -> None:
+def _print(
+    transit: PipelineStatus, spooled: Sequence[SpoolFile], rollups: Rollups, rebuilt: bool
+) -> None:
     orphans = sum(file.is_orphan for file in spooled)
     rows: list[tuple[Cell, ...]] = [
         ("events that wait for a worker", transit.waiting, f"{transit.claimed} claimed"),
         ("requests under way", transit.open_alive, ""),
-        ("requests of processes that are gone", transit.open_gone, ""),
+        ("requests of processes that are gone", transit.open_orphaned, ""),
         ("dead events", transit.dead, ""),
         ("spool files of this machine", len(spooled), f"{orphans} of processes that are gone"),
         ("ledger entries", rollups.entries, ""),
@@ -186,7 +188,7 @@ def _difference_table(rollups: Rollups) -> Iterator[str]:
 
 
 def _as_dict(
-    transit: Transit,
+    transit: PipelineStatus,
     spooled: Iterable[SpoolFile],
     rollups: Rollups,
     rebuilt: bool,

@@ -97,7 +97,7 @@ def usage_command(
             raise click.ClickException(
                 f"There is no account {account_id}. See them: tollgate accounts list"
             )
-        start_s = _start_that_can_be_told(engine, start_s)
+        start_s = _earliest_start(engine, start_s)
         rows = UsageReader(engine).rows(_query(account_id, start_s, end_s, by))
     subject = account_id or "All accounts"
     FORMS[form](Report(subject=subject, start_s=start_s, end_s=end_s, by=by, rows=rows))
@@ -108,7 +108,7 @@ def _end_of_slot_s() -> int:
     return floor_to(int(time.time()), SLOT_S) + SLOT_S
 
 
-def _start_that_can_be_told(engine: Engine, start_s: int) -> int:
+def _earliest_start(engine: Engine, start_s: int) -> int:
     """Return the start, or the quarter of an hour in which it is where there is no more to tell."""
     with reading(engine) as connection:
         pruned = start_s < pruned_until_s(connection)

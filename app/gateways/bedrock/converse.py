@@ -43,7 +43,7 @@ COUNTS = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInpu
 class ConverseGateway:
     """A prompt is one user's message; the text of the answer's message is the completion."""
 
-    refuses: ClassVar[frozenset[str]] = frozenset(
+    unsupported: ClassVar[frozenset[str]] = frozenset(
         {
             "best_of",
             "frequency_penalty",
@@ -62,7 +62,7 @@ class ConverseGateway:
         """Return the vendor's request: what the caller set, and nothing that it did not."""
         check_prompt(vendor, request)
         check_extra(vendor, request)
-        parameters, dropped = supported(vendor, request, self.refuses)
+        parameters, dropped = supported(vendor, request, self.unsupported)
         check_range(vendor, request, "temperature", 0, 1)
         check_range(vendor, request, "max_tokens", 1)
         if "stop" in parameters:

@@ -47,8 +47,8 @@ GUARDRAIL = "amazon-bedrock-guardrailAction"
 class InvokeGateway:
     """The prompt is forwarded as it is, without a model's template around it."""
 
-    refuses: ClassVar[frozenset[str]] = frozenset.intersection(
-        *(family.refuses for family in PROMPT_FAMILIES.values())
+    unsupported: ClassVar[frozenset[str]] = frozenset.intersection(
+        *(family.unsupported for family in PROMPT_FAMILIES.values())
     )
     list_prompts: ClassVar[bool] = False
     max_n: ClassVar[int] = 1
@@ -65,7 +65,7 @@ class InvokeGateway:
         family = _family(vendor, request)
         check_prompt(vendor, request)
         check_extra(vendor, request)
-        parameters, dropped = supported(vendor, request, family.refuses)
+        parameters, dropped = supported(vendor, request, family.unsupported)
         check_range(vendor, request, "temperature", 0, family.hottest)
         check_range(vendor, request, "max_tokens", 1)
         body: dict[str, Any] = {family.prompt: single_prompt(request)}

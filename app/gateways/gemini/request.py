@@ -39,7 +39,7 @@ WORDS: Mapping[str, str] = {
 class GeminiGateway:
     """A prompt is one user's turn; what the model thought is counted, and never text."""
 
-    refuses: ClassVar[frozenset[str]] = frozenset({"best_of", "logit_bias", "suffix", "user"})
+    unsupported: ClassVar[frozenset[str]] = frozenset({"best_of", "logit_bias", "suffix", "user"})
     list_prompts: ClassVar[bool] = False
     max_n: ClassVar[int] = 8
     quirks: ClassVar[Mapping[str, Field[Any]]] = {}
@@ -49,7 +49,7 @@ class GeminiGateway:
         check_extra(vendor, request)
         check_prompt(vendor, request)
         check_range(vendor, request, "max_tokens", 1)  # 0 reads as "not set" there
-        parameters, dropped = supported(vendor, request, self.refuses)
+        parameters, dropped = supported(vendor, request, self.unsupported)
         contents = [{"role": "user", "parts": [{"text": single_prompt(request)}]}]
         config = _generation_config(parameters)
         body = {"contents": contents, **({"generationConfig": config} if config else {})}

@@ -25,7 +25,7 @@ from app.vocabulary.vendor_request import VendorRequest
 class OpenAIChatGateway:
     """A text completion through chat: one prompt a call, its answer's text alone."""
 
-    refuses: ClassVar[frozenset[str]] = frozenset({"best_of", "suffix"})
+    unsupported: ClassVar[frozenset[str]] = frozenset({"best_of", "suffix"})
     list_prompts: ClassVar[bool] = False
     max_n: ClassVar[int] = 128
     quirks: ClassVar[Mapping[str, Field[Any]]] = {
@@ -36,7 +36,7 @@ class OpenAIChatGateway:
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
         """Return the vendor's request: what the caller set, by the vendor's names."""
         rules = rules_of(vendor, request.model_name)
-        parameters, dropped = supported(vendor, request, self.refuses | rules.refuses)
+        parameters, dropped = supported(vendor, request, self.unsupported | rules.unsupported)
         body = {
             "model": request.model_name,
             "messages": [{"role": "user", "content": single_prompt(request)}],

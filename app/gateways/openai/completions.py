@@ -30,7 +30,7 @@ LEAST_LOGPROBS = fields.Integer(strict=True, validate=validate.Range(min=0))
 class OpenAIGateway:
     """Native text completions: the request is forwarded, the answer brought into form."""
 
-    refuses: ClassVar[frozenset[str]] = frozenset()
+    unsupported: ClassVar[frozenset[str]] = frozenset()
     list_prompts: ClassVar[bool] = True
     max_n: ClassVar[int] = 128
     quirks: ClassVar[Mapping[str, fields.Field[Any]]] = {

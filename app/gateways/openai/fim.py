@@ -21,7 +21,7 @@ from app.vocabulary.vendor_request import VendorRequest
 class FIMGateway(OpenAIChatGateway):
     """A prompt as it is, with or without a suffix; without one the model goes on from it."""
 
-    refuses: ClassVar[frozenset[str]] = frozenset(
+    unsupported: ClassVar[frozenset[str]] = frozenset(
         {
             "best_of",
             "echo",
@@ -39,7 +39,7 @@ class FIMGateway(OpenAIChatGateway):
         """Return the vendor's request: what the caller set, by the vendor's names."""
         check_prompt(vendor, request)
         rules = rules_of(vendor, request.model_name)
-        parameters, dropped = supported(vendor, request, self.refuses | rules.refuses)
+        parameters, dropped = supported(vendor, request, self.unsupported | rules.unsupported)
         body = {
             "model": request.model_name,
             "prompt": single_prompt(request),

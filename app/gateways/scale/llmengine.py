@@ -45,7 +45,7 @@ class LLMEngineV1Gateway:
     `logprobs` tells of the sampled tokens alone, so it may ask for no alternatives.
     """
 
-    refuses: ClassVar[frozenset[str]] = frozenset(
+    unsupported: ClassVar[frozenset[str]] = frozenset(
         {"best_of", "echo", "logit_bias", "seed", "suffix", "user"}
     )
     list_prompts: ClassVar[bool] = False
@@ -57,7 +57,7 @@ class LLMEngineV1Gateway:
         check_prompt(vendor, request)
         check_extra(vendor, request)
         alternatives = {"logprobs"} if request.logprobs else set()
-        parameters, dropped = supported(vendor, request, self.refuses | alternatives)
+        parameters, dropped = supported(vendor, request, self.unsupported | alternatives)
         _check_ranges(vendor, request)
         body: dict[str, Any] = {"prompt": single_prompt(request), **REQUIRED}
         body |= {word: parameters[name] for name, word in NAMES.items() if name in parameters}
