@@ -17,7 +17,7 @@ from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.database import create_engine
 from app.usage.redis.stream import EventStream
 from tests.cli.command import Tollgate
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 from workers.consumer import drain
 
 

@@ -20,8 +20,8 @@ import app.devstack.children
 from app.devstack.children import ChildFailed, Children
 from app.devstack.demo import DemoClient, DemoFailed
 from app.settings import ROOT
-from tests.services.polling import wait_until
-from tests.services.ports import free_port
+from tests.support.services.polling import wait_until
+from tests.support.services.ports import free_port
 
 DEADLINE_S = 120
 MODEL = "sandbox/echo?delay_ms=50"

@@ -11,7 +11,7 @@ from app.ledger.posting import Ledger
 from app.pricing.price_book import NO_PRICES
 from app.pricing.snapshot import SNAPSHOT_FILE
 from tests.cli.command import Tollgate
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 
 #: 2026-09-01T00:00:00Z
 MIDNIGHT_MS = 1_788_220_800_000

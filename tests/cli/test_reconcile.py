@@ -20,7 +20,7 @@ from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.usage.spool import Spool
 from tests.cli.command import Tollgate
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 
 LONG_AGO_MS = int((time.time() - PATIENCE_S - 3600) * 1000)
 

@@ -17,7 +17,7 @@ from app.pricing.price_book import UNKNOWN, PriceBook
 from app.settings import Settings
 from app.usage.event import UsageEvent
 from app.vocabulary.limits import NANO
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 
 #: Midnight, 2026-09-01 UTC; the known requests are of this day and the next.
 MIDNIGHT_S = 1_788_220_800

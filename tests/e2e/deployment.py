@@ -12,11 +12,11 @@ from pathlib import Path
 
 from app.ledger.reports.query import UsageQuery, UsageReader, UsageRow
 from app.settings import Settings
-from tests.gateway import ROOT, Gateway, gunicorn, vendor_table, with_account
-from tests.services.polling import wait_until
-from tests.services.sqlite import new_ledger
-from tests.services.valkey import Valkey
-from tests.vendor import SimulatedVendor
+from tests.support.gateway import ROOT, Gateway, gunicorn, vendor_table, with_account
+from tests.support.services.polling import wait_until
+from tests.support.services.sqlite import new_ledger
+from tests.support.services.valkey import Valkey
+from tests.support.vendor import SimulatedVendor
 
 
 @dataclass

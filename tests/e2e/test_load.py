@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import requests
 
 from tests.e2e.deployment import Candidate
-from tests.gateway import sse_events, text_of
-from tests.services.polling import wait_until
-from tests.vendor import DONE, Asked, Reply, body_of, choice, stream_reply, usage_of
+from tests.support.gateway import sse_events, text_of
+from tests.support.services.polling import wait_until
+from tests.support.vendor import DONE, Asked, Reply, body_of, choice, stream_reply, usage_of
 
 
 def served(asked: Asked) -> tuple[int, int]:

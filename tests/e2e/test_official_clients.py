@@ -18,8 +18,8 @@ from openai.types.admin.organization.usage_completions_response import (
 from scale_gp_beta import AsyncSGPClient, SGPClient
 
 from tests.e2e.deployment import Candidate
-from tests.services.polling import wait_until
-from tests.vendor import CUT, Reply, body_of, choice, json_reply, stream_reply, usage_of
+from tests.support.services.polling import wait_until
+from tests.support.vendor import CUT, Reply, body_of, choice, json_reply, stream_reply, usage_of
 
 ASK: dict[str, Any] = {"model": "sim/m", "prompt": "one two", "max_tokens": 5}
 TEXT = "word0 word1 word2 word3 word4 "

@@ -16,8 +16,8 @@ from app.settings import ROOT, database_url
 from app.storage.sql.database import create_engine, reading
 from app.vocabulary.errors import LedgerUnavailable
 from tests.e2e.deployment import Candidate, deployed
-from tests.services.pgbouncer import PgBouncer, find_pgbouncer
-from tests.services.postgres import Postgres
+from tests.support.services.pgbouncer import PgBouncer, find_pgbouncer
+from tests.support.services.postgres import Postgres
 
 #: The settings that each transaction which adds entries has.
 TRAP = """

@@ -17,8 +17,8 @@ from openai import APIError, OpenAI
 
 from app.storage.sql.tables import entries
 from tests.e2e.deployment import Candidate, deployed
-from tests.services.polling import wait_until
-from tests.vendor import Asked, Reply, completed
+from tests.support.services.polling import wait_until
+from tests.support.vendor import Asked, Reply, completed
 
 CALLERS = 12
 

@@ -17,8 +17,8 @@ from openai.types.admin.organization.usage_completions_response import (
 )
 
 from tests.e2e.deployment import Candidate
-from tests.gateway import ROOT
-from tests.services.polling import wait_until
+from tests.support.gateway import ROOT
+from tests.support.services.polling import wait_until
 
 ASK = {"model": "sim/m", "prompt": "one two", "max_tokens": 5}
 

@@ -18,8 +18,8 @@ import pytest
 
 from tests.e2e.deployment import Candidate
 from tests.fuzz.wire import Said, chunked, connect, exchange, read_answer, request
-from tests.services.polling import wait_until
-from tests.vendor import CUT, DONE, body_of, choice, json_reply, stream_reply, usage_of
+from tests.support.services.polling import wait_until
+from tests.support.vendor import CUT, DONE, body_of, choice, json_reply, stream_reply, usage_of
 
 MIB = 1024 * 1024
 BODY = json.dumps({"model": "sim/m", "prompt": "one two"}).encode()

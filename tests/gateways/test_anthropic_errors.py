@@ -13,7 +13,7 @@ from app.vocabulary.errors import (
 )
 from tests.gateways.anthropic_wire import ROW, delta, start, stream
 from tests.gateways.rows import bodies
-from tests.vendors.anthropic import error_body
+from tests.support.vendors.anthropic import error_body
 
 ERRORS = [
     ("overloaded_error", 529, VendorOverloaded),

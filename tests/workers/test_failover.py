@@ -10,10 +10,10 @@ from pathlib import Path
 from app.settings import ROOT
 from app.storage.redis.keys import EVENTS
 from app.usage.redis.stream import EventStream, connect
-from tests.services.celery_worker import CeleryWorker
-from tests.services.polling import wait_until
-from tests.services.switch import Pair, is_cut_off
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
+from tests.support.services.celery_worker import CeleryWorker
+from tests.support.services.polling import wait_until
+from tests.support.services.switch import Pair, is_cut_off
 
 QUEUE = "celery:drain"
 

@@ -12,9 +12,9 @@ from app.ledger.posting import Ledger
 from app.storage.sql.database import create_engine
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable
-from tests.services.polling import wait_until
-from tests.services.postgres import Postgres, find_binaries
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
+from tests.support.services.polling import wait_until
+from tests.support.services.postgres import Postgres, find_binaries
 from tests.workers.contents import entry_count, event_ids, rolled_up, waiting
 from workers.consumer import drain
 

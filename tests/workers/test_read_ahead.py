@@ -10,8 +10,8 @@ from app.ledger.posting import NOT_CHARGED, Ledger
 from app.usage.event import UsageEvent
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable
-from tests.services.polling import wait_until
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
+from tests.support.services.polling import wait_until
 from tests.workers.contents import event_ids, rolled_up, waiting
 from workers.consumer import PostReport, drain
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.ledger.posting import Ledger
 from app.usage.redis.stream import EventStream
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 from tests.workers.contents import event_ids
 
 #: Another task process, which drains until it is killed.
