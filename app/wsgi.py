@@ -1,8 +1,8 @@
 """The WSGI entry point: `gunicorn -c config/gunicorn.conf.py app.wsgi:app`."""
 
-from app.logs import configure
+from app.factory import create_app
+from app.observability.logs import configure
 from app.settings import Settings
-from app.web import create_app
 
 settings = Settings.from_env()
 configure(settings.log_format)

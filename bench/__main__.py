@@ -1,6 +1,6 @@
 """Run the benchmark: `python -m bench`, or `make bench`; `python -m bench steady` for endurance.
 
-The gateway has one core to itself; vendor, client, Valkey and worker share the others. Accounting
+The gateway has one core to itself; vendor, client, Valkey and worker share the others. Recorder
 is on. The table goes to stdout, progress to stderr.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from app.cli.children import ChildFailed
+from app.devstack.children import ChildFailed
 from bench import machine, results
 from bench.failures import BenchFailed
 from bench.parts import PARTS

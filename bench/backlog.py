@@ -20,18 +20,18 @@ import click
 import sqlalchemy as sa
 from redis import Redis
 
-from app.cli.children import Children
-from app.database import create_engine, reading, upgrade
-from app.tables import ROLLUP_TABLES, entries
-from app.usage.keys import DEAD, EVENTS
-from app.usage.prices import load_prices
+from app.devstack.children import Children
+from app.pricing.price_book import load_prices
+from app.storage.redis.keys import DEAD, EVENTS
+from app.storage.sql.database import create_engine, reading, upgrade
+from app.storage.sql.tables import ROLLUP_TABLES, entries
 from bench import procs
 from bench.events import Sums, add_up, differences, events
 from bench.machine import machine
 from bench.procfile import command
 from bench.samples import Sample, report
-from tests.services.postgres import Postgres, find_binaries
-from tests.services.valkey import Valkey
+from tests.support.services.postgres import Postgres, find_binaries
+from tests.support.services.valkey import Valkey
 
 #: Events published in one round trip.
 AT_ONCE = 1000

@@ -19,12 +19,19 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Engine
 
 from app.cli.tables import format_table
-from app.database import create_engine, upgrade, write
+from app.ledger.reports.buckets import buckets
+from app.ledger.reports.pages import fill as fill_page
+from app.ledger.reports.query import ENTRY_MEASURES, GroupKey, UsageQuery, UsageReader, UsageRow
 from app.settings import database_url
-from app.tables import DAY_S, ROLLUP_KEY, ROLLUP_MEASURES, ROLLUP_TABLES, entries, rollups
-from app.usage.buckets import buckets
-from app.usage.pages import fill as fill_page
-from app.usage.query import ENTRY_MEASURES, GroupKey, UsageQuery, UsageReader, UsageRow
+from app.storage.sql.database import create_engine, upgrade, write
+from app.storage.sql.tables import (
+    DAY_S,
+    ROLLUP_KEY,
+    ROLLUP_MEASURES,
+    ROLLUP_TABLES,
+    entries,
+    rollups,
+)
 from bench.machine import machine
 
 ENTRIES = 10_000_000

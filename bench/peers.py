@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from app.cli.children import Children
-from app.cli.stack import free_port
+from app.devstack.children import Children
+from app.devstack.stack import free_port
 from app.settings import ROOT
 from bench.procs import wait_for_rest
 from bench.starting import first_answer_s, start

@@ -12,8 +12,8 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from app.cli.children import Children
-from app.cli.stack import listen, port_of
+from app.devstack.children import Children
+from app.devstack.stack import listen, port_of
 from app.settings import ROOT
 from bench.cores import pinned, share, split, ticks
 from bench.figures import START, STARTUP, VENDOR

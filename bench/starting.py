@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from app.cli.children import Children
+from app.devstack.children import Children
 from bench.cores import pinned
 from bench.failures import NotReady
 from bench.target import Target

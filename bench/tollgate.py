@@ -1,4 +1,4 @@
-"""Tollgate under test: the Procfile's processes, with accounting, before the bench vendor.
+"""Tollgate under test: the Procfile's processes, with recorder, before the bench vendor.
 
 The web process has the gateway's core to itself; Valkey, the Celery worker and beat, which in a
 deployment are other machines, share the others.
@@ -11,13 +11,13 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.accounts import Accounts
-from app.cli.children import Children
-from app.cli.stack import free_port, valkey_command, valkey_is_ready
-from app.database import create_engine, upgrade
+from app.accounts.accounts import Accounts
+from app.devstack.children import Children
+from app.devstack.stack import free_port, valkey_command, valkey_is_ready
 from app.settings import ROOT
-from app.usage.keys import EVENTS
-from app.usage.stream import connect
+from app.storage.redis.keys import EVENTS
+from app.storage.sql.database import create_engine, upgrade
+from app.usage.redis.stream import connect
 from bench.starting import first_answer_s, start, wait_until
 from bench.target import Target
 

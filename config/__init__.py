@@ -1,1 +1,1 @@
-"""Settings of the servers; `config.web_worker` is what gunicorn's worker does differently."""
+"""Settings of the servers; `app.server.worker` is what gunicorn's worker does differently."""

@@ -13,7 +13,7 @@ from gevent.hub import Hub  # noqa: E402
 
 bind = [f"0.0.0.0:{os.environ.get('PORT', '8000')}"]
 workers = int(os.environ.get("WEB_CONCURRENCY", "1"))
-worker_class = "config.web_worker.WebWorker"
+worker_class = "app.server.worker.WebWorker"
 
 # A greenlet per connection, most of which wait: open streams and clients' idle pools. Each stream
 # holds two descriptors, the caller's and the vendor's, so the soft limit is raised with it; where
@@ -66,8 +66,8 @@ def on_starting(server: Any) -> None:
     The place is in memory, empty, and this master's.
     """
     # Here, as it is the master's own; its workers load theirs.
-    from app import metrics_directory  # noqa: PLC0415
-    from app.logs import formatter  # noqa: PLC0415
+    from app.observability import metrics_directory  # noqa: PLC0415
+    from app.observability.logs import formatter  # noqa: PLC0415
     from app.usage.estimate import tokenizer  # noqa: PLC0415
 
     for handler in server.log.error_log.handlers:
@@ -91,11 +91,11 @@ def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001
     """Forget what a dead worker had open; what it counted stays."""
     from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415
 
-    mark_process_dead(worker.pid)
+    mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
 
 
 def on_exit(server: Any) -> None:  # noqa: ARG001
     """Leave nothing behind."""
-    from app import metrics_directory  # noqa: PLC0415
+    from app.observability import metrics_directory  # noqa: PLC0415
 
     metrics_directory.remove()

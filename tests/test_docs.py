@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.settings import ROOT
+from app.storage.redis import keys
+from app.storage.sql.tables import metadata
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
@@ -16,7 +18,7 @@ FOLDERS = ("app/", "bench/", "config/", "docs/", "tests/", "workers/")
 #: What the guide for contributors adds as an example.
 EXAMPLES = {
     "app/dashboard/templates/dashboard/vendors.html",
-    "tests/vendors/acme.py",
+    "tests/support/vendors/acme.py",
 }
 
 
@@ -60,10 +62,8 @@ def test_the_readme_lists_every_package_of_the_application() -> None:
 
 
 def test_the_page_on_architecture_lists_every_redis_key_and_table() -> None:
-    from app.storage.redis import keys  # noqa: PLC0415
-    from app.storage.sql.tables import metadata  # noqa: PLC0415
-
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    names = [it for it in vars(keys).values() if isinstance(it, str) and re.fullmatch(r"\w+:[\w:]*", it)]
+    texts = [it for it in vars(keys).values() if isinstance(it, str)]
+    names = [it for it in texts if re.fullmatch(r"\w+:[\w:]*", it)]
     assert [it for it in names if f"`{it}" not in page] == []
     assert [it for it in metadata.tables if f"`{it}`" not in page] == []

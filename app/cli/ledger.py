@@ -6,10 +6,10 @@ from contextlib import contextmanager
 import click
 from sqlalchemy import Engine
 
-from app.accounts import AccountsError
-from app.database import create_engine
-from app.errors import LedgerUnavailable, UsagePruned
+from app.accounts.accounts import AccountsError
 from app.settings import database_url
+from app.storage.sql.database import create_engine
+from app.vocabulary.errors import LedgerUnavailable, UsagePruned
 
 
 @contextmanager

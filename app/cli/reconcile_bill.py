@@ -10,8 +10,8 @@ import click
 
 from app.cli.ledger import open_ledger
 from app.cli.tables import Cell, format_table, on_terminal
-from app.usage.bill import Bill, BillError, read_bill
-from app.usage.bill_check import BillDifference, compare
+from app.ledger.bill import Bill, BillError, read_bill
+from app.ledger.bill_check import BillDifference, compare
 
 
 def reconcile_bill(path: Path, vendors: Sequence[str], as_json: bool) -> None:

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 import click
 from redis import Redis
 
-from app.errors import StreamUnavailable
 from app.settings import Settings
-from app.usage.stream import connect
+from app.usage.redis.stream import connect
+from app.vocabulary.errors import StreamUnavailable
 
 
 @contextmanager

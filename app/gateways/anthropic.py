@@ -10,24 +10,20 @@ from typing import Any, ClassVar
 
 from marshmallow import fields, validate
 
-from app import wire
-from app.completion import Choice, Completion, CompletionRequest, Usage
-from app.errors import GatewayError
-from app.gateways import failures
-from app.gateways.answers import whole
-from app.gateways.base import (
-    Vendor,
-    VendorRequest,
-    authorization,
-    plain_mapping,
-    single_prompt,
-)
-from app.gateways.counts import put_together
-from app.gateways.finish import GOES_ON, narrow
+from app.formats import strict_json
+from app.gateways.base import plain_mapping, single_prompt
+from app.gateways.decoding import failures
+from app.gateways.decoding.counts import put_together
+from app.gateways.decoding.finish import GOES_ON, narrow
+from app.gateways.decoding.parsing import whole
+from app.gateways.decoding.reader import AnswerReader
+from app.gateways.decoding.typed_events import TypedEvents, joined_text, text_of, word
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
-from app.gateways.reader import AnswerReader
 from app.gateways.stops import StopCutter, as_list
-from app.gateways.typed_events import TypedEvents, joined_text, text_of, word
+from app.vendors.vendor import Vendor, authorization
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 SAMPLING = ("temperature", "top_p")
 
@@ -35,7 +31,7 @@ SAMPLING = ("temperature", "top_p")
 class AnthropicGateway:
     """Chat with Claude, one prompt and one sample a call."""
 
-    refuses: ClassVar[frozenset[str]] = frozenset(
+    unsupported: ClassVar[frozenset[str]] = frozenset(
         {
             "best_of",
             "frequency_penalty",
@@ -63,7 +59,7 @@ class AnthropicGateway:
         """Return the vendor's request: what the caller set, and what the wire requires."""
         check_prompt(vendor, request)
         check_extra(vendor, request)
-        parameters, dropped = supported(vendor, request, self.refuses | _fixed(vendor, request))
+        parameters, dropped = supported(vendor, request, self.unsupported | _fixed(vendor, request))
         body: dict[str, Any] = {
             "model": request.model_name,
             "max_tokens": parameters.get("max_tokens", vendor.quirks["default_max_tokens"]),
@@ -85,7 +81,9 @@ class AnthropicGateway:
             **authorization(vendor),
             **vendor.headers,
         }
-        return VendorRequest(f"{vendor.base_url}/messages", headers, wire.dump(body), dropped)
+        return VendorRequest(
+            f"{vendor.base_url}/messages", headers, strict_json.dump(body), dropped
+        )
 
     def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
         """Return the reader of one answer."""

@@ -9,24 +9,20 @@ from typing import Any, ClassVar
 
 from marshmallow.fields import Field
 
-from app import wire
-from app.completion import Choice, Completion, CompletionRequest, Usage
-from app.errors import GatewayError
-from app.gateways import failures
-from app.gateways.answers import whole
-from app.gateways.base import (
-    Vendor,
-    VendorRequest,
-    authorization,
-    plain_mapping,
-    single_prompt,
-)
-from app.gateways.counts import put_together
-from app.gateways.finish import narrow
+from app.formats import strict_json
+from app.gateways.base import plain_mapping, single_prompt
+from app.gateways.decoding import failures
+from app.gateways.decoding.counts import put_together
+from app.gateways.decoding.finish import narrow
+from app.gateways.decoding.parsing import whole
+from app.gateways.decoding.reader import AnswerReader
+from app.gateways.decoding.typed_events import TypedEvents, joined_text, text_of, word
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
-from app.gateways.reader import AnswerReader
 from app.gateways.stops import as_list
-from app.gateways.typed_events import TypedEvents, joined_text, text_of, word
+from app.vendors.vendor import Vendor, authorization
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 #: Our parameter -> the vendor's.
 NAMES: Mapping[str, str] = {
@@ -51,7 +47,7 @@ class CohereGateway:
     alternatives. `user` is refused: the wire has no word for it.
     """
 
-    refuses: ClassVar[frozenset[str]] = frozenset(
+    unsupported: ClassVar[frozenset[str]] = frozenset(
         {"best_of", "logit_bias", "logprobs", "suffix", "user"}
     )
     list_prompts: ClassVar[bool] = False
@@ -62,7 +58,7 @@ class CohereGateway:
         """Return the vendor's request: what the caller set, and nothing that it did not."""
         check_prompt(vendor, request)
         check_extra(vendor, request)
-        parameters, dropped = supported(vendor, request, self.refuses)
+        parameters, dropped = supported(vendor, request, self.unsupported)
         _check_ranges(vendor, request)
         for name in PENALTIES:  # 0 is the vendor's default, and some models refuse both at once
             if not parameters.get(name):
@@ -81,7 +77,7 @@ class CohereGateway:
             **authorization(vendor),
             **vendor.headers,
         }
-        return VendorRequest(f"{vendor.base_url}/chat", headers, wire.dump(body), dropped)
+        return VendorRequest(f"{vendor.base_url}/chat", headers, strict_json.dump(body), dropped)
 
     def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
         """Return the reader of one answer."""

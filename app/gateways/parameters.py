@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.completion import CompletionRequest
-from app.errors import InvalidRequest, UnsupportedParameter
-from app.gateways.base import Vendor
+from app.vendors.vendor import Vendor
+from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
 #: Values that change nothing, so that leaving them out is no loss to the caller.
 NEUTRAL: Mapping[str, tuple[Any, ...]] = {
@@ -32,7 +32,7 @@ def supported(
     """
     parameters = request.parameters()
     dropped = []
-    for name in sorted((vendor.refuses | wire_refuses) & parameters.keys()):
+    for name in sorted((vendor.unsupported | wire_refuses) & parameters.keys()):
         value = parameters.pop(name)
         if _is_neutral(name, value, request):
             continue

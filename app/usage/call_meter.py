@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from app.completion import USAGE_COUNTS, Completion, CompletionRequest, Usage
-from app.errors import GatewayError
 from app.usage.estimate import count_completions, count_prompts, count_tokens
 from app.usage.event import SideSource
+from app.vocabulary.completion import USAGE_COUNTS, Completion, CompletionRequest, Usage
+from app.vocabulary.errors import GatewayError
 
 #: A count of the completion that may only say that it has begun.
 PLACEHOLDER = 1

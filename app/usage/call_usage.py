@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from app.completion import USAGE_COUNTS, Usage
+from app.vocabulary.completion import USAGE_COUNTS, Usage
 
 _TEXTS = ("vendor", "model", "model_served", "service_tier")
 

@@ -8,8 +8,8 @@ import threading
 from collections.abc import Mapping
 from typing import Protocol
 
-from app.errors import StreamUnavailable
-from app.usage.open_records import OpenRecords
+from app.usage.redis.open_records import OpenRecords
+from app.vocabulary.errors import StreamUnavailable
 
 #: How long news wait for others to be written with, in seconds.
 PAUSE_S = 0.25

@@ -9,8 +9,8 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from typing import Any
 
-from app.completion import CompletionRequest
-from app.turns import give_turn
+from app.runtime.turns import give_turn
+from app.vocabulary.completion import CompletionRequest
 
 ENCODING = "o200k_base"
 

@@ -16,8 +16,8 @@ from typing import Any, Literal, get_args
 
 import orjson
 
-from app.completion import USAGE_COUNTS, Usage
 from app.usage.call_usage import CallUsage, load_call
+from app.vocabulary.completion import USAGE_COUNTS, Usage
 
 Status = Literal["completed", "failed", "disconnected", "truncated", "abandoned"]
 Source = Literal["vendor", "drained", "estimated", "none"]

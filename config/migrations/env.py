@@ -1,8 +1,8 @@
-"""Alembic's entry point: runs migrations on the connection that `app.database` hands over."""
+"""Alembic's entry point: runs migrations on the connection of `app.storage.sql.database`."""
 
 from alembic import context
 
-from app.tables import metadata
+from app.storage.sql.tables import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.cli.stack import listen, port_of
+from app.devstack.stack import listen, port_of
 from app.settings import ROOT
 from bench.target import Target
 

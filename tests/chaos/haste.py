@@ -2,7 +2,8 @@
 
 import os
 
-from app.usage import accounting, open_records
+from app.usage import recorder
+from app.usage.redis import open_records
 
 #: By how much waiting times are divided; 1 leaves them as they are.
 HASTE = float(os.environ.get("CHAOS_HASTE", "1"))
@@ -11,5 +12,5 @@ HASTE = float(os.environ.get("CHAOS_HASTE", "1"))
 def hasten_owners() -> None:
     """Shorten what it takes a dead process to count as dead."""
     open_records.OWNER_TTL_S = max(1, int(open_records.OWNER_TTL_S / HASTE))
-    accounting.OWNER_RENEWAL_S = open_records.OWNER_RENEWAL_S / HASTE  # type: ignore[attr-defined,assignment]
-    accounting.CHECKPOINT_AFTER_S /= HASTE
+    recorder.OWNER_RENEWAL_S = open_records.OWNER_RENEWAL_S / HASTE  # type: ignore[attr-defined,assignment]
+    recorder.CHECKPOINT_AFTER_S /= HASTE

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from app.database import upgrade
-from tests.services.postgres import Postgres
+from app.storage.sql.database import upgrade
+from tests.support.services.postgres import Postgres
 
 
 class LedgerServer(Protocol):

@@ -5,14 +5,14 @@ import functools
 import os
 from typing import Any
 
-from app.usage.ledger import Ledger
-from app.usage.open_records import OpenRecords
-from app.usage.stream import EventStream, connect
+from app.ledger.posting import Ledger
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream, connect
 from tests.chaos.haste import HASTE, hasten_owners
 from tests.chaos.traps import after, before, set_clock_back
-from workers import reap, tasks
-from workers.celery import celery_app as app
-from workers.celery import settings
+from workers import reaper, tasks
+from workers.celery_app import celery_app as app
+from workers.celery_app import settings
 
 CLAIM_IDLE_MS = int(10_000 / HASTE)
 
@@ -29,7 +29,7 @@ def hasten() -> None:
     """Shorten the waiting times."""
     hasten_owners()
     tasks._stream = hasty_stream
-    reap.YOUNG_MS = int(reap.YOUNG_MS / HASTE)
+    reaper.YOUNG_MS = int(reaper.YOUNG_MS / HASTE)
     app.conf.beat_schedule["reap"]["schedule"] /= HASTE
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.cli import main
 from tests.cli.command import Tollgate
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.accounts import Accounts, AccountsError
-from app.apikey import ApiKey
+from app.accounts.accounts import Accounts, AccountsError
+from app.accounts.apikey import ApiKey
 from tests.cli.command import Tollgate
 
 DAY_MS = 86_400_000

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.accounts import Accounts
-from app.limits import NANO, Limits
+from app.accounts.accounts import Accounts
+from app.vocabulary.limits import NANO, Limits
 from tests.cli.command import Tollgate
 
 

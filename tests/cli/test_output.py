@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
 from app.cli.output import write_whole
-from app.database import create_engine
+from app.ledger.posting import Ledger
 from app.settings import ROOT
-from app.usage.ledger import Ledger
-from tests.services.polling import wait_until
-from tests.services.sqlite import new_ledger
-from tests.usage.events import usage_event
+from app.storage.sql.database import create_engine
+from tests.support.events import usage_event
+from tests.support.services.polling import wait_until
+from tests.support.services.sqlite import new_ledger
 
 Run = subprocess.CompletedProcess[str]
 

@@ -3,9 +3,9 @@
 import json
 import time
 
-from app.usage.ledger import Ledger
+from app.ledger.posting import Ledger
 from tests.cli.command import Tollgate
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 
 DAY_MS = 86_400_000
 

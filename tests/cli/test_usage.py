@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from app.accounts import Accounts
+from app.accounts.accounts import Accounts
+from app.ledger.posting import Ledger
+from app.pricing.price_book import PriceBook
 from app.usage.event import UsageEvent
-from app.usage.ledger import Ledger
-from app.usage.prices import PriceBook
 from tests.cli.command import Tollgate
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 
 HOUR_S = 3_600
 DAY_S = 86_400

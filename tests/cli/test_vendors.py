@@ -7,9 +7,9 @@ from click.testing import CliRunner, Result
 
 from app.cli import main
 from app.cli.vendors_page import vendors_page
-from tests.services.listener import Listener
-from tests.services.tls import TLSProxy
-from tests.vendor import SimulatedVendor, json_reply
+from tests.support.services.listener import Listener
+from tests.support.services.tls import TLSProxy
+from tests.support.vendor import SimulatedVendor, json_reply
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "vendors.md"
 
@@ -97,7 +97,7 @@ def test_check_says_in_plain_words_why_a_vendor_is_not_reached(
 def test_check_tells_a_server_that_does_not_answer_from_one_that_is_no_vendor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.gateways.probing.PROBE_S", 0.3)
+    monkeypatch.setattr("app.transport.probe.PROBE_S", 0.3)
     table = tmp_path / "vendors.toml"
     with socket.create_server(("127.0.0.1", 0)) as silent:
         slow = check(table, f"http://127.0.0.1:{silent.getsockname()[1]}/v1")

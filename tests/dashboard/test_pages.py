@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from app.limits import NANO
-from app.services import EXTENSION
+from app.container import EXTENSION
+from app.dashboard.requests import PAGE
 from app.settings import Settings
-from app.usage.stream import EventStream, connect
-from app.views.dashboard.requests import PAGE
+from app.usage.redis.stream import EventStream, connect
+from app.vocabulary.limits import NANO
 from tests.dashboard.site import DashboardSite, at, make_site
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 
 
 def shown(page: str, element_id: str) -> str:

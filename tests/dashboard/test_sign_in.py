@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import update
 from werkzeug.test import TestResponse
 
-from app.database import write
-from app.tables import api_keys, sessions
-from app.views.dashboard.sign_in import FORM_LIMIT_BYTES
+from app.dashboard.sign_in import FORM_LIMIT_BYTES
+from app.storage.sql.database import write
+from app.storage.sql.tables import api_keys, sessions
 from tests.dashboard.site import DashboardSite
 
 PAGES = ["", "/requests", "/accounts"]

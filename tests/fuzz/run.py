@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from app.storage.redis.keys import EVENTS, OPEN
 from app.usage.event import UsageEvent
-from app.usage.keys import EVENTS, OPEN
 from tests.fuzz.peers import act
 from tests.fuzz.target import Target, running_target
 from tests.fuzz.wire import Said
-from tests.services.polling import wait_until
+from tests.support.services.polling import wait_until
 
 CALLERS = 4
 

@@ -3,10 +3,11 @@
 import dataclasses
 from collections.abc import Iterable
 
-from app.completion import Completion, CompletionRequest
-from app.gateways.answers import failed
-from app.gateways.base import Gateway, Vendor
-from app.parts import merged
+from app.gateways.base import Gateway
+from app.gateways.decoding.parsing import failed
+from app.serving.fan_out import merge
+from app.vendors.vendor import Vendor
+from app.vocabulary.completion import Completion, CompletionRequest
 
 
 def decode(gateway: Gateway, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
@@ -16,7 +17,7 @@ def decode(gateway: Gateway, vendor: Vendor, request: CompletionRequest, body: b
     """
     chunks = chunks_of(gateway, vendor, request, [body])
     usage = next((chunk.usage for chunk in reversed(chunks) if chunk.usage), None)
-    return dataclasses.replace(merged(chunks), usage=usage)
+    return dataclasses.replace(merge(chunks), usage=usage)
 
 
 def chunks_of(

@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from app.completion import CompletionRequest, HalfUsage, Usage
-from app.errors import GatewayError, InvalidRequest, UnsupportedParameter, VendorFailed
 from app.gateways.anthropic import AnthropicGateway, decode_usage
+from app.vocabulary.completion import CompletionRequest, HalfUsage, Usage
+from app.vocabulary.errors import GatewayError, InvalidRequest, UnsupportedParameter, VendorFailed
 from tests.gateways.anthropic_wire import ROW, STOP, delta, end, message, start, stream
 from tests.gateways.rows import Row, bodies, told
 
@@ -82,7 +82,7 @@ def test_a_dropped_temperature_is_named_whatever_its_value() -> None:
     assert encoded.dropped == ("seed", "temperature")
 
 
-@pytest.mark.parametrize("parameter", sorted(AnthropicGateway.refuses))
+@pytest.mark.parametrize("parameter", sorted(AnthropicGateway.unsupported))
 def test_what_the_wire_has_no_word_for_is_refused_by_name(parameter: str) -> None:
     values: dict[str, Any] = {"logit_bias": {"5": 1}, "suffix": "end"}
     with pytest.raises(UnsupportedParameter) as caught:

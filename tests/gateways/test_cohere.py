@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import Usage
-from app.errors import (
+from app.gateways.cohere import CohereGateway, decode_usage
+from app.vocabulary.completion import Usage
+from app.vocabulary.errors import (
     GatewayError,
     InvalidRequest,
     UnsupportedParameter,
@@ -14,10 +15,9 @@ from app.errors import (
     VendorFailed,
     VendorOverloaded,
     VendorRateLimited,
-    VendorRefused,
+    VendorRejected,
     VendorTimeout,
 )
-from app.gateways.cohere import CohereGateway, decode_usage
 from tests.gateways.cohere_wire import ROW, WORDS, delta, end, message
 from tests.gateways.rows import bodies, told
 
@@ -76,7 +76,7 @@ def test_what_is_out_of_the_vendors_range_is_refused_with_the_range(
     assert caught.value.param == parameter
 
 
-@pytest.mark.parametrize("parameter", sorted(CohereGateway.refuses - {"user"}))
+@pytest.mark.parametrize("parameter", sorted(CohereGateway.unsupported - {"user"}))
 def test_what_the_wire_has_no_word_for_is_refused_by_name(parameter: str) -> None:
     values: dict[str, Any] = {"logit_bias": {"5": 1}, "suffix": "end"}
     with pytest.raises(UnsupportedParameter) as caught:
@@ -187,9 +187,9 @@ def test_no_count_is_none(usage: Any) -> None:
 @pytest.mark.parametrize(
     ("status", "meaning", "ours"),
     [
-        (400, VendorRefused, 400),
-        (404, VendorRefused, 404),
-        (422, VendorRefused, 400),
+        (400, VendorRejected, 400),
+        (404, VendorRejected, 404),
+        (422, VendorRejected, 400),
         (401, VendorAuthentication, 502),
         (402, VendorAuthentication, 502),
         (403, VendorAuthentication, 502),

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import CompletionRequest
 from app.usage.estimate import SLICE_CHARS, count_completions, count_prompts, count_tokens
+from app.vocabulary.completion import CompletionRequest
 
 
 def asking(prompt: Any, **parameters: Any) -> CompletionRequest:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.completion import USAGE_COUNTS, Usage
 from app.usage.call_usage import CallUsage, decode_calls, encode_calls
 from app.usage.event import (
     NUMBER_LIMIT,
@@ -22,7 +21,8 @@ from app.usage.event import (
     clip_user,
     new_event_id,
 )
-from tests.usage.events import DEFAULTS, usage_event
+from app.vocabulary.completion import USAGE_COUNTS, Usage
+from tests.support.events import DEFAULTS, usage_event
 
 NULLABLE = {
     "user",

@@ -7,9 +7,9 @@ import sqlalchemy as sa
 from redis import Redis
 from sqlalchemy import Engine
 
-from app.database import create_engine
-from app.usage.ledger import Ledger
-from app.usage.stream import EventStream, connect
+from app.ledger.posting import Ledger
+from app.storage.sql.database import create_engine
+from app.usage.redis.stream import EventStream, connect
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from redis import Redis
 from sqlalchemy import Engine
 
-from app.tables import entries, rollups
+from app.storage.sql.tables import entries, rollups
 
 
 def event_ids(engine: Engine) -> list[str]:

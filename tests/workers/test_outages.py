@@ -8,15 +8,15 @@ import sqlalchemy as sa
 from redis import Redis
 from sqlalchemy import Engine
 
-from app.database import create_engine
-from app.errors import LedgerUnavailable
-from app.usage.ledger import Ledger
-from app.usage.stream import EventStream
-from tests.services.polling import wait_until
-from tests.services.postgres import Postgres, find_binaries
-from tests.usage.events import usage_event
+from app.ledger.posting import Ledger
+from app.storage.sql.database import create_engine
+from app.usage.redis.stream import EventStream
+from app.vocabulary.errors import LedgerUnavailable
+from tests.support.events import usage_event
+from tests.support.services.polling import wait_until
+from tests.support.services.postgres import Postgres, find_binaries
 from tests.workers.contents import entry_count, event_ids, rolled_up, waiting
-from workers.drain import drain
+from workers.consumer import drain
 
 BREAK_ALL = sa.text(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"

@@ -1,0 +1,94 @@
+"""What a request may use and cost at most, before anybody has answered it: a budget's reservation.
+
+Whoever may serve it counts, and the dearest of them. Pure, but for the prices it is given.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from app.pricing.price_book import PriceBook
+from app.vocabulary.completion import CompletionRequest, Usage
+
+#: What a choice may use that the caller set no bound to. A vendor's own bound may be higher: then
+#: the rest is charged when it has been used.
+UNBOUND_TOKENS = 1024
+
+#: Bytes of text that make one token, roughly: UTF-8 spends more of them on scripts that do, too.
+BYTES_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class CostCandidate:
+    """A deployment that may serve a request: its vendor entry, its name of the model, and how many
+    calls it takes: whether one takes several prompts, and how many samples one gives of each.
+    """
+
+    vendor: str
+    model: str
+    list_prompts: bool = True
+    max_n: int = 128
+
+
+def usage_at_most(request: CompletionRequest) -> Usage:
+    """Return what a request may use, roughly: its prompts once, and all choices to their bound."""
+    prompt_tokens = sum(map(_prompt_tokens, request.prompts))
+    return _usage(prompt_tokens, _per_choice(request) * len(request.prompts) * _samples(request))
+
+
+def cost_at_most(
+    request: CompletionRequest, candidates: Sequence[CostCandidate], prices: PriceBook
+) -> int:
+    """Return the nano-dollars that a request may cost where the dearest of `candidates` serves it.
+
+    Where a price is not known, what `prices` reserves for the unknown.
+    """
+    tier = request.extra.get("service_tier")
+    tiers = {None, tier} if isinstance(tier, str) else {None}
+    each = (
+        sum(times * _cost(prices, it, usage, tier) for usage, times in _calls(request, it))
+        for it in candidates
+        for tier in tiers
+    )
+    return max(each, default=0)
+
+
+def _cost(prices: PriceBook, it: CostCandidate, usage: Usage, tier: str | None) -> int:
+    price = prices.price(it.vendor, it.model, tier=tier)
+    possible = prices.unknown(it.vendor) if price is None else (price,)
+    return max((it.cost_nanousd(usage) for it in possible), default=0)
+
+
+def _calls(request: CompletionRequest, it: CostCandidate) -> Iterator[tuple[Usage, int]]:
+    """Yield what each call may use, and how many such calls there are."""
+    samples, per_choice = _samples(request), _per_choice(request)
+    times = math.ceil((request.n or 1) / it.max_n)
+    prompts = [_prompt_tokens(prompt) for prompt in request.prompts]
+    if it.list_prompts and times == 1:
+        yield _usage(sum(prompts), per_choice * samples * len(prompts)), 1
+        return
+    for prompt_tokens in prompts:
+        yield _usage(prompt_tokens, per_choice * math.ceil(samples / times)), times
+
+
+def _samples(request: CompletionRequest) -> int:
+    return max(request.n or 1, request.best_of or 1)
+
+
+def _per_choice(request: CompletionRequest) -> int:
+    return UNBOUND_TOKENS if request.max_tokens is None else request.max_tokens
+
+
+def _usage(prompt_tokens: int, completion_tokens: int) -> Usage:
+    return Usage(
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+        total_tokens=prompt_tokens + completion_tokens,
+    )
+
+
+def _prompt_tokens(prompt: str | Sequence[int]) -> int:
+    if not isinstance(prompt, str):
+        return len(prompt)
+    size = len(prompt) if prompt.isascii() else len(prompt.encode("utf-8", "replace"))
+    return math.ceil(size / BYTES_PER_TOKEN)

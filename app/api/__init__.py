@@ -1,0 +1,28 @@
+"""The HTTP API: completions, models, usage, costs, health, metrics, /docs.
+
+Contains no SQL and no vendor's name. Read `completions` first.
+"""
+
+from flask import Flask
+
+from app.api.completions import completions_blueprint
+from app.api.docs import docs_blueprint
+from app.api.errors import register_errors
+from app.api.health import health_blueprint
+from app.api.metrics import metrics_blueprint
+from app.api.models import models_blueprint
+from app.api.usage import usage_blueprint
+
+
+def register_api(app: Flask) -> None:
+    """Register every route of the API, the error handlers and the request id."""
+    for blueprint in (
+        completions_blueprint,
+        models_blueprint,
+        usage_blueprint,
+        health_blueprint,
+        metrics_blueprint,
+        docs_blueprint,
+    ):
+        app.register_blueprint(blueprint)
+    register_errors(app)

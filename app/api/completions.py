@@ -1,0 +1,97 @@
+"""`POST /v5/completions`: the endpoint."""
+
+from flask import Blueprint, Response, g, request
+
+from app.accounts.keyring import limits_of
+from app.api.auth import authenticate, selected_account
+from app.api.disconnect import caller_of
+from app.api.idempotency import is_keyed, respond_once
+from app.api.request_body import read_body
+from app.api.schemas.completion import dump_completion, load_completion_request
+from app.api.sse_body import STREAM_HEADERS, EventStreamBody
+from app.container import services
+from app.formats import strict_json
+from app.formats.json_size import SMALL_BYTES
+from app.runtime.turns import give_turn
+from app.serving.service import Answer
+from app.serving.stream import CompletionStream
+from app.transport.call import Cancelled
+from app.usage.meter import RequestContext
+from app.vocabulary.completion import CompletionRequest
+
+completions_blueprint = Blueprint("completions", __name__)
+
+#: Nobody reads it; nginx' number for a caller that closed the connection.
+CLIENT_CLOSED_REQUEST = 499
+
+
+@completions_blueprint.post("/v5/completions")
+def create_completion() -> Response:
+    """Answer a prompt, as one object or as a stream."""
+    key = authenticate("completions")
+    account_id = selected_account(key)
+    body = read_body()
+    completion_request = load_completion_request(strict_json.load_request(body))
+    if len(body) > SMALL_BYTES:
+        give_turn()
+    context = RequestContext(
+        request_id=g.request_id,
+        account_id=account_id,
+        api_key_id=key.key_id,
+        client_retry_count=_retry_count(),
+        limits=limits_of(key, account_id),
+        trace=g.line.trace,
+        observer=g.line,
+    )
+    answer = _stream if completion_request.stream else _whole
+    return respond_once(account_id, body, lambda: answer(completion_request, context))
+
+
+def _whole(completion_request: CompletionRequest, context: RequestContext) -> Response:
+    answer = services().completions.complete(completion_request, context)
+    try:
+        response = Response(
+            strict_json.dump(dump_completion(answer.completion)), mimetype="application/json"
+        )
+    except BaseException:
+        answer.record()
+        raise
+    response.call_on_close(answer.record)  # after the last byte, never in its way
+    return _told(response, answer)
+
+
+def _stream(completion_request: CompletionRequest, context: RequestContext) -> Response:
+    settings = services().settings
+    # With an idempotency key, the answer is waited for also when the caller has left.
+    caller = None if is_keyed() else caller_of(request.environ)
+    left = None if caller is None else caller.left
+    stream = services().completions.stream(completion_request, context, left)
+    if caller is not None:
+        caller.ask = stream.wake  # a comment is written now, and with it the status line
+    try:
+        # The status line waits for the first chunk, so that a refusal keeps its status.
+        first = stream.take(settings.first_keep_alive_s)
+    except Cancelled:
+        stream.close()
+        return Response(status=CLIENT_CLOSED_REQUEST)
+    except BaseException:
+        stream.close()
+        raise
+    body = EventStreamBody(stream, completion_request, first, settings.keep_alive_s, g.line.failed)
+    response = Response(body, headers=STREAM_HEADERS)
+    return _told(response, stream)
+
+
+def _told(response: Response, answer: Answer | CompletionStream) -> Response:
+    """Return the response with what the caller may want to know of how it came about."""
+    response.headers["x-tollgate-attempts"] = str(answer.attempts)
+    response.headers.update(answer.limit_headers)
+    if answer.dropped:
+        response.headers["x-tollgate-dropped"] = ", ".join(answer.dropped)
+    return response
+
+
+def _retry_count() -> int:
+    """Return how often the caller's SDK has tried before; 0 where it does not say."""
+    value = request.headers.get("x-stainless-retry-count", "")
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else 0

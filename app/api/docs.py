@@ -1,0 +1,75 @@
+"""`GET /openapi.json` describes the API; `GET /docs` is the same as a page, complete in itself."""
+
+import base64
+import functools
+import hashlib
+import re
+from pathlib import Path
+
+from flask import Blueprint, Response, render_template
+from markupsafe import Markup, escape
+
+from app.api.openapi.document import describe
+from app.formats import strict_json
+
+docs_blueprint = Blueprint("docs", __name__, template_folder="templates")
+
+_STYLE = (Path(__file__).parent / "templates" / "docs.css").read_text(encoding="utf-8")
+_DIGEST = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_CODE = re.compile("`([^`]+)`")
+
+#: The page runs nothing, loads nothing, and stands in no other page.
+_POLICY = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; frame-ancestors 'none'"
+
+
+@docs_blueprint.get("/openapi.json")
+def openapi() -> Response:
+    """Answer with the OpenAPI document."""
+    response = Response(_document(), mimetype="application/json")
+    response.headers["access-control-allow-origin"] = "*"  # it is public, and tools run in browsers
+    return response
+
+
+@docs_blueprint.get("/docs")
+def docs() -> Response:
+    """Answer with a page for people."""
+    page = render_template("docs.html", api=describe(), style=Markup(_STYLE))  # noqa: S704 - ours
+    headers = {"content-security-policy": _POLICY, "x-content-type-options": "nosniff"}
+    return Response(page, mimetype="text/html", headers=headers)
+
+
+@functools.cache
+def _document() -> bytes:
+    return strict_json.dump(describe())
+
+
+@docs_blueprint.app_template_filter("prose")
+def prose(text: str) -> Markup:
+    """Return a sentence as HTML, its `code` marked."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
+
+
+@docs_blueprint.app_template_filter("kind")
+def kind(schema: dict[str, object]) -> str:
+    """Return in a few words what a JSON Schema takes."""
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        return reference.rpartition("/")[2]
+    options = schema.get("oneOf") or schema.get("anyOf")
+    if isinstance(options, list):
+        return " or ".join(kind(option) for option in options)
+    types = schema.get("type", "any")
+    names = [str(name) for name in (types if isinstance(types, list) else [types])]
+    inner = schema.get("items")
+    if "array" in names and isinstance(inner, dict):
+        names[names.index("array")] = f"[{kind(inner)}]"
+    return " or ".join(names) + _bounds(schema)
+
+
+def _bounds(schema: dict[str, object]) -> str:
+    low, high, values = schema.get("minimum"), schema.get("maximum"), schema.get("enum")
+    if isinstance(values, list):
+        return ": " + ", ".join(str(value) for value in values if value is not None)
+    if low is not None and high is not None:
+        return f", {low} to {high}"
+    return f", at least {low}" if low is not None else ""

@@ -1,0 +1,65 @@
+"""One handler for every error, on every route and method: OpenAI's body, our stable codes."""
+
+import logging
+from collections.abc import Mapping
+
+from flask import Flask, Response, g
+from werkzeug.exceptions import HTTPException
+
+from app.formats import strict_json
+from app.usage.event import new_event_id
+from app.vocabulary.errors import InvalidRequest, RequestTooLarge, TollgateError
+
+log = logging.getLogger(__name__)
+
+#: HTTP status -> code, for what Flask itself refuses.
+CODES: Mapping[int, str] = {
+    404: "not_found",
+    405: "method_not_allowed",
+    415: "unsupported_media_type",
+}
+
+
+def register_errors(app: Flask) -> None:
+    """Install the handlers, and put `x-request-id` on every response."""
+    app.before_request(_name_request)
+    app.register_error_handler(TollgateError, render)
+    app.register_error_handler(HTTPException, _render_http)
+    app.register_error_handler(Exception, _render_unexpected)
+    app.after_request(_show_request_id)
+
+
+def render(error: TollgateError) -> Response:
+    """Return the response that an error means."""
+    g.error_code = error.code
+    response = Response(strict_json.dump(error.body()), error.status, mimetype="application/json")
+    response.headers.update(error.headers)
+    return response
+
+
+def _name_request() -> None:
+    g.request_id = f"req_{new_event_id()}"
+
+
+def _show_request_id(response: Response) -> Response:
+    response.headers["x-request-id"] = g.get("request_id") or f"req_{new_event_id()}"
+    return response
+
+
+def _render_http(error: HTTPException) -> Response:
+    status = error.code or 500
+    if status == RequestTooLarge.status:
+        return render(RequestTooLarge("The body is too large."))
+    message, code = str(error.description or error.name), CODES.get(status)
+    mapped = InvalidRequest(message, code=code) if status < 500 else TollgateError(message)
+    mapped.status = status
+    response = render(mapped)
+    for name, value in error.get_headers():
+        if name.lower() not in ("content-type", "content-length"):
+            response.headers[name] = value
+    return response
+
+
+def _render_unexpected(error: Exception) -> Response:
+    log.error("unexpected error in %s", g.get("request_id"), exc_info=error)
+    return render(TollgateError("Tollgate failed; the fault is logged under this request's id."))

@@ -1,0 +1,108 @@
+"""`GET /v5/models` and `/v5/models/{id}`: what can be called, in the shapes of both clients.
+
+One reads `data`, all of it; the other reads `items`, page by page, with the last id as the cursor.
+"""
+
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from flask import Blueprint, request
+from marshmallow import EXCLUDE, Schema, ValidationError, validates_schema
+
+from app.api.auth import authenticate
+from app.api.schemas.completion import first_problem
+from app.api.schemas.fields import VALUE, Problem
+from app.api.schemas.query_fields import Integer, Scalar
+from app.container import services
+from app.serving.routing import is_pattern
+from app.vocabulary.errors import ModelNotFound
+
+models_blueprint = Blueprint("models", __name__)
+
+PAGE_LIMIT = 10_000
+
+
+class ModelListParams(Schema):
+    """The query string of the list; what is not named here changes nothing."""
+
+    class Meta:
+        """Both clients may send more, such as an order."""
+
+        unknown = EXCLUDE
+
+    limit = Integer(1, PAGE_LIMIT, load_default=PAGE_LIMIT)
+    starting_after = Scalar(load_default=None)
+    ending_before = Scalar(load_default=None)
+    name = Scalar(load_default=None)
+    model_vendor = Scalar(load_default=None)
+
+    @validates_schema
+    def _check_together(self, values: dict[str, Any], **_: Any) -> None:
+        if values["starting_after"] is not None and values["ending_before"] is not None:
+            problem = Problem(VALUE, "cannot be given with `starting_after`")
+            raise ValidationError([problem], "ending_before")
+
+
+_PARAMS = ModelListParams()
+
+
+@models_blueprint.get("/v5/models")
+def list_models() -> dict[str, Any]:
+    """List `vendor/name`, or `vendor/*` where a vendor's models are not listed here."""
+    authenticate("completions")
+    try:
+        params = _PARAMS.load(request.args.to_dict())
+    except ValidationError as exc:
+        raise first_problem(exc) from exc
+    page, has_more = _page(list(_models(params)), params)
+    return {"object": "list", "data": page, "items": page, "has_more": has_more}
+
+
+@models_blueprint.get("/v5/models/<path:model_id>")
+def retrieve_model(model_id: str) -> dict[str, Any]:
+    """Answer with one model; a pattern of the list is none."""
+    authenticate("completions")
+    vendor_name, _, name = model_id.partition("/")
+    vendor = services().vendors.find(vendor_name)
+    known = any(fnmatchcase(name, pattern) for pattern in vendor.models)
+    if not name or is_pattern(name) or not known:
+        raise ModelNotFound(f"There is no model `{model_id[:64]}`.", param="model")
+    return _model(vendor_name, name)
+
+
+def _models(params: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for vendor in services().vendors.configured():
+        if params["model_vendor"] in (None, vendor.name):
+            for name in vendor.models:
+                if params["name"] in (None, f"{vendor.name}/{name}"):
+                    yield _model(vendor.name, name)
+
+
+def _model(vendor: str, name: str) -> dict[str, Any]:
+    """Return one model in the shapes of both clients."""
+    return {
+        "id": f"{vendor}/{name}",
+        "object": "model",
+        "created": 0,  # OpenAI's shape wants one; no vendor's date is known here
+        "owned_by": vendor,
+        "name": f"{vendor}/{name}",
+        "model_vendor": vendor,
+        "status": "ready",
+    }
+
+
+def _page(
+    models: Sequence[dict[str, Any]], params: dict[str, Any]
+) -> tuple[Sequence[dict[str, Any]], bool]:
+    """Return the models of one page, and whether there are more in its direction.
+
+    An id that is not in the list is a cursor behind its end, or before its beginning.
+    """
+    ids, limit = [model["id"] for model in models], params["limit"]
+    after, before = params["starting_after"], params["ending_before"]
+    if before is not None:
+        end = ids.index(before) if before in ids else 0
+        return models[max(0, end - limit) : end], end > limit
+    start = 0 if after is None else ids.index(after) + 1 if after in ids else len(ids)
+    return models[start : start + limit], start + limit < len(ids)

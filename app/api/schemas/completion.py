@@ -1,0 +1,209 @@
+"""Marshmallow at the edge: a caller's JSON to a CompletionRequest, and answers back to JSON.
+
+`app.api.schemas.fields` says what each field takes. Source: the public reference of
+`POST /v5/completions` and OpenAI's CreateCompletionRequest.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, validates_schema
+
+from app.api.schemas.fields import (
+    MISSING,
+    VALUE,
+    BooleanField,
+    IntegerField,
+    LogitBiasField,
+    ModelField,
+    NumberField,
+    Problem,
+    PromptField,
+    StopField,
+    StreamOptionsField,
+    StringField,
+)
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
+
+#: Names of the chat API that callers send here by mistake, and what to do instead.
+CHAT_ONLY: Mapping[str, str] = {
+    "messages": "send the text as `prompt`",
+    "max_completion_tokens": "did you mean `max_tokens`?",
+    "top_logprobs": "did you mean `logprobs`?",
+    "tools": "completions call no tools",
+    "tool_choice": "completions call no tools",
+    "parallel_tool_calls": "completions call no tools",
+    "functions": "completions call no functions",
+    "function_call": "completions call no functions",
+    "response_format": "completions answer with plain text",
+    "modalities": "completions answer with plain text",
+    "audio": "completions answer with plain text",
+    "reasoning_effort": "completions have no such setting",
+    "prediction": "completions have no such setting",
+    "web_search_options": "completions have no such setting",
+}
+
+
+#: The most that an answer repeats of its prompts, for all choices: they may be 128 of megabytes.
+ECHO_LIMIT = 2**25
+
+
+def _required(field: type[fields.Field[Any]]) -> fields.Field[Any]:
+    absent = Problem(MISSING, "is required")
+    return field(required=True, error_messages={"required": absent, "null": absent})
+
+
+class CompletionRequestSchema(Schema):
+    """The body of `POST /v5/completions`, as far as the contract names its fields."""
+
+    class Meta:
+        """Other fields are for the gateway to forward or to refuse."""
+
+        unknown = EXCLUDE
+
+    model = _required(ModelField)
+    prompt = _required(PromptField)
+    best_of = IntegerField(1, 20)
+    echo = BooleanField()
+    frequency_penalty = NumberField(-2, 2)
+    logit_bias = LogitBiasField()
+    logprobs = IntegerField(0, 5)
+    max_tokens = IntegerField(0, 2**31 - 1)
+    n = IntegerField(1, 128)
+    presence_penalty = NumberField(-2, 2)
+    seed = IntegerField(-(2**63), 2**63 - 1)
+    stop = StopField()
+    stream = BooleanField()
+    stream_options = StreamOptionsField()
+    suffix = StringField()
+    temperature = NumberField(0, 2)
+    top_p = NumberField(0, 1)
+    user = StringField()
+
+    @validates_schema(skip_on_field_errors=True)
+    def _check_together(self, values: Mapping[str, Any], **_: Any) -> None:
+        best_of, stream = values.get("best_of"), values.get("stream")
+        if best_of is not None and best_of < (values.get("n") or 1):
+            raise ValidationError([Problem(VALUE, "must be at least `n`")], "best_of")
+        if best_of is not None and best_of > 1 and stream:
+            raise ValidationError([Problem(VALUE, "cannot be above 1 with `stream`")], "best_of")
+        if values.get("echo") and _echoed(values) > ECHO_LIMIT:
+            sentence = f"would repeat more than {ECHO_LIMIT} characters of the prompts"
+            raise ValidationError([Problem(VALUE, sentence)], "echo")
+        if values.get("stream_options") is not None and not stream:
+            raise ValidationError(
+                [Problem(VALUE, "is only allowed when `stream` is true")], "stream_options"
+            )
+
+
+def _echoed(values: Mapping[str, Any]) -> int:
+    """Return how many characters or tokens of prompts an answer is to repeat."""
+    prompt = values["prompt"]
+    is_one = isinstance(prompt, str) or isinstance(prompt[0], int)
+    length = len(prompt) if is_one else sum(map(len, prompt))
+    return length * (values.get("n") or 1)
+
+
+_REQUIRED = frozenset({"model", "prompt"})
+_FIELDS = tuple(CompletionRequestSchema().fields)
+_KNOWN = frozenset(_FIELDS)
+
+
+@lru_cache(maxsize=256)
+def _schema_of(names: frozenset[str]) -> CompletionRequestSchema:
+    """Return a schema of these fields alone: looking for the others costs more than the check."""
+    return CompletionRequestSchema(only=[name for name in _FIELDS if name in names])
+
+
+def load_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
+    """Check a caller's JSON object and return what it asks for.
+
+    Raises: InvalidRequest for the first field that is wrong, named in `param`.
+    """
+    extra = {n: v for n, v in body.items() if n not in _KNOWN and v is not None}
+    for name in extra:  # looked at first: whoever sends `messages` misses no `prompt`
+        if name in CHAT_ONLY:
+            raise UnsupportedParameter(
+                f"`{name}` is not a parameter of text completions: {CHAT_ONLY[name]}.", param=name
+            )
+    try:
+        values = _schema_of(_REQUIRED | _KNOWN.intersection(body)).load(body)
+    except ValidationError as exc:
+        raise first_problem(exc) from exc
+    return CompletionRequest(**{n: v for n, v in values.items() if v is not None}, extra=extra)
+
+
+def first_problem(error: ValidationError) -> InvalidRequest:
+    """Return the caller's error for the first of a marshmallow error's messages.
+
+    Shapes: `{"stop": {2: ["must be a string"]}}` becomes `param="stop[2]"`.
+    """
+    path, problem = "", error.messages
+    while isinstance(problem, dict):
+        key, problem = next(iter(problem.items()))
+        path += f"[{key}]" if isinstance(key, int) else f".{_short(key)}" if path else _short(key)
+    sentence = problem[0] if isinstance(problem, list) else problem
+    code = sentence.code if isinstance(sentence, Problem) else VALUE
+    return InvalidRequest(f"`{path}` {sentence}.", param=path, code=code)
+
+
+def _short(key: Any) -> str:
+    """Return a caller's key, short enough for a message."""
+    return str(key)[:64]
+
+
+def dump_completion(completion: Completion) -> dict[str, Any]:
+    """Return the `text_completion` object of the contract."""
+    body = dump_chunk(completion)
+    if completion.usage is not None:
+        body["usage"] = dump_usage(completion.usage)
+    return body
+
+
+def dump_chunk(chunk: Completion) -> dict[str, Any]:
+    """Return one streamed `text_completion` object, without its usage."""
+    body: dict[str, Any] = {
+        "id": chunk.id,
+        "object": "text_completion",
+        "created": chunk.created,
+        "model": chunk.model,
+        "choices": [_dump_choice(choice) for choice in chunk.choices],
+    }
+    if chunk.system_fingerprint is not None:
+        body["system_fingerprint"] = chunk.system_fingerprint
+    if chunk.service_tier is not None:
+        body["service_tier"] = chunk.service_tier
+    return body
+
+
+def _dump_choice(choice: Choice) -> dict[str, Any]:
+    body = {
+        "index": choice.index,
+        "text": choice.text,
+        "logprobs": choice.logprobs,
+        "finish_reason": choice.finish_reason,
+    }
+    if choice.native_finish_reason is not None:
+        body["native_finish_reason"] = choice.native_finish_reason
+    return {**choice.extra, **body} if choice.extra else body
+
+
+def dump_usage(usage: Usage) -> dict[str, Any]:
+    """Return the contract's CompletionUsage, with every detail that it names."""
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+        "prompt_tokens_details": {
+            "cached_tokens": usage.cached_tokens,
+            "audio_tokens": usage.audio_prompt_tokens,
+        },
+        "completion_tokens_details": {
+            "reasoning_tokens": usage.reasoning_tokens,
+            "audio_tokens": usage.audio_completion_tokens,
+            "accepted_prediction_tokens": usage.accepted_prediction_tokens,
+            "rejected_prediction_tokens": usage.rejected_prediction_tokens,
+        },
+    }

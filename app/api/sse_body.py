@@ -1,0 +1,92 @@
+"""A completion stream as server-sent events."""
+
+import errno
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from app.api.schemas.completion import dump_chunk, dump_usage
+from app.formats import strict_json
+from app.formats.sse import DONE, KEEP_ALIVE, error_frame, frame
+from app.serving.stream import CompletionStream
+from app.transport.call import Cancelled
+from app.vocabulary.completion import Completion, CompletionRequest
+from app.vocabulary.errors import TollgateError
+
+log = logging.getLogger(__name__)
+
+STREAM_HEADERS: Mapping[str, str] = {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache, no-transform",
+    "x-accel-buffering": "no",
+}
+
+
+class EventStreamBody:
+    """The body of a streamed answer; closing it settles the request.
+
+    `first` is what the stream gave before the response began ([] for silence). The terminator is
+    a named event: one official client parses every unnamed event as JSON, the other stops at
+    `[DONE]` under any name.
+    """
+
+    def __init__(
+        self,
+        stream: CompletionStream,
+        request: CompletionRequest,
+        first: list[Completion] | None,
+        keep_alive_s: float,
+        failed: Callable[[TollgateError], None],
+    ) -> None:
+        self._stream = stream
+        self._include_usage = request.include_usage
+        self._running_usage = bool((request.stream_options or {}).get("continuous_usage_stats"))
+        self._first = first
+        self._keep_alive_s = keep_alive_s
+        self._failed = failed
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the frames, as many at once as there are.
+
+        A failure ends in an error event and a cut connection, without the final zero-length
+        chunk of HTTP's encoding: no client can take half an answer for a whole one.
+        """
+        chunks = self._first
+        while chunks is not None:
+            yield b"".join(map(self._frame, chunks)) or KEEP_ALIVE
+            try:
+                chunks = self._stream.take(self._keep_alive_s)
+            except Cancelled as exc:
+                raise cut() from exc
+            except Exception as exc:
+                error = _told(exc)
+                self._failed(error)
+                yield error_frame(strict_json.dump(error.body()))
+                raise cut() from exc
+        if self._include_usage:
+            yield self._frame(self._stream.usage_chunk)
+        yield DONE
+
+    def close(self) -> None:
+        """Record the request; the server calls this whatever happened."""
+        self._stream.close()
+
+    def _frame(self, chunk: Completion) -> bytes:
+        body: dict[str, Any] = dump_chunk(chunk)
+        if self._include_usage:
+            shown = self._running_usage or not chunk.choices
+            body["usage"] = dump_usage(chunk.usage) if shown and chunk.usage else None
+        return frame(strict_json.dump(body))
+
+
+def _told(error: Exception) -> TollgateError:
+    if isinstance(error, TollgateError):
+        return error
+    log.error("unexpected error in a stream", exc_info=error)
+    return TollgateError("Tollgate failed in the middle of the answer.")
+
+
+def cut() -> ConnectionResetError:
+    """Return what a body raises to end without the final chunk of HTTP's encoding."""
+    # The one exception after which gunicorn closes the connection as it is, and logs no fault.
+    return ConnectionResetError(errno.ECONNRESET, "the stream was cut")

@@ -1,0 +1,105 @@
+"""OpenAI's usage and cost API over the ledger: accounts stand where that API says projects."""
+
+from typing import Any
+
+import orjson
+from flask import Blueprint, Response, request
+
+from app.api.auth import authenticate
+from app.api.schemas.usage_params import COST_GROUPS, GROUPS, load_costs_params, load_usage_params
+from app.api.usage_pages import UsageReport, answer
+from app.ledger.reports.query import UsageRow
+from app.pricing.money import dollars
+
+usage_blueprint = Blueprint("usage", __name__)
+
+
+@usage_blueprint.get("/v5/organization/usage/completions")
+def completions_usage() -> Response:
+    """Answer tokens and requests, in buckets, grouped and filtered as asked."""
+    key = authenticate("usage", "admin")
+    return answer(_USAGE, load_usage_params(request.args), key)
+
+
+@usage_blueprint.get("/v5/organization/costs")
+def costs() -> Response:
+    """Answer what was spent, in days, grouped and filtered as asked."""
+    key = authenticate("usage", "admin")
+    return answer(_COSTS, load_costs_params(request.args), key)
+
+
+def _usage_result(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
+    return {
+        "object": "organization.usage.completions.result",
+        **_usage_counts(row),
+        "project_id": row.account_id,
+        "user_id": row.user,
+        "api_key_id": row.api_key_id,
+        "model": f"{row.vendor}/{row.model}" if "model" in group_by else None,
+        "batch": None,
+        "service_tier": None,
+        "api_source": "unlabeled" if "api_source" in group_by else None,
+    }
+
+
+def _usage_counts(row: UsageRow) -> dict[str, int]:
+    usage = row.usage
+    return {
+        "input_tokens": usage.prompt_tokens,
+        "output_tokens": usage.completion_tokens,
+        "input_cached_tokens": usage.cached_tokens,
+        "input_cache_write_tokens": usage.cache_write_tokens,
+        "input_uncached_tokens": max(
+            0, usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens
+        ),
+        "input_audio_tokens": usage.audio_prompt_tokens,
+        "output_audio_tokens": usage.audio_completion_tokens,
+        "num_model_requests": row.requests - row.failed_requests,
+    }
+
+
+def _usage_cells(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
+    return _group_cells(_usage_result(row, group_by), group_by) | _usage_counts(row)
+
+
+def _costs_result(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
+    """Return OpenAI's shape, and how many requests have no known price.
+
+    The amount is that of those that have one; null where that is 0 and others have none.
+    """
+    by_line = "line_item" in group_by
+    amount = _amount(row)
+    return {
+        "object": "organization.costs.result",
+        # As it is written: a float would lose nano-dollars of large sums.
+        "amount": {"value": amount and orjson.Fragment(amount), "currency": "usd"},
+        "line_item": f"{row.vendor}/{row.model}" if by_line else None,
+        "project_id": row.account_id,
+        "user_id": row.user,
+        "api_key_id": row.api_key_id,
+        "api_source": "unlabeled" if "api_source" in group_by else None,
+        "quantity": row.usage.total_tokens if by_line else None,
+        "quantity_unit": "tokens" if by_line else None,
+        "unpriced_requests": row.unpriced_requests,
+    }
+
+
+def _costs_cells(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
+    return _group_cells(_costs_result(row, group_by), group_by) | {
+        "amount_usd": _amount(row),
+        "tokens": row.usage.total_tokens,
+        "unpriced_requests": row.unpriced_requests,
+    }
+
+
+def _amount(row: UsageRow) -> str | None:
+    nanousd = row.known_cost_nanousd
+    return None if nanousd is None else dollars(nanousd)
+
+
+def _group_cells(result: dict[str, Any], group_by: frozenset[str]) -> dict[str, Any]:
+    return {name: value for name, value in result.items() if name in group_by}
+
+
+_USAGE = UsageReport("usage", GROUPS, _usage_result, _usage_cells)
+_COSTS = UsageReport("costs", COST_GROUPS, _costs_result, _costs_cells)

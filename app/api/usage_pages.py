@@ -1,0 +1,189 @@
+"""What the usage API and the cost API have in common: who may see what, pages, files, how complete.
+
+Knows neither's results.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain, islice
+from typing import Any
+
+from flask import Response
+
+from app.accounts.apikey import ApiKey
+from app.api.schemas.usage_params import FILE_BUCKETS, UsageParams
+from app.container import services
+from app.formats.strict_json import dump
+from app.ledger.reports.buckets import Bucket, Cursor, buckets, floor_to
+from app.ledger.reports.csv_cells import csv_line
+from app.ledger.reports.pages import fill
+from app.ledger.reports.query import SLOT_S, GroupKey, UsageQuery, UsageReader, UsageRow
+from app.vocabulary.completion import Usage
+from app.vocabulary.errors import AccountNotAllowed, InvalidRequest, StreamUnavailable
+
+log = logging.getLogger(__name__)
+
+#: A Redis command may wait three times: for a connection, for the connect, for the answer.
+_REDIS_WAITS = 3
+
+#: A row to read headings off.
+_NOTHING = UsageRow(requests=0, failed_requests=0, estimated_requests=0, usage=Usage())
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """One kind of answer: its groups (OpenAI's names -> ours), and a result in JSON and in CSV."""
+
+    name: str
+    groups: Mapping[str, GroupKey | None]
+    result: Callable[[UsageRow, frozenset[str]], dict[str, Any]]
+    cells: Callable[[UsageRow, frozenset[str]], dict[str, Any]]
+
+    def query(self, params: UsageParams, account_ids: frozenset[str] | None) -> UsageQuery:
+        """Return what to ask of the ledger, but for the range."""
+        return UsageQuery(
+            start_s=0,
+            end_s=0,
+            account_ids=account_ids,
+            api_key_ids=params.api_key_ids,
+            # Nothing here is a batch job.
+            models=frozenset() if params.batch else params.models,
+            users=params.user_ids,
+            group_by=tuple(k for name, k in self.groups.items() if k and name in params.group_by),
+        )
+
+
+def answer(report: UsageReport, params: UsageParams, key: ApiKey) -> Response:
+    """Answer one page of buckets, empty ones too; or a file of all that is in the range.
+
+    A key with the scope `usage` sees its own accounts, one with `admin` sees all. The header
+    `x-tollgate-complete-until` (Unix seconds) says up to when the figures hold every request; it is
+    absent while Redis does not answer.
+    Raises: AccountNotAllowed, InvalidRequest, LedgerUnavailable.
+    """
+    query = report.query(params, _visible_accounts(key, params.project_ids))
+    # Before the ledger is read: what is posted meanwhile can only make the answer more complete.
+    until_s = complete_until_s()
+    if params.as_csv:
+        response = _file(report, params, query)
+    else:
+        response = Response(dump(_page(report, params, query)), mimetype="application/json")
+    if until_s is not None:
+        response.headers["x-tollgate-complete-until"] = str(until_s)
+    return response
+
+
+def _visible_accounts(key: ApiKey, asked: frozenset[str] | None) -> frozenset[str] | None:
+    """Return the accounts to sum; None is all of them."""
+    if "admin" in key.scopes:
+        return asked
+    own = frozenset(key.account_ids)
+    if asked is None:
+        return own
+    if asked - own:
+        raise AccountNotAllowed(
+            "This API key may not read the usage of an account in `project_ids`.",
+            param="project_ids",
+        )
+    return asked
+
+
+def _page(report: UsageReport, params: UsageParams, query: UsageQuery) -> dict[str, Any]:
+    here = _range(params) if params.page is None else _turn_to(params.page, params)
+    page = list(islice(_cut(here, params), params.limit))
+    end_s = page[-1].end_s if page else here.end_s
+    cursor = Cursor(end_s, here.end_s) if end_s < here.end_s else None
+    rows = fill(services().usage_reader, query, page, params.width.seconds)
+    return {
+        "object": "page",
+        "data": [
+            {
+                "object": "bucket",
+                "start_time": bucket.start_s,
+                "end_time": bucket.end_s,
+                "results": [
+                    report.result(r, params.group_by) for r in rows.get(bucket.start_s, ())
+                ],
+            }
+            for bucket in page
+        ],
+        "has_more": cursor is not None,
+        "next_page": cursor.encode(params.fingerprint()) if cursor else None,
+    }
+
+
+def _turn_to(page: str, params: UsageParams) -> Cursor:
+    return Cursor.decode(page, params.fingerprint())
+
+
+def _range(params: UsageParams) -> Cursor:
+    if params.end_s is not None:
+        return Cursor(params.start_s, params.end_s)
+    # An open end is the end of the ledger's present slot: rollups answer it, and nothing is later.
+    return Cursor(params.start_s, floor_to(int(time.time()), SLOT_S) + SLOT_S)
+
+
+def _cut(span: Cursor, params: UsageParams) -> Iterator[Bucket]:
+    return buckets(span.start_s, span.end_s, params.width.seconds, params.zone)
+
+
+def _file(report: UsageReport, params: UsageParams, query: UsageQuery) -> Response:
+    """Return a CSV file of the range; a bucket without usage has no line in it."""
+    cuts = list(islice(_cut(_range(params), params), FILE_BUCKETS + 1))
+    if len(cuts) > FILE_BUCKETS:
+        raise InvalidRequest(
+            f"The range has more than {FILE_BUCKETS:,} buckets, which are too many for one file.",
+            param="bucket_width",
+        )
+    lines = _lines(report, params, query, cuts, services().usage_reader)
+    # The ledger is asked before the status is sent: a failure later on cuts the file off.
+    head = list(islice(lines, 1))
+    response = Response(chain(head, lines), mimetype="text/csv")
+    response.headers["content-disposition"] = f'attachment; filename="{report.name}.csv"'
+    return response
+
+
+def _lines(
+    report: UsageReport,
+    params: UsageParams,
+    query: UsageQuery,
+    cuts: list[Bucket],
+    reader: UsageReader,
+) -> Iterator[str]:
+    """Yield the lines a page at a time, so that memory stays flat; the first time with headings."""
+    at_once, width_s = params.width.largest_limit, params.width.seconds
+    headings = csv_line(["start", "end", *report.cells(_NOTHING, params.group_by)])
+    for start in range(0, len(cuts), at_once) or (0,):
+        page = cuts[start : start + at_once]
+        rows = fill(reader, query, page, width_s)
+        lines = [
+            csv_line([*_times(bucket, params), *report.cells(row, params.group_by).values()])
+            for bucket in page
+            for row in rows.get(bucket.start_s, ())
+        ]
+        yield "".join([headings, *lines] if start == 0 else lines)
+
+
+def _times(bucket: Bucket, params: UsageParams) -> list[str]:
+    times = (bucket.start_s, bucket.end_s)
+    return [datetime.fromtimestamp(time_s, params.zone).isoformat() for time_s in times]
+
+
+def complete_until_s() -> int | None:
+    """Return the time before which every request's usage is in the ledger, in Unix seconds.
+
+    None while Redis does not answer.
+    """
+    # A request that started up to this long ago may still be writing its open record.
+    admission_s = _REDIS_WAITS * services().settings.redis_timeout_s
+    times_ms: list[float | None] = [(time.time() - admission_s) * 1000]
+    try:
+        times_ms.append(services().open_records.oldest_started_ms())
+    except StreamUnavailable:
+        log.warning("Redis does not answer: usage is given without up to when it is complete")
+        return None
+    times_ms.append(services().recorder.oldest_spooled_ms)
+    return int(min(at_ms for at_ms in times_ms if at_ms is not None) // 1000)

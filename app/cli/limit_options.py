@@ -1,0 +1,107 @@
+"""`tollgate accounts limit` and `tollgate keys limit`: what an account or a key may use."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, Literal, TypeVar
+
+import click
+
+from app.accounts.accounts import Accounts
+from app.accounts.keyring import REVOCATION_BOUND_S
+from app.cli.ledger import open_ledger
+from app.vocabulary.limits import PERIODS, Kind, Limits, nanousd_of, show_usd
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+#: What lifts a limit.
+NONE: Final = "none"
+Lifted = Literal["none"]
+
+
+class Count(click.ParamType["int | Lifted"]):
+    """A whole number, or `none`."""
+
+    name = "number"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | Lifted:
+        """Return the number."""
+        if value == NONE:
+            return NONE
+        try:
+            return int(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a whole number nor `{NONE}`", param, ctx)
+
+
+class Dollars(click.ParamType["int | Lifted"]):
+    """A sum of US dollars, or `none`; in nano-dollars."""
+
+    name = "dollars"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | Lifted:
+        """Return the nano-dollars."""
+        if value == NONE:
+            return NONE
+        try:
+            return nanousd_of(Decimal(value))
+        except (InvalidOperation, ValueError):
+            self.fail(f"{value!r} is neither an amount of dollars nor `{NONE}`", param, ctx)
+
+
+OPTIONS = (
+    click.option("--rpm", "requests_per_minute", type=Count(), help="Requests a minute."),
+    click.option("--tpm", "tokens_per_minute", type=Count(), help="Tokens a minute."),
+    click.option("--streams", type=Count(), help="Streams open at the same time."),
+    click.option("--budget-usd", "budget_nanousd", type=Dollars(), help="Most that is spent."),
+    click.option("--soft-usd", "soft_nanousd", type=Dollars(), help="Spending to warn of."),
+    click.option(
+        "--per",
+        "period",
+        type=click.Choice(PERIODS),
+        help="What the budget is for: days and months of UTC.",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print a JSON object."),
+)
+
+
+def limit_options(command: Command) -> Command:
+    """Give a command the options that change limits."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def change_and_show(kind: Kind, subject_id: str, options: dict[str, Any], *, as_json: bool) -> None:
+    """Change the limits that were given, and print all of them."""
+    given = {name: value for name, value in options.items() if value is not None}
+    changes = {name: None if value == NONE else value for name, value in given.items()}
+    with open_ledger() as engine:
+        accounts = Accounts(engine)
+        if changes:
+            limits = accounts.set_limits(kind, subject_id, **changes)
+            click.echo(f"In force everywhere within {REVOCATION_BOUND_S} s.", err=True)
+        else:
+            limits = accounts.limits(kind, subject_id)
+    click.echo(json.dumps(asdict(limits), indent=2) if as_json else "\n".join(_lines(limits)))
+
+
+def _lines(limits: Limits) -> list[str]:
+    rows = {
+        "requests per minute": limits.requests_per_minute,
+        "tokens per minute": limits.tokens_per_minute,
+        "open streams": limits.streams,
+        f"budget per {limits.period} (UTC)": _usd(limits.budget_nanousd),
+        f"soft bound per {limits.period} (UTC)": _usd(limits.soft_nanousd),
+    }
+    width = max(map(len, rows))
+    return [f"{name:{width}}  {NONE if limit is None else limit}" for name, limit in rows.items()]
+
+
+def _usd(nanousd: int | None) -> str | None:
+    return None if nanousd is None else show_usd(nanousd)

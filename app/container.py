@@ -1,0 +1,50 @@
+"""What one web process works with; made once by `create_app`, found by the views."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from flask import current_app
+from sqlalchemy import Engine
+
+from app.accounts.keyring import KeyRing
+from app.ledger.reports.query import UsageReader
+from app.observability.alarms import Alarms
+from app.observability.backlog import BacklogCollector
+from app.observability.metrics import Metrics
+from app.serving.circuit_breaker import CircuitBreaker
+from app.serving.service import CompletionService
+from app.settings import Settings
+from app.tracing.trace_context import Tracing
+from app.usage.recorder import Recorder
+from app.usage.redis.idempotency_keys import IdempotencyKeys
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream
+from app.vendors.table import VendorTable
+
+EXTENSION = "tollgate"
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """One process' collaborators, shared by all its requests."""
+
+    settings: Settings
+    vendors: VendorTable
+    completions: CompletionService
+    keyring: KeyRing
+    usage_reader: UsageReader
+    stream: EventStream
+    open_records: OpenRecords
+    recorder: Recorder
+    alarms: Alarms
+    idempotency: IdempotencyKeys
+    engine: Engine
+    circuit_breaker: CircuitBreaker
+    metrics: Metrics
+    backlog: BacklogCollector
+    tracing: Tracing
+
+
+def services() -> Services:
+    """Return the services of the app that serves this request."""
+    return cast(Services, current_app.extensions[EXTENSION])

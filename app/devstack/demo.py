@@ -1,0 +1,77 @@
+"""One streamed completion and the usage it leaves, over HTTP as a caller sees it."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+
+import orjson
+import requests
+
+from app.formats.sse import EventParser
+
+TIMEOUT_S = 60
+DAYS = 30
+_DAY_S = 86_400
+
+
+class DemoFailed(Exception):
+    """The gateway did not answer as it should."""
+
+
+class DemoClient:
+    """A caller of the gateway at `base_url`, which ends in `/v5`."""
+
+    def __init__(self, base_url: str, key: str) -> None:
+        self._base_url = base_url
+        self._session = requests.Session()
+        self._session.trust_env = False  # a proxy in the environment is not for this machine
+        self._session.headers["x-api-key"] = key
+
+    def stream(self, model: str, prompt: str) -> Iterator[str]:
+        """Yield the text of a streamed completion as it arrives.
+
+        Raises: DemoFailed, also when the stream breaks off.
+        """
+        body = {"model": model, "prompt": prompt, "stream": True}
+        response = self._session.post(
+            f"{self._base_url}/completions", json=body, stream=True, timeout=TIMEOUT_S
+        )
+        with response:
+            if not response.ok:
+                raise DemoFailed(f"The completion was refused: {response.text}")
+            parser = EventParser()
+            for packet in response.iter_content(chunk_size=None):
+                for event in parser.feed(packet):
+                    if event.name == "done":
+                        return
+                    if event.name == "error":
+                        raise DemoFailed(f"The stream failed: {event.data.decode()}")
+                    for choice in orjson.loads(event.data)["choices"]:
+                        yield choice["text"]
+        raise DemoFailed("The stream ended without its end mark.")
+
+    def usage(self) -> dict[str, list[int]]:
+        """Return what the key's account used in the last days.
+
+        Shape: model -> [requests, input tokens, output tokens].
+        """
+        query: dict[str, str | int] = {
+            "start_time": int(time.time()) - DAYS * _DAY_S,
+            "bucket_width": "1d",
+            "group_by": "model",
+            "limit": DAYS + 1,
+        }
+        response = self._session.get(
+            f"{self._base_url}/organization/usage/completions", params=query, timeout=TIMEOUT_S
+        )
+        if not response.ok:
+            raise DemoFailed(f"The usage was refused: {response.text}")
+        used: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+        for bucket in response.json()["data"]:
+            for result in bucket["results"]:
+                counts = ("num_model_requests", "input_tokens", "output_tokens")
+                used[result["model"]] = [
+                    total + result[count]
+                    for total, count in zip(used[result["model"]], counts, strict=True)
+                ]
+        return dict(used)

@@ -1,0 +1,106 @@
+"""How much a JSON text holds, counted before it is parsed.
+
+A parser makes all of a text's values in one go, in which nothing else runs: ten megabytes of `[]`
+are three million lists, and half a second. Counting is cheaper, and lets others have their turn.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from app.runtime.turns import give_turn
+from app.vocabulary.errors import InvalidJSON
+
+#: Deepest nesting, theirs and ours: the contract needs five levels, and our encoders can write far
+#: more.
+DEPTH_LIMIT = 64
+
+#: The most that a request may hold. A prompt may be a million token ids, and a bias may be given to
+#: every token of the largest vocabularies.
+LIMITS: Mapping[str, int] = {
+    "values": 2**20,
+    "strings": 2**19,
+    "keys": 2**18,
+    "arrays and objects": 2**16,
+}
+
+#: Texts up to here hold too little to be worth counting, but for their depth.
+SMALL_BYTES = 64 * 1024
+
+_WINDOW_BYTES = 64 * 1024
+_STRING = re.compile(rb'"[^"]*"')
+_STEPS = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
+_NO_BRACKETS = bytes(set(range(256)) - _STEPS.keys())
+
+
+def check_size(text: bytes) -> None:
+    """Check that a JSON text holds no more than a request may.
+
+    Raises: InvalidJSON, which names the limit.
+    """
+    size = _Size()
+    for window in _windows(text):
+        size.add(window)
+        give_turn()
+
+
+def too_deep(text: bytes) -> bool:
+    """Whether JSON, known to be valid, is nested deeper than DEPTH_LIMIT."""
+    # No value is deeper than the brackets in its text: few texts need more than a count.
+    if text.count(b"{") + text.count(b"[") <= DEPTH_LIMIT:
+        return False
+    return _depths(_STRING.sub(b"", _unescaped(text)))[0] > DEPTH_LIMIT
+
+
+@dataclass
+class _Size:
+    """What has been counted of a text so far."""
+
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(LIMITS, 0))
+    depth: int = 0
+    in_string: bool = False
+
+    def add(self, window: bytes) -> None:
+        """Count what stands in the next piece of the text."""
+        plain = _unescaped(window)
+        quotes = plain.count(b'"')
+        self._count("strings", (quotes + (not self.in_string)) // 2)  # those that begin here
+        if self.in_string:
+            plain = b'"' + plain
+        self.in_string ^= bool(quotes % 2)
+        outside = _STRING.sub(b"", plain + b'"' if self.in_string else plain)
+        self._count("arrays and objects", outside.count(b"[") + outside.count(b"{"))
+        self._count("keys", outside.count(b":"))
+        self._count("values", outside.count(b","))
+        deepest, self.depth = _depths(outside, self.depth)
+        if deepest > DEPTH_LIMIT:
+            raise InvalidJSON(f"The request's body is nested more than {DEPTH_LIMIT} levels deep.")
+
+    def _count(self, what: str, more: int) -> None:
+        self.counts[what] += more
+        if self.counts[what] > LIMITS[what]:
+            raise InvalidJSON(f"The request's body holds more than {LIMITS[what]} {what}.")
+
+
+def _windows(text: bytes) -> Iterator[bytes]:
+    """Yield the text in pieces, of which none ends in the middle of an escape."""
+    at = 0
+    while at < len(text):
+        window = text[at : at + _WINDOW_BYTES]
+        if (len(window) - len(window.rstrip(b"\\"))) % 2:
+            window = text[at : at + len(window) + 1]
+        yield window
+        at += len(window)
+
+
+def _unescaped(text: bytes) -> bytes:
+    """Return a text in which each quote begins or ends a string."""
+    return text.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in text else text
+
+
+def _depths(outside: bytes, depth: int = 0) -> tuple[int, int]:
+    """Return the deepest and the last level of a text without its strings."""
+    brackets = outside.translate(None, _NO_BRACKETS)
+    levels = list(accumulate(map(_STEPS.__getitem__, brackets), initial=depth))
+    return max(levels), levels[-1]

@@ -1,0 +1,4 @@
+"""Which choice a delta belongs to, and how its text is put together.
+
+Does not know frames or JSON. Read `deltas` first.
+"""

@@ -1,0 +1,4 @@
+"""The API formats of Scale's LLM Engine and Launch.
+
+Read `llmengine` first.
+"""

@@ -1,0 +1,223 @@
+"""The ledger: posts usage events as entries, and their sums as rollups, exactly once.
+
+Does not know the stream that events come from, nor how they are asked for.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import chain
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Engine, RowMapping, select, update
+
+from app.ledger.bulk import Row, add_entries, add_up
+from app.ledger.corrections import Change, change_of, correct
+from app.pricing.price import Price
+from app.pricing.price_book import NO_PRICES, PriceBook
+from app.storage.sql.database import insert, write
+from app.storage.sql.tables import (
+    DAY_S,
+    HOUR_S,
+    ROLLUP_KEY,
+    ROLLUP_MEASURES,
+    SLOT_S,
+    daily_rollups,
+    entries,
+    prices,
+    rollups,
+    rollups_by_hour,
+)
+from app.usage.call_usage import decode_calls, encode_calls
+from app.usage.cost import cost_of
+from app.usage.event import CERTAIN_SOURCES, UsageEvent, sides_of
+from app.vocabulary.completion import USAGE_COUNTS
+
+#: All but the last, `calls`, are kept as they are.
+_FIELDS: tuple[str, ...] = tuple(f.name for f in fields(UsageEvent))[:-1]
+_COLUMNS: tuple[str, ...] = (*_FIELDS, "calls", "cost_nanousd", "price_id")
+NOT_CHARGED: Mapping[str, int] = MappingProxyType({})
+#: Events sent to the database in one statement, so that memory stays flat.
+_AT_ONCE = 5000
+
+_values = attrgetter(*_FIELDS)
+_counts = attrgetter(*USAGE_COUNTS)
+
+
+class Entry(NamedTuple):
+    """An event and what it cost, in nano-dollars, by which price; None where that is not known."""
+
+    event: UsageEvent
+    cost_nanousd: int | None = None
+    price_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What every account used, in SQL, and what it cost by the prices in force."""
+
+    engine: Engine
+    prices: PriceBook = field(default=NO_PRICES)
+
+    def post(self, events: Iterable[UsageEvent], charged: Mapping[str, int] = NOT_CHARGED) -> int:
+        """Post entries and their rollups in one transaction; return how many were new.
+
+        `charged` is what budgets were charged for some of them, in nano-dollars by event id: where
+        they cost something else, that is written down as a correction.
+
+        Shapes: any number of events, in any order.
+        Repeats: a known `event_id` is a no-op, also within `events`, so a batch may be posted
+        again; of two events with one id, the first posted stays. Only an `abandoned` one, which
+        is our guess at what a dead process did, gives way to the true one.
+        Raises: LedgerUnavailable, nothing posted; in the rare case that the connection broke in
+        the commit, everything posted, and posting again tells.
+        """
+        first: dict[str, UsageEvent] = {}
+        for event in events:
+            known = first.setdefault(event.event_id, event)
+            if known.is_provisional and not event.is_provisional:
+                first[event.event_id] = event
+        if not first:
+            return 0
+        # Every writer takes its locks in the order of the keys, so that no two wait in a circle.
+        batch = [first[event_id] for event_id in sorted(first)]
+        costs = [cost_of(event, self.prices) for event in batch]
+        used = {price.price_id: price for cost in costs for price in cost.prices}
+        priced = [
+            Entry(event, cost.nanousd, cost.price_id)
+            for event, cost in zip(batch, costs, strict=True)
+        ]
+        return write(self.engine, lambda connection: _post(connection, priced, used, charged))
+
+
+def _post(
+    connection: Connection,
+    batch: Sequence[Entry],
+    used: Mapping[str, Price],
+    charged: Mapping[str, int],
+) -> int:
+    posted: list[Entry] = []
+    superseded: list[tuple[Entry, Entry]] = []
+    keep_prices(connection, used)
+    for start in range(0, len(batch), _AT_ONCE):
+        part = batch[start : start + _AT_ONCE]
+        new = add_entries(connection, [_row_of(entry) for entry in part])
+        posted += [entry for entry in part if entry.event.event_id in new]
+        repeated = [entry for entry in part if entry.event.event_id not in new]
+        superseded += _supersede(connection, repeated)
+    add_to_rollups(connection, summed(posted, superseded))
+    counted = _changes_of_charged(posted, charged) if charged else ()
+    correct(connection, chain(changes_of(superseded), counted))
+    return len(posted)
+
+
+def keep_prices(connection: Connection, used: Mapping[str, Price]) -> None:
+    """Write down the prices that entries are about to name, where they are not known yet."""
+    if used:
+        rows = [{"price_id": it, "rates": used[it].encode()} for it in sorted(used)]
+        connection.execute(insert(connection, prices).on_conflict_do_nothing(), rows)
+
+
+def _supersede(connection: Connection, batch: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
+    """Put true events in the place of abandoned ones; return each pair, the old one first."""
+    true = {entry.event.event_id: entry for entry in batch if not entry.event.is_provisional}
+    if not true:
+        return []
+    provisional = entries.c.status == "abandoned"
+    known = connection.execute(
+        select(entries)
+        .where(entries.c.event_id.in_(sorted(true)), provisional)
+        .order_by(entries.c.event_id)
+        .with_for_update()
+    )
+    pairs = [(entry_of(row), true[row["event_id"]]) for row in known.mappings().all()]
+    for _, entry in pairs:
+        event_id = entry.event.event_id
+        connection.execute(
+            update(entries)
+            .where(entries.c.event_id == event_id, provisional)
+            .values(dict(zip(_COLUMNS, _row_of(entry), strict=True)))
+        )
+    return pairs
+
+
+def entry_of(row: RowMapping) -> Entry:
+    """Return the entry that a row of `entries` holds."""
+    values = {name: row[name] for name in _FIELDS}
+    for side in ("prompt_source", "completion_source"):
+        values[side] = values[side] or sides_of(row["source"])
+    event = UsageEvent(**values, calls=decode_calls(row["calls"]))
+    return Entry(event, row["cost_nanousd"], row["price_id"])
+
+
+def _row_of(entry: Entry) -> Row:
+    calls = encode_calls(entry.event.calls) if entry.event.calls else None
+    return (*_values(entry.event), calls, entry.cost_nanousd, entry.price_id)
+
+
+def changes_of(pairs: Iterable[tuple[Entry, Entry]]) -> Iterator[Change]:
+    """Yield how much more the second entry of each pair costs than the first."""
+    for old, new in pairs:
+        yield change_of(new.event, (new.cost_nanousd or 0) - (old.cost_nanousd or 0))
+
+
+def _changes_of_charged(posted: Iterable[Entry], charged: Mapping[str, int]) -> Iterator[Change]:
+    """Yield how much more entries cost than budgets were charged for them."""
+    for event, cost_nanousd, _ in posted:
+        if (counted := charged.get(event.event_id)) is not None:
+            yield change_of(event, (cost_nanousd or 0) - counted)
+
+
+def add_to_rollups(connection: Connection, rows: list[dict[str, Any]]) -> None:
+    """Add rows of measures, in the order of their keys, to the rollups of every width."""
+    hours = _widened(rows, HOUR_S)
+    add_up(connection, rollups, rows)
+    add_up(connection, rollups_by_hour, hours)
+    add_up(connection, daily_rollups, _widened(hours, DAY_S))
+
+
+def _widened(rows: list[dict[str, Any]], width_s: int) -> list[dict[str, Any]]:
+    """Sum rows up to slots of `width_s`, in the order of their keys."""
+    wide: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        moved = {**row, "slot_s": row["slot_s"] // width_s * width_s}
+        known = wide.setdefault(tuple(moved[name] for name in ROLLUP_KEY), moved)
+        if known is not moved:
+            for name in ROLLUP_MEASURES:
+                known[name] += row[name]
+    return [wide[key] for key in sorted(wide)]
+
+
+def summed(
+    posted: Iterable[Entry], superseded: Iterable[tuple[Entry, Entry]] = ()
+) -> list[dict[str, Any]]:
+    """Return what is to be added to the rollups, in the order of their keys.
+
+    Of each pair in `superseded`, the first entry is taken out again and the second put in.
+    """
+    added: defaultdict[tuple[Any, ...], list[tuple[int, ...]]] = defaultdict(list)
+    for entry in posted:
+        added[_rollup_key(entry.event)].append(_measures(entry))
+    for old, new in superseded:
+        added[_rollup_key(old.event)].append(tuple(-measure for measure in _measures(old)))
+        added[_rollup_key(new.event)].append(_measures(new))
+    names = (*ROLLUP_KEY, *ROLLUP_MEASURES)
+    return [
+        dict(zip(names, (*key, *map(sum, zip(*added[key], strict=True))), strict=True))
+        for key in sorted(added)
+    ]
+
+
+def _rollup_key(event: UsageEvent) -> tuple[Any, ...]:
+    slot_s = event.started_at_ms // (SLOT_S * 1000) * SLOT_S
+    return (event.account_id, slot_s, event.api_key_id, event.vendor, event.model)
+
+
+def _measures(entry: Entry) -> tuple[int, ...]:
+    event, cost_nanousd = entry.event, entry.cost_nanousd
+    failed, estimated = event.status == "failed", event.source not in CERTAIN_SOURCES
+    if cost_nanousd is None:
+        return (1, failed, estimated, *_counts(event), 0, 0, event.is_empty)
+    return (1, failed, estimated, *_counts(event), cost_nanousd, 1, 0)

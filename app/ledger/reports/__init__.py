@@ -1,0 +1,4 @@
+"""Queries on the ledger: usage and costs by bucket, recent requests, pages, CSV.
+
+Does not write. Read `query` first.
+"""

@@ -1,0 +1,4 @@
+"""What operators see: metrics, logs, the request log, the backlog, alarms.
+
+Changes nothing that it observes. Read `metrics` first.
+"""

@@ -1,0 +1,147 @@
+"""From the prices of the installed package `genai-prices` to the rows of `config/prices.json`.
+
+Needs that package (the extra `prices`), which takes 100 MB of memory and half a second to import:
+the reason why no server imports it. It is never asked to fetch anything.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+import genai_prices
+import orjson
+from genai_prices.data import providers
+from genai_prices.types import (
+    ConditionalPrice,
+    ModelInfo,
+    ModelPrice,
+    StartDateConstraint,
+    TieredPrices,
+    TimeOfDateConstraint,
+)
+
+from app.pricing.rates import NANO
+from app.pricing.service_tier import tier_of
+
+#: Our name of a rate -> genai-prices' key. What it prices beside tokens is not used here.
+KEYS: Mapping[str, str] = {
+    "input": "input_mtok",
+    "cached": "cache_read_mtok",
+    "cache_write": "cache_write_mtok",
+    "input_audio": "input_audio_mtok",
+    "cached_audio": "cache_audio_read_mtok",
+    "output": "output_mtok",
+    "reasoning": "output_reasoning_mtok",
+    "output_audio": "output_audio_mtok",
+}
+
+
+def snapshot_rows() -> dict[str, Any]:
+    """Return every provider's models, in the order in which they are to be tried."""
+    return {
+        "version": f"genai-prices {genai_prices.__version__}",
+        "providers": {it.id: _provider(it) for it in sorted(providers, key=lambda it: it.id)},
+    }
+
+
+def encode_rows(rows: Mapping[str, Any]) -> bytes:
+    """Return the rows as JSON with a line for each model, so that a change can be read."""
+    parts = [b'{"version":' + orjson.dumps(rows["version"]) + b',"providers":{']
+    blocks = []
+    for name, provider in rows["providers"].items():
+        models = b",\n".join(orjson.dumps(model) for model in provider["models"])
+        fallbacks = orjson.dumps(provider["fallbacks"])
+        head = orjson.dumps(name) + b':{"fallbacks":' + fallbacks
+        blocks.append(head + b',"models":[\n' + models + b"]}")
+    return b"\n".join([*parts, b",\n".join(blocks), b"}}\n"])
+
+
+def _provider(provider: Any) -> dict[str, Any]:
+    return {
+        "fallbacks": list(provider.fallback_model_providers or ()),
+        "models": [_model(model) for model in provider.models],
+    }
+
+
+def _model(model: ModelInfo) -> dict[str, Any]:
+    prices = model.prices
+    terms = [ConditionalPrice(prices=prices)] if isinstance(prices, ModelPrice) else prices
+    rows = [_when(it.constraint) | {"rates": dict(_rates(it.prices))} for it in terms]
+    row = {"id": model.id, "match": _clause(model.match), "prices": rows}
+    tiers = {tier: _tier(model, terms, context) for tier, context in _contexts(model).items()}
+    return row | {"tiers": tiers} if tiers else row
+
+
+def _contexts(model: ModelInfo) -> dict[str, dict[str, str]]:
+    """Return the service tiers that a model has prices for, each with what genai-prices asks for.
+
+    Its other conditions (a region, a way of searching) are none that an answer tells of.
+    """
+    whens = [variant.when for variant in model.price_variants or ()]
+    named = {when["service_tier"] for when in whens if when.keys() == {"service_tier"}}
+    contexts = {tier: {"service_tier": tier} for tier in sorted(named) if tier_of(tier) == tier}
+    batch = {"processing": "batch"}
+    return {"batch": batch, **contexts} if batch in whens else contexts
+
+
+def _tier(model: ModelInfo, terms: Sequence[Any], context: dict[str, str]) -> list[dict[str, Any]]:
+    """Return a tier's rows: its own rates and, where it has none, the standard ones of the time."""
+    variants = [it for it in model.price_variants or () if it.when == context]
+    first = min(map(_first_day, variants))
+    days = {_first_day(it) for it in (*variants, *terms)}
+    return [
+        ({} if day == date.min else {"from": day.isoformat()})
+        | {"rates": dict(_rates(model.get_prices(_midnight(day), context)))}
+        for day in sorted(day for day in days if day >= first)
+    ]
+
+
+def _first_day(it: Any) -> date:
+    if it.constraint is None:
+        return date.min
+    if isinstance(it.constraint, StartDateConstraint):
+        return it.constraint.start_date
+    raise TypeError("a service tier's price hangs on more than a first day")
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+def _when(constraint: Any) -> dict[str, Any]:
+    if constraint is None:
+        return {}
+    if isinstance(constraint, StartDateConstraint):
+        return {"from": constraint.start_date.isoformat()}
+    if isinstance(constraint, TimeOfDateConstraint):
+        return {"daily": [_utc(constraint.start_time), _utc(constraint.end_time)]}
+    raise TypeError(f"genai-prices has a constraint that is new: {type(constraint).__name__}")
+
+
+def _utc(at: time) -> str:
+    if at.tzinfo is None:
+        return at.isoformat()
+    moment = datetime.combine(date(1970, 1, 1), at).astimezone(UTC)
+    return moment.time().isoformat()
+
+
+def _rates(price: ModelPrice) -> Iterator[tuple[str, Any]]:
+    for name, key in KEYS.items():
+        rate = getattr(price, key)
+        if isinstance(rate, TieredPrices):
+            above = [[tier.start, _dollars(tier.price)] for tier in rate.tiers]
+            yield name, [[0, _dollars(rate.base)], *above]
+        elif rate is not None:
+            yield name, _dollars(rate)
+
+
+def _dollars(rate: Decimal) -> str:
+    """Return dollars to the nano-dollar: what is beyond is a division's noise."""
+    return f"{round(rate * NANO) / Decimal(NANO):f}"
+
+
+def _clause(clause: Any) -> dict[str, Any]:
+    ((name, value),) = vars(clause).items()
+    kind = name.rstrip("_")
+    return {kind: [_clause(part) for part in value] if isinstance(value, list) else value}

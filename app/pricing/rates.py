@@ -1,0 +1,67 @@
+"""Rates as people write them, dollars a million tokens, turned into whole nano-dollars."""
+
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from app.pricing.price import Price, Rates, complete_rates
+
+NANO = 1_000_000_000
+
+#: The most that a million tokens may cost, in dollars: sums of costs must fit 64 bits.
+LIMIT_USD = 1_000_000
+
+RATE_NAMES: tuple[str, ...] = tuple(Rates.__dataclass_fields__)
+
+
+class RatesError(ValueError):
+    """A rate that is none; the message says which."""
+
+
+def load_price(name: str, rates: Mapping[str, Any]) -> Price | None:
+    """Return the price of a table of rates; None where input or output has none.
+
+    Each rate is in dollars a million tokens, or a list of pairs (prompt tokens that must be
+    exceeded, dollars), the first of them (0, dollars).
+    Raises: RatesError.
+    """
+    tiers = {kind: _tiers(kind, rates[kind]) for kind in RATE_NAMES if kind in rates}
+    if "input" not in tiers or "output" not in tiers:
+        return None
+    starts = sorted({start for kind in tiers.values() for start, _ in kind})
+    return Price(name, tuple((start, _rates_at(tiers, start)) for start in starts))
+
+
+def _rates_at(tiers: Mapping[str, list[tuple[int, int]]], start: int) -> Rates:
+    return complete_rates(
+        {kind: next(r for s, r in reversed(pairs) if s <= start) for kind, pairs in tiers.items()}
+    )
+
+
+def _tiers(kind: str, rate: Any) -> list[tuple[int, int]]:
+    """Return pairs of (tokens exceeded, nano-dollars a million), the first at -1."""
+    if not isinstance(rate, list):
+        return [(-1, _nanousd(kind, rate))]
+    try:
+        pairs = [(start, _nanousd(kind, dollars)) for start, dollars in rate]
+    except (TypeError, ValueError) as exc:
+        if isinstance(exc, RatesError):
+            raise
+        raise RatesError(f"{kind} must be a list of pairs of tokens and dollars") from exc
+    starts = [start for start, _ in pairs]
+    ascending = all(type(s) is int for s in starts) and starts == sorted(set(starts))
+    if not starts or starts[0] != 0 or not ascending:
+        raise RatesError(f"{kind} must begin at 0 tokens and go up")
+    return [(-1, pairs[0][1]), *pairs[1:]]
+
+
+def _nanousd(kind: str, dollars: Any) -> int:
+    if isinstance(dollars, bool) or not isinstance(dollars, int | str | Decimal):
+        raise RatesError(f"{kind} is no number of dollars")
+    try:
+        number = Decimal(dollars)
+    except InvalidOperation as exc:
+        raise RatesError(f"{kind} is no number of dollars") from exc
+    if not number.is_finite() or not 0 <= number <= LIMIT_USD:
+        raise RatesError(f"{kind} must be from 0 to {LIMIT_USD} dollars a million tokens")
+    return round(number * NANO)

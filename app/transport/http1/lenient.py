@@ -1,0 +1,218 @@
+"""Answers that are framed a little wrong, as some servers and proxies send them.
+
+Read only after the strict parser has refused one, by RFC 9112, section 6.3, as far as that is
+unambiguous; the connection is then never used again. No I/O.
+"""
+
+import re
+from typing import Protocol
+
+from app.transport.http1.errors import BadHTTP
+
+_STATUS_LINE = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+([1-9]\d\d)(?:[ \t].*)?", re.IGNORECASE)
+_CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
+_DIGITS = re.compile(r"\d{1,18}", re.ASCII)
+
+#: Most bytes that one line of a chunked body may take.
+_LINE_LIMIT = 64 * 1024
+
+
+class Sink(Protocol):
+    """What is told of an answer: the methods that httptools calls."""
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header."""
+
+    def on_headers_complete(self) -> None:
+        """Take the status."""
+
+    def on_body(self, piece: bytes) -> None:
+        """Take a piece of the body."""
+
+    def on_message_complete(self) -> None:
+        """End the answer."""
+
+
+def status_in(raw: bytes) -> int | None:
+    """Return the final status of an answer that begins with `raw`, as far as it can be read."""
+    status = None
+    for line in raw.splitlines():
+        if found := _STATUS_LINE.fullmatch(line.strip()):
+            status = int(found[1])
+            if status >= 200:
+                return status
+    return status
+
+
+class OddParser:
+    """Parses one answer, with httptools' interface."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._status = 0
+        self._buffer = b""
+        self._step = self._read_head
+        #: Bytes of the body, or of a chunk, that are still to come.
+        self._left = 0
+
+    def get_status_code(self) -> int:
+        """Return the HTTP status."""
+        return self._status
+
+    def should_keep_alive(self) -> bool:
+        """Return False: nobody knows whether both sides agree on where this answer ends."""
+        return False
+
+    def feed_data(self, data: bytes) -> None:
+        """Parse as much as there is.
+
+        Raises: BadHTTP.
+        """
+        self._buffer += data
+        while self._step():
+            pass
+
+    def _read_head(self) -> bool:
+        lines = self._taken_head()
+        if lines is None:
+            return False
+        found = _STATUS_LINE.fullmatch(lines[0].strip())
+        if not found:
+            raise BadHTTP("sent an answer that is not HTTP")
+        self._status = int(found[1])
+        headers = _headers(lines[1:])
+        for name, value in headers:
+            self._sink.on_header(name, value)
+        if self._status == 101:
+            raise BadHTTP("sent an answer that is not HTTP: it wants another protocol")
+        interim = self._status < 200
+        step = self._read_head if interim else self._framing(headers)
+        self._sink.on_headers_complete()
+        if interim:
+            return True
+        self._step = step
+        return True
+
+    def _taken_head(self) -> list[bytes] | None:
+        """Return a head's lines, taken from the buffer; None while it is not whole.
+
+        Raises: BadHTTP, as soon as it cannot be a head.
+        """
+        text = self._buffer.lstrip(b"\r\n")
+        if text[:5].upper() != b"HTTP/"[: len(text)]:
+            raise BadHTTP("sent an answer that is not HTTP")
+        found = re.search(rb"\n\r?\n", text)
+        if not found:
+            return None
+        self._buffer = text[found.end() :]
+        return [line.removesuffix(b"\r") for line in text[: found.start()].split(b"\n")]
+
+    def _framing(self, headers: list[tuple[bytes, bytes]]) -> "_Step":
+        """Return how the body is read.
+
+        Raises: BadHTTP, when its headers contradict each other about where it ends.
+        """
+        if self._status in (204, 304):
+            return self._end
+        codings = _listed(headers, b"transfer-encoding")
+        if codings[-1:] == ["chunked"]:
+            return self._read_size
+        lengths = set(_listed(headers, b"content-length"))
+        if set(codings) - {"identity"} or not lengths:
+            return self._read_until_closed
+        length = lengths.pop()
+        if not lengths and _DIGITS.fullmatch(length):
+            self._left = int(length)
+            return self._read_length
+        if self._status >= 300:  # an error's words are worth having at any length
+            return self._read_until_closed
+        raise BadHTTP("sent an answer that is not valid HTTP: its length is ambiguous")
+
+    def _end(self) -> bool:
+        self._buffer = b""
+        self._step = self._ignore
+        self._sink.on_message_complete()
+        return False
+
+    def _ignore(self) -> bool:
+        self._buffer = b""
+        return False
+
+    def _read_until_closed(self) -> bool:
+        self._left = len(self._buffer)
+        self._take_piece()
+        return False
+
+    def _read_length(self) -> bool:
+        self._take_piece()
+        return not self._left and self._end()
+
+    def _read_size(self) -> bool:
+        line = self._taken_line()
+        if line is None:
+            return False
+        size = line.partition(b";")[0].strip()
+        if not _CHUNK_SIZE.fullmatch(size):
+            raise BadHTTP("sent an answer that is not valid HTTP: a chunk has no size")
+        self._left = int(size, 16)
+        self._step = self._read_chunk if self._left else self._read_trailer
+        return True
+
+    def _read_chunk(self) -> bool:
+        self._take_piece()
+        if self._left:
+            return False
+        line = self._taken_line()
+        if line is None:
+            return False
+        if line:
+            raise BadHTTP("sent an answer that is not valid HTTP: a chunk is longer than its size")
+        self._step = self._read_size
+        return True
+
+    def _read_trailer(self) -> bool:
+        line = self._taken_line()
+        if line is None:
+            return False
+        return self._end() if not line else True
+
+    def _take_piece(self) -> None:
+        piece = self._buffer[: self._left]
+        if piece:
+            self._buffer = self._buffer[len(piece) :]
+            self._left -= len(piece)
+            self._sink.on_body(piece)
+
+    def _taken_line(self) -> bytes | None:
+        line, end, rest = self._buffer.partition(b"\n")
+        if not end:
+            if len(line) > _LINE_LIMIT:
+                raise BadHTTP("sent an answer that is not valid HTTP: a line has no end")
+            return None
+        self._buffer = rest
+        return line.removesuffix(b"\r")
+
+
+class _Step(Protocol):
+    """One step of the parser; returns whether another may follow at once."""
+
+    def __call__(self) -> bool: ...
+
+
+def _headers(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a head, folded ones unfolded; lines without a colon are left out."""
+    unfolded: list[bytes] = []
+    for line in lines:
+        if line[:1] in (b" ", b"\t") and unfolded:
+            unfolded[-1] += b" " + line.strip()
+        else:
+            unfolded.append(line)
+    pairs = (line.partition(b":") for line in unfolded)
+    return [(name.strip(), value.strip()) for name, colon, value in pairs if colon and name.strip()]
+
+
+def _listed(headers: list[tuple[bytes, bytes]], name: bytes) -> list[str]:
+    """Return the items of a header that is a list, however often it comes; in lower case."""
+    values = (value.decode("latin-1") for key, value in headers if key.lower() == name)
+    items = [item.strip().lower() for value in values for item in value.split(",")]
+    return [item for item in items if item]

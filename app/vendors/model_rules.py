@@ -1,0 +1,59 @@
+"""What single models of a vendor do differently: rules by glob, as data of the vendor table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from marshmallow import RAISE, Schema, fields, validate
+
+from app.vendors.vendor import Vendor
+from app.vocabulary.completion import PARAMETERS
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRules:
+    """How to ask one model.
+
+    unsupported  parameters that it cannot honour
+    renames  parameter -> the vendor's name for it
+    sends    fields that go with every request, unless the caller set them
+    """
+
+    unsupported: frozenset[str]
+    renames: Mapping[str, str]
+    sends: Mapping[str, Any]
+
+    def body(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters as the vendor is to get them."""
+        renamed = {self.renames.get(name, name): value for name, value in parameters.items()}
+        return {**self.sends, **renamed}
+
+
+def rules_of(vendor: Vendor, model_name: str) -> ModelRules:
+    """Return the rules for a model: of every glob that it matches, the later over the earlier."""
+    unsupported: set[str] = set()
+    renames: dict[str, str] = {}
+    sends: dict[str, Any] = {}
+    for glob, rules in vendor.quirks.get("models", {}).items():
+        if fnmatchcase(model_name, glob):
+            unsupported.update(rules.get("unsupported", ()))
+            renames.update(rules.get("renames", {}))
+            sends.update(rules.get("sends", {}))
+    return ModelRules(frozenset(unsupported), renames, sends)
+
+
+_PARAMETER = validate.OneOf(PARAMETERS)
+
+
+class _RulesSchema(Schema):
+    class Meta:
+        unknown = RAISE
+
+    unsupported = fields.List(fields.String(validate=_PARAMETER))
+    renames = fields.Dict(keys=fields.String(validate=_PARAMETER), values=fields.String())
+    sends = fields.Dict(keys=fields.String())
+
+
+#: The `models` table of a vendor's quirks.
+MODELS = fields.Dict(keys=fields.String(), values=fields.Nested(_RulesSchema))

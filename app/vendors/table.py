@@ -1,0 +1,121 @@
+"""The vendor table: config/vendors.toml, overlaid by the file that TOLLGATE_VENDORS names.
+
+Knows neither what an entry may hold (`vendor_entry`) nor any wire format.
+"""
+
+import re
+import tomllib
+from collections.abc import Container, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from marshmallow import ValidationError
+
+from app.settings import CONFIG_DIR, ConfigError
+from app.vendors.entry import GatewaySpec, load_entry
+from app.vendors.vendor import Vendor
+from app.vocabulary.errors import ModelNotFound
+
+BUILT_IN = CONFIG_DIR / "vendors.toml"
+
+
+class VendorTable:
+    """The vendors of one deployment, by name."""
+
+    def __init__(self, vendors: Iterable[Vendor]) -> None:
+        self._vendors = {vendor.name: vendor for vendor in vendors}
+
+    def __iter__(self) -> Iterator[Vendor]:
+        """Iterate over the vendors, by name."""
+        return iter(sorted(self._vendors.values(), key=lambda vendor: vendor.name))
+
+    def configured(self) -> list[Vendor]:
+        """Return the vendors that can be called."""
+        return [vendor for vendor in self if vendor.missing is None]
+
+    def find(self, name: str) -> Vendor:
+        """Return the vendor to call.
+
+        Raises: ModelNotFound, naming the vendors there are, or the setting that is missing.
+        """
+        vendor = self._vendors.get(name)
+        if vendor is None:
+            known = ", ".join(sorted(self._vendors))
+            raise ModelNotFound(
+                f"There is no vendor `{name[:64]}`. Vendors: {known}.", param="model"
+            )
+        if vendor.missing is not None:
+            raise ModelNotFound(
+                f"The vendor `{name}` is not configured: {vendor.missing} is not set.",
+                param="model",
+            )
+        return vendor
+
+
+def load_vendors(
+    overlay: Path | None, env: Mapping[str, str], gateways: Mapping[str, GatewaySpec]
+) -> VendorTable:
+    """Read the built-in table and lay `overlay` over it, key by key.
+
+    Raises: ConfigError listing every wrong key of every entry.
+    """
+    tables = _read(BUILT_IN)
+    for name, table in (_read(overlay) if overlay else {}).items():
+        tables[name] = _overlaid(tables.get(name, {}), table)
+    problems: list[str] = []
+    vendors = []
+    for name, table in tables.items():
+        try:
+            vendors.append(load_entry(name, table, env, gateways))
+        except ValidationError as exc:
+            problems += _lines(f"vendors.{name}", exc.messages)
+    problems += _lost_fallbacks(vendors, tables)
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return VendorTable(vendors)
+
+
+def _lines(path: str, messages: Any) -> Iterator[str]:
+    """Yield marshmallow's messages one a line, each with the path of its key."""
+    if isinstance(messages, dict):
+        for key, inner in messages.items():
+            yield from _lines(f"{path}.{key}", inner)
+    else:
+        yield f"{path}: {' '.join(messages)}"
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
+        raise ConfigError(f"{path}: {exc}") from exc
+    tables = document.pop("vendors", {})
+    if document or not isinstance(tables, dict):
+        raise ConfigError(f"{path}: every table must be [vendors.NAME]")
+    wrong = [
+        repr(name)
+        for name, table in tables.items()
+        if not isinstance(table, dict) or not _NAME.fullmatch(name)
+    ]
+    if wrong:
+        raise ConfigError(f"{path}: not tables with a plain name: {', '.join(wrong)}")
+    return tables
+
+
+_NAME = re.compile(r"[\w.-]+", re.ASCII)
+
+
+def _overlaid(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Lay one entry over another; its inner tables (timeouts, headers, quirks) key by key, too."""
+    merged = dict(below)
+    for key, value in above.items():
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = _overlaid(merged[key], value) if both else value
+    return merged
+
+
+def _lost_fallbacks(vendors: Iterable[Vendor], known: Container[str]) -> Iterator[str]:
+    for vendor in vendors:
+        for fallback in vendor.fallbacks:
+            if fallback.partition("/")[0] not in known:
+                yield f"vendors.{vendor.name}: fallbacks: there is no vendor {fallback!r}"

@@ -1,0 +1,305 @@
+"""The key ring: who may, who may not, and for how long an answer is trusted."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Barrier, Event, Thread
+
+import pytest
+from sqlalchemy import Engine, event
+
+from app.accounts.accounts import Accounts, ApiKey
+from app.accounts.apikey import secret_digest
+from app.accounts.keyring import (
+    OUTAGE_TRUST_S,
+    REVOCATION_BOUND_S,
+    KeyRing,
+    require_scope,
+    select_account,
+)
+from app.storage.sql.database import create_engine
+from app.storage.sql.tables import api_keys
+from app.vocabulary.errors import (
+    AccountNotAllowed,
+    InvalidAPIKey,
+    InvalidRequest,
+    LedgerUnavailable,
+    ScopeMissing,
+)
+
+CACHE_S = 5.0
+DEADLINE_S = 60.0
+
+
+@dataclass
+class Clocks:
+    """The ring's clocks, set by the test."""
+
+    monotonic_s: float = 1000.0
+    wall_s: float = 1_780_000_000.0
+
+    def pass_s(self, seconds: float) -> None:
+        self.monotonic_s += seconds
+        self.wall_s += seconds
+
+
+class Ledger:
+    """A real ledger that can be taken away, and counts how often it is asked."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.engine = create_engine(f"sqlite:///{path}")
+        self.questions = 0
+        event.listen(self.engine, "before_cursor_execute", self._count)
+
+    def _count(self, *arguments: object) -> None:
+        self.questions += str(arguments[2]).startswith("SELECT")
+
+    def take_away(self) -> None:
+        self.engine.dispose()
+        self.path.rename(self.path.with_suffix(".away"))
+        self.path.mkdir()
+
+    def bring_back(self) -> None:
+        self.path.rmdir()
+        self.path.with_suffix(".away").rename(self.path)
+
+
+@pytest.fixture
+def clocks() -> Clocks:
+    return Clocks()
+
+
+@pytest.fixture
+def ledger(sqlite_url: str) -> Iterator[Ledger]:
+    ledger = Ledger(Path(sqlite_url.removeprefix("sqlite:///")))
+    yield ledger
+    ledger.engine.dispose()
+
+
+@pytest.fixture
+def accounts(ledger: Ledger, clocks: Clocks) -> Accounts:
+    accounts = Accounts(ledger.engine, now_s=lambda: clocks.wall_s)
+    accounts.create("acme", "n")
+    return accounts
+
+
+@pytest.fixture
+def ring(accounts: Accounts, clocks: Clocks) -> KeyRing:
+    return new_ring(accounts, clocks)
+
+
+def new_ring(accounts: Accounts, clocks: Clocks, cache_s: float = CACHE_S) -> KeyRing:
+    return KeyRing(
+        accounts, cache_s, clock_s=lambda: clocks.monotonic_s, now_s=lambda: clocks.wall_s
+    )
+
+
+def new_key(accounts: Accounts, expires_at_ms: int | None = None) -> tuple[ApiKey, str]:
+    return accounts.create_key(["acme"], ["completions"], expires_at_ms=expires_at_ms)
+
+
+def test_a_live_key_is_told_by_text_or_bytes(engine: Engine) -> None:
+    accounts = Accounts(engine)
+    accounts.create("acme", "n")
+    key, secret = new_key(accounts)
+    ring = KeyRing(accounts, CACHE_S)
+    assert ring.authenticate(secret) == ring.authenticate(secret.encode()) == key
+
+
+def test_whatever_is_wrong_with_a_key_the_caller_hears_the_same(
+    accounts: Accounts, ring: KeyRing, clocks: Clocks
+) -> None:
+    """Cases E06 and E07."""
+    revoked, revoked_secret = new_key(accounts)
+    accounts.revoke(revoked.key_id)
+    _, expired_secret = new_key(accounts, int(clocks.wall_s * 1000) + 1)
+    clocks.pass_s(1)
+    _, secret = new_key(accounts)
+    wrong: list[str | bytes] = [
+        *("", " ", secret[:-1], f" {secret}", f"{secret}\n", secret.upper(), "sk-other-123"),
+        *("ключ", "\ud800", "tg_" + "é" * 43, "\0", "x" * 1_000_000, "tg_" + "A" * 43),
+        *(b"", b"\xff\xfe", "tg_é".encode("latin-1"), revoked_secret, expired_secret),
+    ]
+    heard = set()
+    for each in wrong:
+        with pytest.raises(InvalidAPIKey) as raised:
+            ring.authenticate(each)
+        heard.add(repr(raised.value.body()))
+    assert len(heard) == 1
+    assert not re.search(r"sk-other|tg_|key_|sha", heard.pop(), re.IGNORECASE)
+
+
+def test_what_cannot_be_a_key_never_reaches_the_ledger(ledger: Ledger, ring: KeyRing) -> None:
+    for wrong in ("", "sk-other-123", "x" * 1_000_000, b"\xff"):
+        with pytest.raises(InvalidAPIKey):
+            ring.authenticate(wrong)
+    assert ledger.questions == 0
+
+
+def test_the_ledger_is_asked_once_while_its_answer_is_fresh(
+    accounts: Accounts, ledger: Ledger, ring: KeyRing, clocks: Clocks
+) -> None:
+    _, secret = new_key(accounts)
+    unknown = "tg_" + "A" * 43
+    before = ledger.questions
+    for _ in range(10):
+        ring.authenticate(secret)
+        with pytest.raises(InvalidAPIKey):
+            ring.authenticate(unknown)
+    assert ledger.questions - before == 2
+    clocks.pass_s(CACHE_S)
+    ring.authenticate(secret)
+    assert ledger.questions - before == 3
+
+
+@pytest.mark.parametrize("cache_s", [0.5, CACHE_S, 3600.0])
+def test_a_revoked_key_stops_working_within_the_bound(
+    accounts: Accounts, clocks: Clocks, cache_s: float
+) -> None:
+    """Case F01, whatever the deployment says of the cache."""
+    rings = [new_ring(accounts, clocks, cache_s) for _ in range(3)]
+    key, secret = new_key(accounts)
+    for ring in rings:
+        ring.authenticate(secret)
+    accounts.revoke(key.key_id)
+    clocks.pass_s(REVOCATION_BOUND_S)
+    for ring in rings:
+        with pytest.raises(InvalidAPIKey):
+            ring.authenticate(secret)
+
+
+def test_a_new_key_works_though_its_secret_was_unknown_a_moment_ago(
+    accounts: Accounts, ledger: Ledger, ring: KeyRing, clocks: Clocks
+) -> None:
+    key, secret = new_key(accounts)
+    digest = secret_digest(secret)
+    with ledger.engine.begin() as connection:
+        connection.execute(api_keys.update().values(secret_sha256=b""))
+    with pytest.raises(InvalidAPIKey):
+        ring.authenticate(secret)
+    with ledger.engine.begin() as connection:
+        connection.execute(api_keys.update().values(secret_sha256=digest))
+    clocks.pass_s(CACHE_S)
+    assert ring.authenticate(secret) == key
+
+
+def test_a_key_expires_also_while_it_is_remembered(
+    accounts: Accounts, ledger: Ledger, ring: KeyRing, clocks: Clocks
+) -> None:
+    _, secret = new_key(accounts, int(clocks.wall_s * 1000) + 1000)
+    ring.authenticate(secret)
+    before = ledger.questions
+    clocks.pass_s(0.999)
+    ring.authenticate(secret)
+    clocks.pass_s(0.001)
+    with pytest.raises(InvalidAPIKey):
+        ring.authenticate(secret)
+    assert ledger.questions == before
+
+
+def test_a_known_key_is_trusted_for_a_while_when_the_ledger_is_down(
+    accounts: Accounts, ledger: Ledger, ring: KeyRing, clocks: Clocks
+) -> None:
+    key, secret = new_key(accounts)
+    _, never_seen = new_key(accounts)
+    ring.authenticate(secret)
+    ledger.take_away()
+    clocks.pass_s(OUTAGE_TRUST_S)
+    assert ring.authenticate(secret) == key
+    with pytest.raises(LedgerUnavailable):
+        ring.authenticate(never_seen)
+    clocks.pass_s(0.1)
+    with pytest.raises(LedgerUnavailable):
+        ring.authenticate(secret)
+    with pytest.raises(LedgerUnavailable):
+        ring.authenticate(secret)
+    ledger.bring_back()
+    assert ring.authenticate(secret) == key
+
+
+def test_a_key_known_to_be_revoked_is_never_trusted_again_by_an_outage(
+    accounts: Accounts, ledger: Ledger, ring: KeyRing, clocks: Clocks
+) -> None:
+    key, secret = new_key(accounts)
+    ring.authenticate(secret)
+    accounts.revoke(key.key_id)
+    clocks.pass_s(CACHE_S)
+    with pytest.raises(InvalidAPIKey):
+        ring.authenticate(secret)
+    ledger.take_away()
+    clocks.pass_s(CACHE_S)
+    with pytest.raises(InvalidAPIKey):
+        ring.authenticate(secret)
+
+
+def test_guesses_do_not_push_out_a_known_key(
+    accounts: Accounts, ledger: Ledger, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.accounts.keyring.REMEMBERED", 3)
+    ring = new_ring(accounts, clocks)
+    _, secret = new_key(accounts)
+    ring.authenticate(secret)
+    for letter in "ABCDEFGH":
+        with pytest.raises(InvalidAPIKey):
+            ring.authenticate("tg_" + letter * 43)
+    before = ledger.questions
+    ring.authenticate(secret)
+    assert ledger.questions == before
+    with pytest.raises(InvalidAPIKey):
+        ring.authenticate("tg_" + "A" * 43)  # forgotten: only so many are remembered
+    assert ledger.questions == before + 1
+
+
+def test_one_request_asks_the_ledger_and_the_others_do_not_wait(
+    accounts: Accounts, ledger: Ledger, ring: KeyRing, clocks: Clocks
+) -> None:
+    key, secret = new_key(accounts)
+    ring.authenticate(secret)
+    clocks.pass_s(CACHE_S)
+    asking, answer = Barrier(2), Event()
+
+    def stall(*arguments: object) -> None:
+        if str(arguments[2]).startswith("SELECT"):
+            asking.wait(DEADLINE_S)
+            answer.wait(DEADLINE_S)
+
+    event.listen(ledger.engine, "before_cursor_execute", stall)
+    first = Thread(target=ring.authenticate, args=(secret,))
+    first.start()
+    asking.wait(DEADLINE_S)
+    assert ring.authenticate(secret) == key  # would stall, were the ledger asked again
+    answer.set()
+    first.join(DEADLINE_S)
+    assert not first.is_alive()
+
+
+KEY = ApiKey("key_1", None, ("acme", "beta"), frozenset({"admin"}), 0, None, None)
+
+
+def test_no_scope_includes_another() -> None:
+    require_scope(KEY, "admin")
+    for scope in ("completions", "usage"):
+        with pytest.raises(ScopeMissing, match=scope):
+            require_scope(KEY, scope)
+
+
+def test_the_selected_account_must_be_the_keys_own() -> None:
+    """Case F04."""
+    assert [select_account(KEY, it) for it in KEY.account_ids] == ["acme", "beta"]
+    for other in ("gamma", "Acme", "acme ", "acme,beta"):
+        with pytest.raises(AccountNotAllowed) as raised:
+            select_account(KEY, other)
+        assert raised.value.param == "x-selected-account-id"
+        assert "beta" not in str(raised.value)
+
+
+@pytest.mark.parametrize("selected", [None, ""])
+def test_without_a_selection_the_only_account_pays(selected: str | None) -> None:
+    assert select_account(replace(KEY, account_ids=("acme",)), selected) == "acme"
+    with pytest.raises(InvalidRequest) as raised:
+        select_account(KEY, selected)
+    assert (raised.value.code, raised.value.param) == ("account_required", "x-selected-account-id")
+    with pytest.raises(AccountNotAllowed):
+        select_account(replace(KEY, account_ids=()), selected)

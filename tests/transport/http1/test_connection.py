@@ -1,0 +1,279 @@
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from app.transport.http1.connection import HEAD_LIMIT, Connection, request_bytes
+from app.transport.http1.errors import BrokenAnswer
+
+BODY = b'{"text": "caf\xc3\xa9"}'
+LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-Two: a\r\nx-two: b\r\n\r\n%s" % (
+    len(BODY),
+    BODY,
+)
+CHUNKED = (
+    b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nX-Two: a\r\nx-two: b\r\n\r\n"
+    b'5;ext=1\r\n{"tex\r\nc\r\nt": "caf\xc3\xa9"}\r\n0\r\ntrailer: x\r\n\r\n'
+)
+CLOSED = b"HTTP/1.0 200 OK\r\nx-two: a\r\nX-Two: b\r\n\r\n" + BODY
+INTERIM = b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
+
+
+@contextlib.contextmanager
+def answering(*pieces: bytes, end: bool = False) -> Iterator[Connection]:
+    """Give a connection whose other side sends `pieces`, one by one, and then may hang up."""
+    ours, theirs = socket.socketpair()
+
+    def answer() -> None:
+        with contextlib.suppress(OSError):  # whoever reads has seen enough
+            for piece in pieces:
+                theirs.sendall(piece)
+            if end:
+                theirs.shutdown(socket.SHUT_WR)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    connection = Connection(ours)
+    try:
+        yield connection
+    finally:
+        connection.close()
+        thread.join()
+        theirs.close()
+
+
+def exchange(connection: Connection) -> tuple[int, bytes]:
+    connection.send(b"POST / HTTP/1.1\r\n\r\n")
+    connection.read_head()
+    return connection.status, b"".join(connection.packets())
+
+
+@pytest.mark.parametrize("interim", [b"", INTERIM])
+@pytest.mark.parametrize(("answer", "stays"), [(LENGTH, True), (CHUNKED, True), (CLOSED, False)])
+def test_an_answer_is_the_same_wherever_it_is_cut(
+    answer: bytes, stays: bool, interim: bytes
+) -> None:
+    whole = interim + answer
+    for at in range(1, len(whole)):
+        with answering(whole[:at], whole[at:], end=not stays) as connection:
+            assert exchange(connection) == (200, BODY)
+            assert connection.headers["x-two"] == "a, b"
+            assert "link" not in connection.headers
+            assert connection.is_reusable == stays
+
+
+def test_an_answer_is_the_same_byte_by_byte() -> None:
+    with answering(*(bytes([byte]) for byte in CHUNKED)) as connection:
+        assert exchange(connection) == (200, BODY)
+
+
+@pytest.mark.parametrize("answer", [LENGTH, CHUNKED])
+def test_an_answer_that_ends_anywhere_before_its_end_is_broken(answer: bytes) -> None:
+    whole = answer.removesuffix(b"trailer: x\r\n\r\n")
+    for at in range(len(whole)):
+        with answering(whole[:at], end=True) as connection, pytest.raises(BrokenAnswer):
+            exchange(connection)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+    ],
+)
+def test_what_is_no_answer_is_broken(answer: bytes) -> None:
+    with answering(answer, end=True) as connection, pytest.raises(BrokenAnswer):
+        exchange(connection)
+
+
+#: Whole answers that are framed a little wrong.
+ODD = {
+    "both lengths": (
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n%c"
+    ),
+    "both, the other way round": (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 99\r\n\r\n%c"
+    ),
+    "a length twice": b"HTTP/1.1 200 OK\r\nContent-Length: 17\r\nContent-Length: 17\r\n\r\n%b",
+    "a length twice in one": b"HTTP/1.1 200 OK\r\nContent-Length: 17, 17\r\n\r\n%b",
+    "lines without CR": b"HTTP/1.1 200 OK\nContent-Length: 17\nX-Two: a\n\n%b",
+    "chunks without CR": b"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n%l",
+    "only chunks without CR": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%l",
+    "a blank after a chunk's size": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%s",
+    "identity": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\n%b",
+    "identity and a length": (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 17\r\n\r\n%b"
+    ),
+    "a folded header": b"HTTP/1.1 200 OK\r\nX-Two: a\r\n b\r\nContent-Length: 17\r\n\r\n%b",
+    "a blank before a colon": b"HTTP/1.1 200 OK\r\nContent-Length : 17\r\n\r\n%b",
+    "a line without a colon": b"HTTP/1.1 200 OK\r\nOops\r\nContent-Length: 17\r\n\r\n%b",
+    "a control character": b"HTTP/1.1 200 OK\r\nX: a\x01b\r\nContent-Length: 17\r\n\r\n%b",
+    "lower case": b"http/1.1 200 ok\r\nContent-Length: 17\r\n\r\n%b",
+    "another version": b"HTTP/2 200 OK\r\nContent-Length: 17\r\n\r\n%b",
+    "two blanks": b"HTTP/1.1  200 OK\r\nContent-Length: 17\r\n\r\n%b",
+    "HTTP/1.0": b"HTTP/1.0 200 OK\r\nContent-Length: 17\r\n\r\n%b",
+    "chunks in HTTP/1.0": b"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%c",
+    "odd after an interim one": INTERIM + b"HTTP/1.1 200 OK\nContent-Length: 17\n\n%b",
+}
+BODIES = {
+    b"%b": BODY,
+    b"%c": b'5;ext=1\r\n{"tex\r\nc\r\nt": "caf\xc3\xa9"}\r\n0\r\n\r\n',
+    b"%l": b'5\n{"tex\nc\nt": "caf\xc3\xa9"}\n0\ntrailer: x\n\n',
+    b"%s": b'5 \r\n{"tex\r\nc  \r\nt": "caf\xc3\xa9"}\r\n0 \r\n\r\n',
+}
+
+
+def odd(name: str) -> bytes:
+    raw = ODD[name]
+    return raw[:-2] + BODIES[raw[-2:]]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_answer_framed_a_little_wrong_is_read_and_its_connection_not_used_again(
+    name: str,
+) -> None:
+    assert len(BODY) == 17
+    whole = odd(name)
+    for at in range(len(whole)):
+        pieces = [whole] if at == 0 else [whole[:at], whole[at:]]
+        with answering(*pieces, end=True) as connection:
+            assert exchange(connection) == (200, BODY)
+            if at == 0:  # cut, a blank after a size may pass as if it were none
+                assert not connection.is_reusable
+
+
+@pytest.mark.parametrize("name", [name for name in ODD if name != "identity"])
+def test_it_is_broken_where_it_ends_early(name: str) -> None:
+    whole = odd(name).removesuffix(b"trailer: x\n\n")
+    for at in range(len(whole) - 2):
+        with answering(whole[:at], end=True) as connection, pytest.raises(BrokenAnswer):
+            exchange(connection)
+
+
+@pytest.mark.parametrize("head", [b"no reason", b"HTTP/1.1 200\r\n", b"\r\nHTTP/1.1 200 \r\n"])
+def test_what_is_odd_but_allowed_costs_no_connection(head: bytes) -> None:
+    whole = head.replace(b"no reason", b"HTTP/1.1 200\r\n") + b"Content-Length: 17\r\n\r\n" + BODY
+    with answering(whole) as connection:
+        assert exchange(connection) == (200, BODY)
+        assert connection.is_reusable
+
+
+@pytest.mark.parametrize(
+    ("rest", "body"),
+    [
+        (b"", b""),
+        (b"Retry-After: 7\r\n", b""),
+        (b"Retry-After: 7\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nno", b"no"),
+        (b"Retry-After: 7\r\ncontent-length: x\r\n\r\nno", b"no"),
+        (b"Retry-After: 7\r\ncontent-length: 9\r\n\r\nno", b"no"),
+        (b"Retry-After: 7\r\ntransfer-encoding: chunked\r\n\r\n2\r\nno\r\nzz\r\n", b"no"),
+    ],
+)
+def test_an_error_counts_by_its_status_whatever_follows_it(rest: bytes, body: bytes) -> None:
+    with answering(b"HTTP/1.1 429 Slow down\r\n" + rest, end=True) as connection:
+        connection.send(b"POST / HTTP/1.1\r\n\r\n")
+        connection.read_head()
+        assert connection.status == 429
+        found: list[bytes] = []
+        with contextlib.suppress(BrokenAnswer):
+            found.extend(connection.packets())
+        assert b"".join(found) == body
+        assert not connection.is_reusable
+        assert connection.headers.get("retry-after", "7") == "7"
+
+
+@pytest.mark.parametrize(
+    ("answer", "words", "status"),
+    [
+        (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "not HTTP", None),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", "length", 200),
+        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", "not valid HTTP", 200),
+        (b"HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n", "HTTP", 101),
+        (b"HTTP/1.1 200 OK\r\nx: y\r\n", "broke off", 200),
+        (b"", "broke off", None),
+    ],
+)
+def test_the_words_say_what_was_wrong_and_the_status_if_there_was_one(
+    answer: bytes, words: str, status: int | None
+) -> None:
+    with answering(answer, end=True) as connection:
+        with pytest.raises(BrokenAnswer, match=words) as caught:
+            exchange(connection)
+        assert caught.value.status == status
+
+
+def test_another_protocol_is_noticed_at_once() -> None:
+    answer = answering(b"SSH-2.0-OpenSSH_9.2")
+    with answer as connection, pytest.raises(BrokenAnswer, match="not HTTP"):
+        exchange(connection)
+
+
+def test_all_that_came_before_an_error_is_given_on_first() -> None:
+    broken = CHUNKED.replace(b"0\r\ntrailer: x\r\n\r\n", b"zz\r\n")
+    for at in range(1, len(broken)):
+        with answering(broken[:at], broken[at:]) as connection:
+            connection.send(b"POST / HTTP/1.1\r\n\r\n")
+            connection.read_head()
+            found: list[bytes] = []
+            with pytest.raises(BrokenAnswer):
+                found.extend(connection.packets())
+            assert b"".join(found) == BODY
+
+
+def test_endless_headers_are_broken() -> None:
+    lines = (b"x-%d: %s\r\n" % (at, b"y" * 1000) for at in range(HEAD_LIMIT // 500))
+    head = b"HTTP/1.1 200 OK\r\n"
+    with answering(head, *lines) as connection, pytest.raises(BrokenAnswer, match="too large"):
+        exchange(connection)
+
+
+@pytest.mark.parametrize("status", [b"204 No Content", b"304 Not Modified"])
+def test_an_answer_without_a_body_ends_with_its_headers(status: bytes) -> None:
+    with answering(b"HTTP/1.1 " + status + b"\r\n\r\n") as connection:
+        assert exchange(connection) == (int(status[:3]), b"")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        LENGTH + LENGTH,
+        LENGTH + b"HTTP",
+        LENGTH.replace(b"X-Two: a", b"connection: close\r\nx: y"),
+        LENGTH.replace(b"HTTP/1.1", b"HTTP/1.0"),
+        LENGTH.replace(b"X-Two: a", b"connection: close\r\nx: y") + b"noise",
+    ],
+)
+def test_a_connection_that_is_out_of_step_or_ends_is_not_used_again(answer: bytes) -> None:
+    with answering(answer) as connection:
+        assert exchange(connection) == (200, BODY)
+        assert not connection.is_reusable
+
+
+def test_a_connection_serves_one_exchange_after_the_other() -> None:
+    gone = LENGTH.replace(b"200 OK", b"500 Oops").replace(b"X-Two", b"Y-Two")
+    ours, theirs = socket.socketpair()
+    connection = Connection(ours)
+    for answer, status in ((LENGTH, 200), (gone, 500), (CHUNKED, 200)):
+        theirs.sendall(answer)
+        assert exchange(connection) == (status, BODY)
+        assert ("y-two" in connection.headers) == (status == 500)
+    connection.close()
+    theirs.close()
+
+
+def test_a_request_is_one_piece() -> None:
+    told = request_bytes("POST", "/v1/x?y=z", {"host": "h", "a": "caf\xe9"}, b"{}")
+    assert told == b"POST /v1/x?y=z HTTP/1.1\r\nhost: h\r\na: caf\xe9\r\n\r\n{}"
+
+
+@pytest.mark.parametrize("text", ["a\r\nb: c", "a\nb: c", "a\r", "a\n"])
+def test_a_header_cannot_begin_another(text: str) -> None:
+    for headers in ({"x": text}, {text: "x"}):
+        with pytest.raises(ValueError, match="line break"):
+            request_bytes("POST", "/", headers, b"")
