@@ -20,6 +20,7 @@ EXAMPLES = {
     "app/dashboard/templates/dashboard/vendors.html",
     "tests/support/vendors/acme.py",
 }
+EXAMPLE_NAMES = {"AcmeWire", "queue_ms"}
 
 
 def anchors(page: Path) -> set[str]:
@@ -67,3 +68,33 @@ def test_the_page_on_architecture_lists_every_redis_key_and_table() -> None:
     names = [it for it in texts if re.fullmatch(r"\w+:[\w:]*", it)]
     assert [it for it in names if f"`{it}" not in page] == []
     assert [it for it in metadata.tables if f"`{it}`" not in page] == []
+
+
+def sources(*folders: str) -> str:
+    """The code below some folders."""
+    files = (path for it in folders for path in (ROOT / it).rglob("*") if path.suffix in SUFFIXES)
+    return "\n".join(path.read_text(encoding="utf-8") for path in files)
+
+
+SUFFIXES = {".py", ".toml", ".html", ".cfg", ".conf"}
+
+
+def test_every_name_in_the_guide_for_contributors_is_in_the_code() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+)(?:\([^)`]*\))?`", guide)) - EXAMPLE_NAMES
+    names = {it for it in named if "_" in it or not it.islower()}
+    code = sources("app", "workers", "tests", "config")
+    assert [it for it in sorted(names) if not re.search(rf"\b{it}\b", code)] == []
+
+
+def test_the_samples_are_what_the_commands_print() -> None:
+    limits = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
+    shown = limits.partition("$ tollgate accounts limit acme\n")[2].partition("```")[0].splitlines()
+    labels = {re.split(r"  +| per month", line)[0] for line in shown}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = readme.partition("$ tollgate reconcile\n")[2].partition("```")[0].splitlines()
+    labels |= {re.split(r"  +|: \d", line.removeprefix("! "))[0] for line in shown}
+    demo = readme.partition("```\nLedger:")[2].partition("\n\n")[0].splitlines()[1:]
+    labels |= {re.split(r" /|: |, | demo| of sandbox", line)[0] for line in demo}
+    code = sources("app/cli", "app/devstack")
+    assert [it for it in sorted(labels) if it not in code] == []
