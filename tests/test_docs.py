@@ -87,6 +87,18 @@ def test_every_name_in_the_guide_for_contributors_is_in_the_code() -> None:
     assert [it for it in sorted(names) if not re.search(rf"\b{it}\b", code)] == []
 
 
+def test_the_guide_for_contributors_names_the_file_of_each_name() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    places = re.findall(r"`(\w+)(?:\([^)`]*\))?`\s+(?:in|of)\s+`([\w/]+\.py)`", guide)
+    assert len(places) > 10
+    wrong = [
+        (name, path)
+        for name, path in places
+        if not re.search(rf"\b{name}\b", (ROOT / path).read_text(encoding="utf-8"))
+    ]
+    assert wrong == []
+
+
 def test_the_samples_are_what_the_commands_print() -> None:
     limits = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
     shown = limits.partition("$ tollgate accounts limit acme\n")[2].partition("```")[0].splitlines()
