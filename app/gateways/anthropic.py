@@ -16,7 +16,7 @@ from app.gateways.decoding import failures
 from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.finish import GOES_ON, narrow
 from app.gateways.decoding.parsing import whole
-from app.gateways.decoding.reader import AnswerReader
+from app.gateways.decoding.reader import ResponseReader
 from app.gateways.decoding.typed_events import TypedEvents, joined_text, text_of, word
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.stops import StopCutter, as_list
@@ -85,9 +85,9 @@ class AnthropicGateway:
             f"{vendor.base_url}/messages", headers, strict_json.dump(body), dropped
         )
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
         """Return the reader of one answer."""
-        return AnswerReader(AnthropicWire(vendor, request))
+        return ResponseReader(AnthropicDecoder(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
@@ -96,7 +96,7 @@ class AnthropicGateway:
         return failures.from_response(vendor, status, headers, body)
 
 
-class AnthropicWire(TypedEvents):
+class AnthropicDecoder(TypedEvents):
     """What Claude's messages and events mean; `message_stop` is the end."""
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:

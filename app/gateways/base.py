@@ -16,7 +16,7 @@ from app.vocabulary.errors import GatewayError
 from app.vocabulary.vendor_request import VendorRequest
 
 if TYPE_CHECKING:
-    from app.gateways.decoding.reader import AnswerReader
+    from app.gateways.decoding.reader import ResponseReader
 
 
 class Gateway(Protocol):
@@ -40,7 +40,7 @@ class Gateway(Protocol):
         """
         ...
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> "AnswerReader":
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> "ResponseReader":
         """Return the reader of one answer, whole or streamed, made anew for each call."""
         ...
 

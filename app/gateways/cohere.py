@@ -15,7 +15,7 @@ from app.gateways.decoding import failures
 from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.parsing import whole
-from app.gateways.decoding.reader import AnswerReader
+from app.gateways.decoding.reader import ResponseReader
 from app.gateways.decoding.typed_events import TypedEvents, joined_text, text_of, word
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.stops import as_list
@@ -79,9 +79,9 @@ class CohereGateway:
         }
         return VendorRequest(f"{vendor.base_url}/chat", headers, strict_json.dump(body), dropped)
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
         """Return the reader of one answer."""
-        return AnswerReader(CohereWire(vendor, request))
+        return ResponseReader(CohereDecoder(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
@@ -90,7 +90,7 @@ class CohereGateway:
         return failures.from_response(vendor, STATUSES.get(status, status), headers, body)
 
 
-class CohereWire(TypedEvents):
+class CohereDecoder(TypedEvents):
     """What Cohere's answers and events mean; `message-end` is the end, and `[DONE]` may follow."""
 
     def read_whole(self, payload: Any) -> Completion:

@@ -18,10 +18,10 @@ from app.gateways.base import plain_mapping
 from app.gateways.bedrock.errors import decode_exception
 from app.gateways.bedrock.event_stream import MessageParser
 from app.gateways.decoding.counts import put_together
+from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.finish import GOES_ON, Finish
 from app.gateways.decoding.framing import TextFraming
 from app.gateways.decoding.parsing import whole
-from app.gateways.decoding.wire import Wire
 from app.vendors.vendor import Vendor, authorization
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import ModelNotFound, UnsupportedParameter
@@ -114,7 +114,7 @@ class Piece:
     tier: str | None = None
 
 
-class BedrockWire(Wire):
+class BedrockDecoder(Decoder):
     """One answer, which is of one choice; the wire names neither an id nor the model that answers.
 
     A payload is an event's type and its JSON.

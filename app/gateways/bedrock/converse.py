@@ -12,8 +12,8 @@ from app.gateways.base import plain_mapping, single_prompt
 from app.gateways.bedrock import errors
 from app.gateways.bedrock.common import (
     QUIRKS,
+    BedrockDecoder,
     BedrockFraming,
-    BedrockWire,
     Piece,
     as_list,
     decode_usage,
@@ -22,7 +22,7 @@ from app.gateways.bedrock.common import (
 )
 from app.gateways.decoding.finish import Finish, narrow
 from app.gateways.decoding.parsing import failed
-from app.gateways.decoding.reader import AnswerReader
+from app.gateways.decoding.reader import ResponseReader
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest, Usage
@@ -77,9 +77,9 @@ class ConverseGateway:
         operation = "converse-stream" if request.stream else "converse"
         return vendor_request(vendor, request, operation, body, dropped=dropped)
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
         """Return the reader of one answer."""
-        return AnswerReader(ConverseWire(vendor, request), BedrockFraming(vendor))
+        return ResponseReader(ConverseDecoder(vendor, request), BedrockFraming(vendor))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
@@ -88,7 +88,7 @@ class ConverseGateway:
         return errors.decode_error(vendor, status, headers, body)
 
 
-class ConverseWire(BedrockWire):
+class ConverseDecoder(BedrockDecoder):
     """What Converse's answers and events mean; what the model thought is no part of its text."""
 
     def read(self, payload: Any) -> Completion | None:

@@ -15,8 +15,8 @@ from app.gateways.base import plain_mapping, single_prompt
 from app.gateways.bedrock import errors
 from app.gateways.bedrock.common import (
     QUIRKS,
+    BedrockDecoder,
     BedrockFraming,
-    BedrockWire,
     Piece,
     as_list,
     decode_usage,
@@ -26,7 +26,7 @@ from app.gateways.bedrock.common import (
 from app.gateways.bedrock.model_families import PROMPT_FAMILIES, Path, PromptFamily, Shape
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.parsing import failed, load
-from app.gateways.decoding.reader import AnswerReader
+from app.gateways.decoding.reader import ResponseReader
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest, Usage
@@ -86,9 +86,9 @@ class InvokeGateway:
             headers=named if metadata else {},
         )
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
         """Return the reader of one answer."""
-        return AnswerReader(InvokeWire(vendor, request), BedrockFraming(vendor))
+        return ResponseReader(InvokeDecoder(vendor, request), BedrockFraming(vendor))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
@@ -97,7 +97,7 @@ class InvokeGateway:
         return errors.decode_error(vendor, status, headers, body)
 
 
-class InvokeWire(BedrockWire):
+class InvokeDecoder(BedrockDecoder):
     """What the answers and chunks of the model's family mean."""
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.gateways.decoding import failures
+from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.parsing import failed
-from app.gateways.decoding.wire import Wire
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Ending, Usage
 
 
-class TypedEvents(Wire):
+class TypedEvents(Decoder):
     """One answer. A type that a wire does not know is passed over: both vendors add new ones."""
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:

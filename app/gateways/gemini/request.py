@@ -13,9 +13,9 @@ from marshmallow.fields import Field
 
 from app.formats import strict_json
 from app.gateways.base import single_prompt
-from app.gateways.decoding.reader import AnswerReader
+from app.gateways.decoding.reader import ResponseReader
 from app.gateways.gemini import errors
-from app.gateways.gemini.response import GeminiWire
+from app.gateways.gemini.response import GeminiDecoder
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.vendors.vendor import Vendor, authorization
 from app.vocabulary.completion import CompletionRequest
@@ -61,9 +61,9 @@ class GeminiGateway:
         }
         return VendorRequest(_url(vendor, request), headers, strict_json.dump(body), dropped)
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
         """Return the reader of one answer."""
-        return AnswerReader(GeminiWire(vendor, request))
+        return ResponseReader(GeminiDecoder(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes

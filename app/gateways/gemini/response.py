@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from app.formats import strict_json as json_wire
+from app.formats import strict_json
 from app.gateways.base import plain_mapping
 from app.gateways.decoding.counts import put_together
+from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.logprobs import TokenLogprob, text_logprobs
 from app.gateways.decoding.parsing import failed, whole
-from app.gateways.decoding.wire import Wire
 from app.gateways.gemini import errors
 from app.gateways.openai.response import index_of
 from app.vendors.vendor import Vendor
@@ -19,7 +19,7 @@ from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usa
 from app.vocabulary.errors import GatewayError
 
 
-class GeminiWire(Wire):
+class GeminiDecoder(Decoder):
     """What Google's responses mean: a stream's events are responses, too, with running totals."""
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
@@ -56,7 +56,7 @@ class GeminiWire(Wire):
     def reported(self, data: bytes) -> GatewayError:
         """Return the error of an event that is named so."""
         try:
-            error = json_wire.load_vendor(data)
+            error = strict_json.load_vendor(data)
         except ValueError:
             return super().reported(data)
         return errors.failure(self.vendor, None, error, {})

@@ -11,9 +11,9 @@ from marshmallow.fields import Field
 
 from app.gateways.base import single_prompt
 from app.gateways.decoding import failures
-from app.gateways.decoding.reader import AnswerReader
+from app.gateways.decoding.reader import ResponseReader
 from app.gateways.openai.completions import LEAST_LOGPROBS, posted
-from app.gateways.openai.response import OpenAIChatWire
+from app.gateways.openai.response import OpenAIChatDecoder
 from app.gateways.parameters import supported
 from app.vendors.model_rules import MODELS, rules_of
 from app.vendors.vendor import Vendor
@@ -45,9 +45,9 @@ class OpenAIChatGateway:
         }
         return posted(vendor, request, "/chat/completions", body, dropped)
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
         """Return the reader of one answer."""
-        return AnswerReader(OpenAIChatWire(vendor, request))
+        return ResponseReader(OpenAIChatDecoder(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes

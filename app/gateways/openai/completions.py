@@ -11,8 +11,8 @@ from marshmallow import fields, validate
 
 from app.formats import strict_json
 from app.gateways.decoding import failures
-from app.gateways.decoding.reader import AnswerReader
-from app.gateways.openai.response import OpenAIWire
+from app.gateways.decoding.reader import ResponseReader
+from app.gateways.openai.response import OpenAIDecoder
 from app.gateways.parameters import check_prompt, supported
 from app.gateways.stops import as_list
 from app.vendors.vendor import Vendor, authorization
@@ -51,9 +51,9 @@ class OpenAIGateway:
         body, dropped = native_body(vendor, request)
         return posted(vendor, request, "/completions", body, dropped)
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
         """Return the reader of one answer."""
-        return AnswerReader(OpenAIWire(vendor, request))
+        return ResponseReader(OpenAIDecoder(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes

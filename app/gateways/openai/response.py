@@ -12,10 +12,11 @@ from app.gateways.base import plain_mapping
 from app.gateways.decoding import failures
 from app.gateways.decoding.choices.slots import UNNUMBERED
 from app.gateways.decoding.choices.texts import mended
+from app.gateways.decoding.chunk_template import ChunkTemplate
 from app.gateways.decoding.counts import RunningUsage, later
+from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.parsing import failed, whole
-from app.gateways.decoding.wire import Wire
 from app.gateways.openai.logprobs import LogprobsOf
 from app.gateways.openai.usage import decode_usage, usage_in
 from app.vendors.vendor import Vendor
@@ -30,8 +31,12 @@ CONTRACT = frozenset(
 BESIDE = frozenset({"finish_reason", "token"})
 
 
-class OpenAIWire(Wire):
-    """What OpenAI's objects mean; `text_key` is the native wire's."""
+#: OpenAI pads chunks, so that their size does not reveal the length of their text.
+PADDING_KEY = b'"obfuscation":'
+
+
+class OpenAIDecoder(Decoder):
+    """Decodes completion and chat objects; streams usually have their text in `text`."""
 
     text_key: ClassVar[bytes] = b'"text":'
     counts_choices: ClassVar[bool] = True
@@ -42,8 +47,12 @@ class OpenAIWire(Wire):
         self._refused: set[int] = set()
         self._deltas: set[int] = set()  # choices that come in pieces
 
+    def template(self) -> ChunkTemplate | None:
+        """Return the fast path for chunks that differ only in their text."""
+        return ChunkTemplate(self.text_key, PADDING_KEY)
+
     def read(self, payload: Any) -> Completion | None:
-        """Return a chunk; an object without choices keeps a stream alive, and says nothing."""
+        """Decode a chunk; None for a keep-alive object without choices or usage."""
         self.is_alive = False
         completion = self._object(payload, self._choice)
         return completion if completion.choices or completion.usage is not None else None
@@ -147,8 +156,8 @@ class OpenAIWire(Wire):
         return text_of(said.get("content"))
 
 
-class OpenAIChatWire(OpenAIWire):
-    """The same, for chunks that usually have their text in `delta.content`."""
+class OpenAIChatDecoder(OpenAIDecoder):
+    """Decodes the same objects; streams usually have their text in `delta.content`."""
 
     text_key: ClassVar[bytes] = b'"content":'
 

@@ -13,9 +13,10 @@ from marshmallow.fields import Field
 from app.formats import strict_json
 from app.gateways.base import plain_mapping
 from app.gateways.decoding import failures
+from app.gateways.decoding.chunk_template import ChunkTemplate
 from app.gateways.decoding.framing import values_in
 from app.gateways.decoding.parsing import failed
-from app.gateways.decoding.reader import DONE, AnswerReader
+from app.gateways.decoding.reader import DONE, ResponseReader
 from app.gateways.openai.completions import (
     OpenAIGateway,
     is_streamed,
@@ -23,7 +24,7 @@ from app.gateways.openai.completions import (
     native_body,
     stream_fields,
 )
-from app.gateways.openai.response import OpenAIWire
+from app.gateways.openai.response import OpenAIDecoder
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
@@ -47,18 +48,20 @@ class LaunchGateway(OpenAIGateway):
             dropped,
         )
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
         """Return the reader of one answer."""
-        return AnswerReader(LaunchWire(vendor, request))
+        return ResponseReader(LaunchDecoder(vendor, request))
 
 
-class LaunchWire(OpenAIWire):
+class LaunchDecoder(OpenAIDecoder):
     """What a task's answer means, and a stream's events, which are tasks as well.
 
     What the container said is inside: an answer, an event, or the end mark of its stream.
     """
 
-    text_key: ClassVar[bytes] = b""
+    def template(self) -> ChunkTemplate | None:
+        """Return None: the text is in JSON inside of a task's JSON."""
+        return None
 
     def unwrap(self, name: str | None, value: Any) -> Iterable[Any]:  # noqa: ARG002 - as others
         """Return what the container said in a task."""

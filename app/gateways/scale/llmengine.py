@@ -14,10 +14,10 @@ from app.formats import strict_json
 from app.gateways.base import plain_mapping, single_prompt
 from app.gateways.decoding import failures
 from app.gateways.decoding.counts import put_together
+from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.logprobs import LogprobsReader, TokenLogprob
 from app.gateways.decoding.parsing import failed, number, whole
-from app.gateways.decoding.reader import AnswerReader
-from app.gateways.decoding.wire import Wire
+from app.gateways.decoding.reader import ResponseReader
 from app.gateways.openai.completions import OpenAIGateway, is_streamed, json_headers
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.stops import as_list
@@ -70,9 +70,9 @@ class LLMEngineV1Gateway:
         url = f"{vendor.base_url}/llm/completions-{kind}?{query}"
         return VendorRequest(url, json_headers(vendor, request), strict_json.dump(body), dropped)
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
         """Return the reader of one answer."""
-        return AnswerReader(LLMEngineV1Wire(vendor, request))
+        return ResponseReader(LLMEngineV1Decoder(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
@@ -81,7 +81,7 @@ class LLMEngineV1Gateway:
         return failures.from_response(vendor, status, headers, body)
 
 
-class LLMEngineV1Wire(Wire):
+class LLMEngineV1Decoder(Decoder):
     """What the answers and events of the first wire mean."""
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
