@@ -92,8 +92,8 @@ class AnthropicGateway:
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
     ) -> GatewayError:
-        """Return what the vendor's refusal means to the caller."""
-        return failures.from_response(vendor, status, headers, body)
+        """Return the error of a response without success."""
+        return failure(vendor, status, failures.detail_in(body), headers)
 
 
 class AnthropicDecoder(TypedEvents):
@@ -108,7 +108,7 @@ class AnthropicDecoder(TypedEvents):
         """Return a whole message."""
         message = plain_mapping(payload)
         if failures.error_in(message):
-            raise failures.failure(self.vendor, None, failures.detail(message))
+            raise self.failure(failures.detail_of(message))
         self._begin(message)
         text = joined_text(self.vendor, message.get("content"))
         text = self._cutter.feed(text) + self._cutter.flush()
@@ -117,6 +117,10 @@ class AnthropicDecoder(TypedEvents):
         chunk = replace(chunk, usage=self.usage(message), service_tier=_tier(message))
         # A message is its choice, also where it holds no word.
         return chunk if chunk.choices else replace(chunk, choices=(Choice(0, ""),))
+
+    def failure(self, detail: failures.Detail) -> GatewayError:
+        """Return the error for an error body that came with status 200."""
+        return failure(self.vendor, None, detail)
 
     def usage(self, payload: Any) -> Usage | None:
         """Return what is counted by now; at the start, the output's count is of a word at most.
@@ -167,6 +171,27 @@ class AnthropicDecoder(TypedEvents):
             finish = narrow(self.vendor, plain_mapping(event.get("delta")).get("stop_reason"))
             text = self._cutter.flush() if finish.reason is not None else ""
         return self._chunk(text, finish, self.usage(event))
+
+
+#: Codes that mean Tollgate's billing, whatever the status.
+BILLING_CODES = frozenset(
+    {"contract_spend_limit_reached", "enforced_spend_limit_reached", "organization_on_hold"}
+)
+
+#: Part of the message of an empty account, which comes with status 400 and no code of its own.
+LOW_BALANCE = "credit balance is too low"
+
+
+def failure(
+    vendor: Vendor,
+    status: int | None,
+    detail: failures.Detail,
+    headers: Mapping[str, str] | None = None,
+) -> GatewayError:
+    """Return the error for a status and an error body; `status` None: it came with status 200."""
+    if detail.code in BILLING_CODES or LOW_BALANCE in (detail.message or ""):
+        detail = replace(detail, type="billing_error")
+    return failures.failure(vendor, status, detail, headers)
 
 
 def _tier(message: Mapping[str, Any]) -> str | None:

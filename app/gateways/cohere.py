@@ -36,7 +36,7 @@ NAMES: Mapping[str, str] = {
 
 PENALTIES = ("frequency_penalty", "presence_penalty")
 
-#: What Cohere's own statuses are in the words that everyone else uses: 498 is an invalid token.
+#: Cohere's own statuses -> the standard ones that they mean; 498 is an invalid token.
 STATUSES: Mapping[int, int] = {498: 401}
 
 
@@ -98,7 +98,7 @@ class CohereDecoder(TypedEvents):
         answer = plain_mapping(payload)
         message = answer.get("message")
         if not isinstance(message, dict):  # where an error has its sentence
-            raise failures.failure(self.vendor, None, failures.detail(answer))
+            raise self.failure(failures.detail_of(answer))
         self._id = word(answer.get("id"))
         text = joined_text(self.vendor, message.get("content") or [])
         reason, native = narrow(self.vendor, answer.get("finish_reason"))
@@ -126,7 +126,7 @@ class CohereDecoder(TypedEvents):
 
     def _end(self, event: Mapping[str, Any], delta: Mapping[str, Any]) -> Completion:
         if delta.get("error"):
-            raise failures.failure(self.vendor, None, failures.detail(delta))
+            raise self.failure(failures.detail_of(delta))
         self.is_over = True
         reason, native = narrow(self.vendor, delta.get("finish_reason"))
         end = self._chunk(usage=self.usage(event))

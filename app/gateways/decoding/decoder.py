@@ -49,9 +49,13 @@ class Decoder(ABC):
     def reported(self, data: bytes) -> GatewayError:
         """Return the error of an event named `error`, whose data need not be JSON."""
         try:
-            detail = failures.detail(strict_json.load_vendor(data))
+            detail = failures.detail_of(strict_json.load_vendor(data))
         except ValueError:
             detail = failures.Detail(message=data.decode("utf-8", "replace"))
+        return self.failure(detail)
+
+    def failure(self, detail: failures.Detail) -> GatewayError:
+        """Return the error for an error body that came with status 200."""
         return failures.failure(self.vendor, None, detail)
 
     def unwrap(self, name: str | None, value: Any) -> Iterable[Any]:  # noqa: ARG002 - overrides do

@@ -28,10 +28,10 @@ class TypedEvents(Decoder):
         """Return what an event says, by its type; None for one that says nothing."""
         kind = payload.get("type") if isinstance(payload, dict) else None
         if not isinstance(kind, str) or failures.error_in(payload):
-            said = failures.detail(payload)
-            if said == failures.Detail():
-                raise failed(self.vendor, "sent no event")
-            raise failures.failure(self.vendor, None, said)
+            detail = failures.detail_of(payload)
+            if detail == failures.Detail():
+                raise failed(self.vendor, "sent an event without a type")
+            raise self.failure(detail)
         return self._event(kind, payload)
 
     @abstractmethod

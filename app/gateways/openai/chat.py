@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from marshmallow.fields import Field
 
 from app.gateways.base import single_prompt
-from app.gateways.decoding import failures
 from app.gateways.decoding.reader import ResponseReader
+from app.gateways.openai import errors
 from app.gateways.openai.completions import LEAST_LOGPROBS, posted
 from app.gateways.openai.response import OpenAIChatDecoder
 from app.gateways.parameters import supported
@@ -29,6 +29,7 @@ class OpenAIChatGateway:
     list_prompts: ClassVar[bool] = False
     max_n: ClassVar[int] = 128
     quirks: ClassVar[Mapping[str, Field[Any]]] = {
+        **errors.QUIRKS,
         "models": MODELS,
         "least_logprobs": LEAST_LOGPROBS,
     }
@@ -53,7 +54,7 @@ class OpenAIChatGateway:
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
     ) -> GatewayError:
         """Return what the vendor's refusal means to the caller; `param` by its public name."""
-        error = failures.from_response(vendor, status, headers, body)
+        error = errors.decode_error(vendor, status, headers, body)
         error.param = public_name(vendor, error.param)
         return error
 

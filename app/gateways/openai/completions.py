@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from marshmallow import fields, validate
 
 from app.formats import strict_json
-from app.gateways.decoding import failures
 from app.gateways.decoding.reader import ResponseReader
+from app.gateways.openai import errors
 from app.gateways.openai.response import OpenAIDecoder
 from app.gateways.parameters import check_prompt, supported
 from app.gateways.stops import as_list
@@ -20,9 +20,8 @@ from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
 from app.vocabulary.vendor_request import VendorRequest
 
-#: A refusal that comes with a server error's status: some servers have no other.
-REFUSED = 400
-
+#: The status of a rejection, for servers that send only server errors.
+REJECTED = 400
 
 LEAST_LOGPROBS = fields.Integer(strict=True, validate=validate.Range(min=0))
 
@@ -42,8 +41,9 @@ class OpenAIGateway:
         "streams": fields.Boolean(),
         # `logprobs` below it are none to the server: it is asked for so many, and they are cut here
         "least_logprobs": LEAST_LOGPROBS,
-        # words of a message that mean a refusal of the request, whatever the status
+        # parts of messages that mean a rejection of the request, whatever the status
         "refusals": fields.List(fields.String()),
+        **errors.QUIRKS,
     }
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
@@ -58,9 +58,9 @@ class OpenAIGateway:
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
     ) -> GatewayError:
-        """Return what the vendor's refusal means to the caller."""
-        refused = any(words.encode() in body for words in vendor.quirks.get("refusals", ()))
-        return failures.from_response(vendor, REFUSED if refused else status, headers, body)
+        """Return the error of a response without success."""
+        rejected = any(part.encode() in body for part in vendor.quirks.get("refusals", ()))
+        return errors.decode_error(vendor, REJECTED if rejected else status, headers, body)
 
 
 def native_body(

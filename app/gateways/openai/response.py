@@ -17,10 +17,12 @@ from app.gateways.decoding.counts import RunningUsage, later
 from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.parsing import failed, whole
+from app.gateways.openai import errors
 from app.gateways.openai.logprobs import LogprobsOf
 from app.gateways.openai.usage import decode_usage, usage_in
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Ending, Usage
+from app.vocabulary.errors import GatewayError
 
 #: What a choice has by the contract, on either wire, and what is read from it for another field.
 CONTRACT = frozenset(
@@ -57,6 +59,10 @@ class OpenAIDecoder(Decoder):
         completion = self._object(payload, self._choice)
         return completion if completion.choices or completion.usage is not None else None
 
+    def failure(self, detail: failures.Detail) -> GatewayError:
+        """Return the error for an error body that came with status 200."""
+        return errors.failure(self.vendor, None, detail)
+
     def read_whole(self, payload: Any) -> Completion:
         """Return a whole completion object."""
         return self._object(payload, self._whole_choice)
@@ -64,7 +70,7 @@ class OpenAIDecoder(Decoder):
     def _object(self, payload: Any, read: Callable[[Mapping[str, Any]], Choice]) -> Completion:
         error = failures.error_in(payload)
         if error is not None:
-            raise failures.failure(self.vendor, None, failures.detail(error))
+            raise self.failure(failures.detail_of(error))
         choices = (payload.get("choices") or []) if isinstance(payload, dict) else None
         if not isinstance(choices, list) or not {dict}.issuperset(map(type, choices)):
             raise failed(self.vendor, "sent no completion object")

@@ -17,6 +17,7 @@ from app.gateways.decoding.chunk_template import ChunkTemplate
 from app.gateways.decoding.framing import values_in
 from app.gateways.decoding.parsing import failed
 from app.gateways.decoding.reader import DONE, ResponseReader
+from app.gateways.openai import errors
 from app.gateways.openai.completions import (
     OpenAIGateway,
     is_streamed,
@@ -94,11 +95,11 @@ def result_of(vendor: Vendor, task: Any) -> Any:
 
 
 def _task_failure(vendor: Vendor, task: Mapping[str, Any]) -> GatewayError:
-    """Return the error of a task; a traceback that is no error body is nobody's to read."""
+    """Return the error of a failed task; a traceback counts only if it parses as an error."""
     traceback = task.get("traceback")
     try:
-        said = failures.detail(strict_json.load_vendor(str(traceback).encode("utf-8", "replace")))
+        error = strict_json.load_vendor(str(traceback).encode("utf-8", "replace"))
     except ValueError:
-        said = failures.Detail()
-    status = failures.detail({"status_code": task.get("status_code")}).status
-    return failures.failure(vendor, status, said)
+        error = None
+    status = failures.detail_of({"status_code": task.get("status_code")}).status
+    return errors.failure(vendor, status, failures.detail_of(error))

@@ -116,7 +116,7 @@ class LLMEngineV1Decoder(Decoder):
     def _answer(self, payload: Any) -> Mapping[str, Any]:
         error = failures.error_in(payload)
         if error is not None:
-            raise failures.failure(self.vendor, None, failures.detail(error))
+            raise self.failure(failures.detail_of(error))
         if not isinstance(payload, dict):
             raise failed(self.vendor, "sent no answer")
         return payload

@@ -66,6 +66,18 @@ class WrongEndpoint(VendorRejected):
         super().__init__(message, vendor_status=vendor_status, param=param, code=code)
         self.wants = wants
 
+    @classmethod
+    def from_rejected(
+        cls, error: VendorRejected, wants: Literal["chat", "native"]
+    ) -> "WrongEndpoint":
+        """Return a rejection as one that names the other endpoint."""
+        status = error.vendor_status or error.status
+        found = cls(
+            error.message, wants=wants, vendor_status=status, param=error.param, code=error.code
+        )
+        found.headers = error.headers
+        return found
+
 
 class VendorAuthentication(GatewayError):
     """The vendor rejects Tollgate's credentials or billing; the caller cannot fix it by a retry."""
