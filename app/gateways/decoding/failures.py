@@ -11,7 +11,7 @@ from typing import Any
 
 from app.formats import strict_json
 from app.gateways.base import plain_mapping
-from app.gateways.decoding.choices.texts import mended
+from app.gateways.decoding.choices.texts import sanitized
 from app.gateways.decoding.retry_hints import retry_after, should_retry
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import (
@@ -214,7 +214,7 @@ def scrubbed(vendor: Vendor, message: str | None, limit: int = MESSAGE_LIMIT) ->
     """Return a vendor's text, at most `limit` characters, with everything like a key replaced."""
     if message is None:
         return None
-    message = mended(message)
+    message = sanitized(message)
     for secret in (vendor.api_key, *vendor.headers.values()):
         if secret and len(secret) >= SECRET_LENGTH:
             message = message.replace(secret, "***")

@@ -1,7 +1,7 @@
-"""Scale Launch: a task for a deployed bundle, whose container speaks OpenAI's completions wire.
+"""Scale Launch: a task for a deployed bundle, whose container serves OpenAI's completions API.
 
-The model is an endpoint's id. Source: scaleapi/llm-engine, api/tasks_v1.py, common/dtos/tasks.py
-and inference/forwarding; docs/vendors.md.
+The model's name is an endpoint's id. Source: scaleapi/llm-engine, api/tasks_v1.py,
+common/dtos/tasks.py and inference/forwarding; docs/vendors.md.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,12 +33,11 @@ from app.vocabulary.vendor_request import VendorRequest
 
 
 class LaunchGateway(OpenAIGateway):
-    """OpenAI's request as a task's arguments, and its answer as a task's result."""
+    """Sends OpenAI's request as a task's arguments; its response is the task's result."""
 
     quirks: ClassVar[Mapping[str, Field[Any]]] = OpenAIGateway.quirks
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
-        """Return the task: what the caller set, and nothing that it did not."""
         body, dropped = native_body(vendor, request)
         kind = "streaming" if is_streamed(vendor, request) else "sync"
         query = urlencode({"model_endpoint_id": request.model_name})
@@ -50,22 +49,21 @@ class LaunchGateway(OpenAIGateway):
         )
 
     def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
-        """Return the reader of one answer."""
         return ResponseReader(LaunchDecoder(vendor, request))
 
 
 class LaunchDecoder(OpenAIDecoder):
-    """What a task's answer means, and a stream's events, which are tasks as well.
+    """Decodes tasks; the events of a stream are tasks, too.
 
-    What the container said is inside: an answer, an event, or the end mark of its stream.
+    A task holds the container's output: a response, an event, or the end mark of its stream.
     """
 
     def template(self) -> ChunkTemplate | None:
         """Return None: the text is in JSON inside of a task's JSON."""
         return None
 
-    def unwrap(self, name: str | None, value: Any) -> Iterable[Any]:  # noqa: ARG002 - as others
-        """Return what the container said in a task."""
+    def unwrap(self, name: str | None, value: Any) -> Iterable[Any]:  # noqa: ARG002 - an override
+        """Return the JSON values of the container's output in a task."""
         result = result_of(self.vendor, value)
         if not isinstance(result, str):
             return (result,)
@@ -77,11 +75,11 @@ class LaunchDecoder(OpenAIDecoder):
 
 
 def result_of(vendor: Vendor, task: Any) -> Any:
-    """Return what the container said, as it said it.
+    """Return the container's output: JSON, or a text that holds JSON.
 
-    Shapes: {"status": "SUCCESS", "result": it}, with or without a second {"result": it} around
-    it; "it" is JSON, or a text that holds it.
-    Raises: GatewayError when the task failed, with the status that the container gave.
+    Shapes: {"status": "SUCCESS", "result": output}, with or without a second {"result": output}
+    around the output.
+    Raises: GatewayError if the task failed, with the status that the container returned.
     """
     body = plain_mapping(task)
     if body.get("status") != "SUCCESS":

@@ -83,7 +83,7 @@ def test_what_is_no_models_id_is_no_model(model: str) -> None:
     [("temperature", 1.5), ("max_tokens", 0)],
 )
 def test_a_value_that_the_vendor_refuses_is_refused_with_its_range(name: str, value: Any) -> None:
-    with pytest.raises(InvalidRequest, match=r"between 0 and 1|at least 1") as caught:
+    with pytest.raises(InvalidRequest, match=r"from 0 to 1|at least 1") as caught:
         GATEWAY.encode(row(), request(CLAUDE, **{name: value}))
     assert caught.value.param == name
 
