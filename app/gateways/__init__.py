@@ -1,5 +1,5 @@
-"""Gateways: pure converters between our domain types and one API format each.
+"""Gateways: pure converters between the domain types and one API format each.
 
-Do no I/O and do not know the transport. Read `base` first, then `openai`;
-`families` is the table of all gateways.
+They do no I/O and do not depend on the transport. Read `base` first, then `openai`; `families` is
+the table of all gateways.
 """

@@ -1,4 +1,4 @@
-"""Anthropic's Messages wire: a prompt is one user's message.
+"""Anthropic's Messages format: a prompt becomes one user's message.
 
 Source: docs.anthropic.com (messages, errors, versioning), and the types of its Python client.
 """
@@ -16,8 +16,8 @@ from app.gateways.decoding import failures
 from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.finish import GOES_ON, narrow
 from app.gateways.decoding.parsing import whole
-from app.gateways.decoding.reader import AnswerReader
-from app.gateways.decoding.typed_events import TypedEvents, joined_text, text_of, word
+from app.gateways.decoding.reader import ResponseReader
+from app.gateways.decoding.typed_events import TypedEvents, joined_text, name_or, text_of
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.stops import StopCutter, as_list
 from app.vendors.vendor import Vendor, authorization
@@ -29,7 +29,7 @@ SAMPLING = ("temperature", "top_p")
 
 
 class AnthropicGateway:
-    """Chat with Claude, one prompt and one sample a call."""
+    """Chat with Claude: one prompt and one sample per call."""
 
     unsupported: ClassVar[frozenset[str]] = frozenset(
         {
@@ -47,16 +47,15 @@ class AnthropicGateway:
     quirks: ClassVar[Mapping[str, fields.Field[Any]]] = {
         # the `anthropic-version` header
         "version": fields.String(required=True),
-        # sent when the caller set no max_tokens, which the wire requires
+        # sent if the caller sets no max_tokens, which the format requires
         "default_max_tokens": fields.Integer(
             required=True, strict=True, validate=validate.Range(min=1)
         ),
-        # globs of models that take no temperature and no top_p
+        # globs of models that reject temperature and top_p
         "no_sampling": fields.List(fields.String(), load_default=list),
     }
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
-        """Return the vendor's request: what the caller set, and what the wire requires."""
         check_prompt(vendor, request)
         check_extra(vendor, request)
         parameters, dropped = supported(vendor, request, self.unsupported | _fixed(vendor, request))
@@ -67,7 +66,7 @@ class AnthropicGateway:
         }
         if "temperature" in parameters:
             check_range(vendor, request, "temperature", 0, 1)
-        # 1 is the vendor's default for both, and most models refuse a request that sets both.
+        # 1 is the vendor's default for both, and most models reject a request that sets both.
         body |= {name: value for name in SAMPLING if (value := parameters.get(name, 1)) != 1}
         if stops := [stop for stop in as_list(request.stop) if stop.strip()]:
             body["stop_sequences"] = stops
@@ -85,19 +84,17 @@ class AnthropicGateway:
             f"{vendor.base_url}/messages", headers, strict_json.dump(body), dropped
         )
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
-        """Return the reader of one answer."""
-        return AnswerReader(AnthropicWire(vendor, request))
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
+        return ResponseReader(AnthropicDecoder(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
     ) -> GatewayError:
-        """Return what the vendor's refusal means to the caller."""
-        return failures.from_response(vendor, status, headers, body)
+        return failure(vendor, status, failures.detail_in(body), headers)
 
 
-class AnthropicWire(TypedEvents):
-    """What Claude's messages and events mean; `message_stop` is the end."""
+class AnthropicDecoder(TypedEvents):
+    """Decodes messages and events; `message_stop` is the end mark."""
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
         super().__init__(vendor, request)
@@ -105,27 +102,29 @@ class AnthropicWire(TypedEvents):
         self._counts: dict[str, Any] = {}
 
     def read_whole(self, payload: Any) -> Completion:
-        """Return a whole message."""
         message = plain_mapping(payload)
         if failures.error_in(message):
-            raise failures.failure(self.vendor, None, failures.detail(message))
+            raise self.failure(failures.detail_of(message))
         self._begin(message)
         text = joined_text(self.vendor, message.get("content"))
         text = self._cutter.feed(text) + self._cutter.flush()
         finish = narrow(self.vendor, message.get("stop_reason"))
         chunk = self._chunk(text, ("stop", None) if self._cutter.is_cut else finish)
         chunk = replace(chunk, usage=self.usage(message), service_tier=_tier(message))
-        # A message is its choice, also where it holds no word.
+        # A message without text is still a choice.
         return chunk if chunk.choices else replace(chunk, choices=(Choice(0, ""),))
 
-    def usage(self, payload: Any) -> Usage | None:
-        """Return what is counted by now; at the start, the output's count is of a word at most.
+    def failure(self, detail: failures.Detail) -> GatewayError:
+        return failure(self.vendor, None, detail)
 
-        Events repeat running totals: one that is left out or 0 says nothing.
+    def usage(self, payload: Any) -> Usage | None:
+        """Return the usage so far. Events repeat running totals; one that is 0 is no update.
+
+        `message_start` counts at most one output token, which is ignored.
         """
-        told = plain_mapping(payload)
-        is_start = told.get("type") == "message_start"
-        around = plain_mapping(told.get("message")) if is_start else told
+        body = plain_mapping(payload)
+        is_start = body.get("type") == "message_start"
+        around = plain_mapping(body.get("message")) if is_start else body
         usage = plain_mapping(around.get("usage"))
         new = {name: count for name, count in usage.items() if count}
         if is_start:
@@ -151,37 +150,58 @@ class AnthropicWire(TypedEvents):
         return None
 
     def _begin(self, message: Mapping[str, Any]) -> None:
-        self._id = word(message.get("id"))
-        self._model = word(message.get("model"), self._model)
+        self._id = name_or(message.get("id"))
+        self._model = name_or(message.get("model"), self._model)
 
     def _block(self, block: Mapping[str, Any], text_type: str) -> Completion:
         is_text = block.get("type") == text_type and not self._cutter.is_cut
         text = self._cutter.feed(text_of(self.vendor, block)) if is_text else ""
         if is_text and self._cutter.is_cut:
             return self._chunk(text, ("stop", None))
-        return self._chunk(text)  # thinking, too: the vendor is at work
+        return self._chunk(text)  # reasoning has no text, but shows that the vendor is at work
 
     def _end(self, event: Mapping[str, Any]) -> Completion:
         finish, text = GOES_ON, ""
-        if not self._cutter.is_cut:  # else it has its end, which was none of the vendor's
+        if not self._cutter.is_cut:  # otherwise, the choice ended at the stop sequence
             finish = narrow(self.vendor, plain_mapping(event.get("delta")).get("stop_reason"))
             text = self._cutter.flush() if finish.reason is not None else ""
         return self._chunk(text, finish, self.usage(event))
 
 
+#: Codes that mean Tollgate's billing, whatever the status.
+BILLING_CODES = frozenset(
+    {"contract_spend_limit_reached", "enforced_spend_limit_reached", "organization_on_hold"}
+)
+
+#: Part of the message of an empty account, which comes with status 400 and no code of its own.
+LOW_BALANCE = "credit balance is too low"
+
+
+def failure(
+    vendor: Vendor,
+    status: int | None,
+    detail: failures.Detail,
+    headers: Mapping[str, str] | None = None,
+) -> GatewayError:
+    """Return the error for a status and an error body; `status` None: it came with status 200."""
+    if detail.code in BILLING_CODES or LOW_BALANCE in (detail.message or ""):
+        detail = replace(detail, type="billing_error")
+    return failures.failure(vendor, status, detail, headers)
+
+
 def _tier(message: Mapping[str, Any]) -> str | None:
-    return word(plain_mapping(message.get("usage")).get("service_tier")) or None
+    return name_or(plain_mapping(message.get("usage")).get("service_tier")) or None
 
 
 def decode_usage(usage: Any) -> Usage | None:
-    """Return the vendor's count, halves too, or None when there is none.
+    """Return the vendor's usage, maybe with an unknown side; None if it has no count.
 
-    Tokens read from the vendor's cache or written to it are no part of its `input_tokens`. A
-    count that is left out or 0 says nothing: events repeat the running totals that they know.
+    The vendor's `input_tokens` exclude those that are read from its cache or written to it. A
+    count of 0 is unknown.
     """
-    told = plain_mapping(usage)
-    fresh, written, cached, generated = (whole(told.get(name)) or 0 for name in COUNTS)
-    thought = whole(plain_mapping(told.get("output_tokens_details")).get("thinking_tokens"))
+    counts = plain_mapping(usage)
+    fresh, written, cached, generated = (whole(counts.get(name)) or 0 for name in COUNTS)
+    thought = whole(plain_mapping(counts.get("output_tokens_details")).get("thinking_tokens"))
     return put_together(
         "anthropic",
         (fresh + written + cached) or None,
@@ -204,11 +224,11 @@ COUNTS = (
 
 
 def _fixed(vendor: Vendor, request: CompletionRequest) -> frozenset[str]:
-    """Return the sampling parameters that this model does not take."""
+    """Return the sampling parameters that this model rejects."""
     globs = vendor.quirks["no_sampling"]
     return frozenset(SAMPLING if any(fnmatchcase(request.model_name, g) for g in globs) else ())
 
 
 def _cutter(request: CompletionRequest) -> StopCutter:
-    """Return the cutter for the stop sequences that the vendor refuses: those of blanks alone."""
+    """Return a cutter for the stop sequences that the vendor rejects: those of only white space."""
     return StopCutter([stop for stop in as_list(request.stop) if not stop.strip()])

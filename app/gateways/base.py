@@ -1,6 +1,6 @@
-"""What a gateway is: pure functions between our vocabulary and one vendor wire. No I/O.
+"""The interface of a gateway: it converts between the domain types and one API format. No I/O.
 
-`app.transport.call` sends what `encode` returns; a reader is fed what comes back.
+`app.transport.call` sends the request that `encode` returns; a reader is fed the response.
 """
 
 from collections.abc import Mapping
@@ -16,16 +16,16 @@ from app.vocabulary.errors import GatewayError
 from app.vocabulary.vendor_request import VendorRequest
 
 if TYPE_CHECKING:
-    from app.gateways.decoding.reader import AnswerReader
+    from app.gateways.decoding.reader import ResponseReader
 
 
 class Gateway(Protocol):
-    """One wire format.
+    """One API format.
 
-    refuses       parameters that the wire has no word for
-    list_prompts  whether one call takes several prompts
-    max_n         how many samples one call can give; the rest takes more calls
-    quirks        the keys of a vendor's `quirks` table, each with its marshmallow field
+    unsupported   parameters that have no equivalent in the format
+    list_prompts  whether one call accepts several prompts
+    max_n         maximum number of samples per call; more need further calls
+    quirks        the keys of a vendor entry's `quirks` table, each with its marshmallow field
     """
 
     unsupported: ClassVar[frozenset[str]]
@@ -34,41 +34,41 @@ class Gateway(Protocol):
     quirks: ClassVar[Mapping[str, Field[Any]]]
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
-        """Return the vendor's request.
+        """Return the HTTP request: the caller's parameters, and required fields of the format.
 
-        Raises: UnsupportedParameter.
+        Raises: InvalidRequest, mostly UnsupportedParameter.
         """
         ...
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> "AnswerReader":
-        """Return the reader of one answer, whole or streamed, made anew for each call."""
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> "ResponseReader":
+        """Return a new reader for one response, whole or streamed."""
         ...
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
     ) -> GatewayError:
-        """Return the error that a response whose status is no success means to the caller."""
+        """Return the error of a response without success."""
         ...
 
 
 def plain_mapping(value: Any) -> Mapping[str, Any]:
-    """Return `value` when it is a JSON object, else an empty one."""
+    """Return `value` if it is a JSON object, otherwise an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The gateways behind one name of the vendor table.
+    """The gateways for one `gateway` name of the vendor table.
 
-    `native` takes a prompt as it is; `chat` takes it as a user's message. A vendor's `native`
-    globs say which of its models go which way.
+    `native` sends a prompt unchanged; `chat` sends it as a user's message. The `native` globs of a
+    vendor entry decide which of its models use which.
     """
 
     native: Gateway | None = None
     chat: Gateway | None = None
 
     def spec(self) -> GatewaySpec:
-        """Return what the vendor table must know of the family."""
+        """Return the traits of the family that the vendor table needs."""
         quirks: dict[str, Field[Any]] = {}
         for gateway in (self.native, self.chat):
             quirks |= gateway.quirks if gateway else {}
@@ -76,7 +76,7 @@ class Family:
 
 
 def single_prompt(request: CompletionRequest) -> str:
-    """Return the prompt of a request, which was split before: one text."""
+    """Return the only prompt of a sub-request, a text."""
     if not isinstance(request.prompt, str):
-        raise TypeError("a chat gateway is given one text at a time")
+        raise TypeError("a gateway for one prompt per call got several, or token ids")
     return request.prompt

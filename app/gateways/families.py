@@ -1,4 +1,4 @@
-"""The table of all gateways, by the name that an entry of the vendor table gives as `gateway`."""
+"""The table of all gateways, by the `gateway` name of a vendor entry."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ from app.gateways.scale.launch import LaunchGateway
 from app.gateways.scale.llmengine import LLMEngineV1Gateway
 from app.vendors.entry import GatewaySpec
 
-#: `gateway` of an entry -> the gateways behind it.
+#: `gateway` of a vendor entry -> its gateways.
 GATEWAYS: Mapping[str, Family] = {
     "anthropic": Family(chat=AnthropicGateway()),
     "azure": Family(native=AzureGateway(), chat=AzureChatGateway()),
@@ -29,7 +29,7 @@ GATEWAYS: Mapping[str, Family] = {
     "openai": Family(native=OpenAIGateway(), chat=OpenAIChatGateway()),
 }
 
-#: `gateway` of an entry -> what the vendor table must know of it.
+#: `gateway` of a vendor entry -> the traits that the vendor table needs.
 GATEWAY_SPECS: Mapping[str, GatewaySpec] = {
     name: family.spec() for name, family in GATEWAYS.items()
 }

@@ -1,4 +1,4 @@
-"""Which parameters a vendor gets: its refusals, held against what the caller set."""
+"""Checks a caller's parameters against those that the vendor supports."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
-#: Values that change nothing, so that leaving them out is no loss to the caller.
+#: Values that change nothing, so that they can be left out.
 NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "best_of": (1,),
     "echo": (False,),
@@ -22,17 +22,17 @@ NEUTRAL: Mapping[str, tuple[Any, ...]] = {
 
 
 def supported(
-    vendor: Vendor, request: CompletionRequest, wire_refuses: frozenset[str] = frozenset()
+    vendor: Vendor, request: CompletionRequest, unsupported: frozenset[str] = frozenset()
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the parameters to send, and the names of those dropped against the caller's wish.
+    """Return the parameters to send, and the names of those dropped although they matter.
 
-    Raises: UnsupportedParameter for one that the vendor or its wire refuses, unless its value
-    changes nothing or the vendor's entry says `drop_unsupported`; for more stops than it takes, of
-    which none can be chosen.
+    `unsupported` are those of the API format; the vendor entry may add others.
+    Raises: UnsupportedParameter for an unsupported one, unless its value changes nothing or the
+    vendor entry sets `drop_unsupported`; for more stop sequences than the vendor accepts.
     """
     parameters = request.parameters()
     dropped = []
-    for name in sorted((vendor.unsupported | wire_refuses) & parameters.keys()):
+    for name in sorted((vendor.unsupported | unsupported) & parameters.keys()):
         value = parameters.pop(name)
         if _is_neutral(name, value, request):
             continue
@@ -44,7 +44,8 @@ def supported(
     stops = parameters.get("stop", "")
     if not isinstance(stops, str) and len(stops) > vendor.max_stops:
         raise UnsupportedParameter(
-            f"The vendor `{vendor.name}` takes at most {vendor.max_stops} sequences as `stop`.",
+            f"The vendor `{vendor.name}` accepts at most {vendor.max_stops} sequences as `stop`, "
+            f"not {len(stops)}.",
             param="stop",
         )
     return parameters, tuple(dropped)
@@ -54,12 +55,12 @@ def _is_neutral(name: str, value: Any, request: CompletionRequest) -> bool:
     if name == "best_of" and value == (request.n or 1):
         return True  # the best n of n are all of them
     if name == "user":
-        return True  # it changes no answer, and our own event keeps it
+        return True  # it does not change the completion, and our usage event records it
     return value in NEUTRAL.get(name, ())
 
 
 def check_prompt(vendor: Vendor, request: CompletionRequest) -> None:
-    """Refuse token ids where the vendor takes text alone; they are never turned into text.
+    """Reject token ids if the vendor accepts only text; they are never converted.
 
     Raises: UnsupportedParameter.
     """
@@ -67,18 +68,19 @@ def check_prompt(vendor: Vendor, request: CompletionRequest) -> None:
     is_text = isinstance(prompt, str) or isinstance(prompt[0], str)
     if not is_text and not vendor.token_prompts:
         raise UnsupportedParameter(
-            f"The vendor `{vendor.name}` takes text as `prompt`, no token ids.", param="prompt"
+            f"The vendor `{vendor.name}` accepts only text as `prompt`, not token ids.",
+            param="prompt",
         )
 
 
 def check_extra(vendor: Vendor, request: CompletionRequest) -> None:
-    """Refuse fields beyond the contract, for wires that are not OpenAI's.
+    """Reject fields that the contract does not name, for formats other than OpenAI's.
 
     Raises: UnsupportedParameter.
     """
     for name in request.extra:
         raise UnsupportedParameter(
-            f"`{name[:64]}` is not a parameter that the vendor `{vendor.name}` takes.",
+            f"The vendor `{vendor.name}` does not support the parameter `{name[:64]}`.",
             param=name[:64],
         )
 
@@ -86,11 +88,13 @@ def check_extra(vendor: Vendor, request: CompletionRequest) -> None:
 def check_range(
     vendor: Vendor, request: CompletionRequest, name: str, low: float, high: float = float("inf")
 ) -> None:
-    """Refuse a value that the public contract allows and the vendor does not; it is never bent.
+    """Reject a value that the contract allows and the vendor does not; it is never changed.
 
     Raises: InvalidRequest.
     """
     value = getattr(request, name)
     if value is not None and not low <= value <= high:
-        bound = f"between {low} and {high}" if high < float("inf") else f"at least {low}"
-        raise InvalidRequest(f"The vendor `{vendor.name}` takes a `{name}` of {bound}.", param=name)
+        bound = f"from {low} to {high}" if high < float("inf") else f"of at least {low}"
+        raise InvalidRequest(
+            f"The vendor `{vendor.name}` accepts a `{name}` {bound}, not {value}.", param=name
+        )

@@ -101,7 +101,7 @@ class BacklogCollector(Collector):
         )
 
     def _resting(self) -> Metric:
-        family, resting = _resting(), self.circuit_breaker.resting()
+        family, resting = _resting(), self.circuit_breaker.open_circuits()
         for vendor in self.vendors.configured():
             family.add_metric([vendor.name], vendor.name in resting)
         return family

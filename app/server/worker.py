@@ -148,7 +148,7 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
         self._wait(is_idle, lambda: self._grace_s)
         services = self._services()
         if services is not None:  # also when idle: what callers left behind may still be read on
-            services.completions.cut()
+            services.completions.cancel_all()
         if is_idle():
             return
         self.log.warning("%s connections are cut", len(self._pool))

@@ -1,4 +1,5 @@
 """One request in, one metered response out: routing, fan-out, failover, retries, streams.
 
-Does not know HTTP on our side, or any API format. Read `service` first, then `failover`.
+Does not depend on our HTTP API or on any vendor's API format. Read `service` first, then
+`failover`.
 """

@@ -1,6 +1,6 @@
-"""When a vendor call is made again, and after what pause. No I/O, except for dice and a clock.
+"""Whether a vendor call is retried, and after which pause. No I/O.
 
-Never after a failure that may have been billed: the caller would pay twice for one answer.
+A failure that may be billed is never retried: the caller would pay twice for one completion.
 """
 
 import random
@@ -19,13 +19,13 @@ from app.vocabulary.errors import (
     VendorUnreachable,
 )
 
-#: The first pause, doubled each time, and the longest that a caller is kept waiting for, seconds.
+#: The first pause, which doubles each time, and the longest one, in seconds.
 FIRST_PAUSE_S = 0.25
 LONGEST_PAUSE_S = 2.0
 
 
 def is_retryable(error: GatewayError) -> bool:
-    """Whether the same call may succeed a little later, or elsewhere, at no further cost."""
+    """Whether the same call may succeed on a retry, or at another candidate, at no extra cost."""
     if error.billable or isinstance(error, VendorRejected | VendorAuthentication):
         return False
     if isinstance(error, VendorUnreachable | VendorOverloaded | VendorRateLimited):
@@ -42,11 +42,12 @@ def pause_s(
     dice: Callable[[], float] = random.random,
     clock: Callable[[], float] = time.time,
 ) -> float | None:
-    """Return how long to wait before calling the same vendor again; None: do not.
+    """Return the seconds to wait before calling the same vendor again; None: do not retry.
 
-    `attempt` counts from 0. A vendor that says that no other attempt helps is believed; another
-    vendor may still answer. Its `retry-after` is kept to the second, or passed on to the caller
-    where it is longer than we keep one waiting; a pause of our own has full jitter.
+    `attempt` counts from 0. A vendor's `x-should-retry: false` rules out a retry at the same
+    vendor. Its `retry-after` is obeyed; one above LONGEST_PAUSE_S goes to the caller instead.
+    Without it, the pause grows exponentially, with full jitter. `dice` returns 0 to 1, `clock`
+    Unix seconds.
     """
     if error.headers.get(SHOULD_RETRY) == "false":
         return None
@@ -57,7 +58,7 @@ def pause_s(
 
 
 def _retry_after_s(error: GatewayError, clock: Callable[[], float]) -> float | None:
-    """Return what `retry-after` asks for, as `app.gateways.decoding.failures` writes it."""
+    """Return the seconds of `retry-after`, as `app.gateways.decoding.retry_hints` writes it."""
     millis = error.headers.get("retry-after-ms")
     if millis is not None:
         return int(millis) / 1000

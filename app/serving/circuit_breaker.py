@@ -1,6 +1,6 @@
-"""Deployments that keep failing rest for a while, for all web processes: Redis is what they share.
+"""A circuit breaker for each vendor entry, shared by all web processes through Redis.
 
-Without Redis nobody rests. Knows nothing of why a call failed.
+Without Redis, all circuits are closed. Does not know why a call failed.
 """
 
 import logging
@@ -9,46 +9,46 @@ from typing import Any
 
 from redis import Redis, RedisError
 
-#: Failures in a row that send a deployment to rest; how long it rests; and how long a failure
-#: counts. The first call after a rest is the trial: one more failure, and it rests again.
+#: Failures in a row that open a circuit; seconds that it stays open; seconds that failures count.
+#: The first call afterwards is the half-open probe: one more failure opens the circuit again.
 FAILURE_THRESHOLD = 10
 OPEN_S = 30
 FAILURE_COUNTS_S = 300
 
-#: How long a process believes what it has read of the others.
+#: How long a process caches the set of open circuits, in seconds.
 CACHE_S = 1.0
 
 FAILURES = "circuit:failures:"
-#: A sorted set: vendor entry -> when its rest ends, in Unix seconds.
+#: A sorted set: vendor entry -> the time at which its circuit closes, in Unix seconds.
 UNTIL = "circuit:until"
 
 log = logging.getLogger(__name__)
 
 
 class CircuitBreaker:
-    """Who rests. Methods never raise: this is a help, not a condition."""
+    """Opens and closes circuits. Its methods never raise: without it, requests still work."""
 
     def __init__(self, redis: "Redis") -> None:
         self._redis = redis
-        self._resting: frozenset[str] = frozenset()
+        self._open: frozenset[str] = frozenset()
         self._read_at_s = float("-inf")
         self._failing: set[str] = set()
 
-    def resting(self) -> frozenset[str]:
-        """Return the names of the vendor entries that rest."""
+    def open_circuits(self) -> frozenset[str]:
+        """Return the names of the vendor entries whose circuit is open, at most CACHE_S old."""
         now_s = time.monotonic()
         if now_s - self._read_at_s >= CACHE_S:
             self._read_at_s = now_s
             try:
                 found: Any = self._redis.zrangebyscore(UNTIL, time.time(), "+inf")
-                self._resting = frozenset(name.decode() for name in found)
+                self._open = frozenset(name.decode() for name in found)
             except (RedisError, OSError):
-                log.warning("resting deployments cannot be read; none rests")
-                self._resting = frozenset()
-        return self._resting
+                log.warning("open circuits cannot be read from Redis; all count as closed")
+                self._open = frozenset()
+        return self._open
 
-    def failed(self, vendor: str) -> None:
-        """Count a failure, and send the vendor to rest after too many in a row."""
+    def record_failure(self, vendor: str) -> None:
+        """Count a failure, and open the circuit after FAILURE_THRESHOLD failures in a row."""
         self._failing.add(vendor)
         try:
             with self._redis.pipeline(transaction=True) as pipe:
@@ -57,16 +57,18 @@ class CircuitBreaker:
                 failures, _ = pipe.execute()
             if failures >= FAILURE_THRESHOLD:
                 self._redis.zadd(UNTIL, {vendor: time.time() + OPEN_S})
-                log.warning("%s rests for %s s: %s failures in a row", vendor, OPEN_S, failures)
+                log.warning(
+                    "circuit of %s is open for %s s: %s failures in a row", vendor, OPEN_S, failures
+                )
         except (RedisError, OSError):
-            log.warning("a failure of %s was not counted: Redis does not answer", vendor)
+            log.warning("a failure of %s was not counted: Redis does not respond", vendor)
 
-    def succeeded(self, vendor: str) -> None:
-        """Forget the failures; costs nothing where this process has seen none."""
+    def record_success(self, vendor: str) -> None:
+        """Reset the failure count; no Redis call if this process has recorded no failure."""
         if vendor not in self._failing:
             return
         self._failing.discard(vendor)
         try:
             self._redis.delete(FAILURES + vendor)
         except (RedisError, OSError):
-            log.warning("failures of %s were not forgotten: Redis does not answer", vendor)
+            log.warning("failures of %s were not reset: Redis does not respond", vendor)

@@ -1,7 +1,6 @@
-"""The vendor calls of one request: made side by side, or elsewhere, until it is answered.
+"""The vendor calls of one request: in parallel, and at the next candidate if one fails.
 
-Owns failover, and the cutting of what is under way. Knows nothing of the caller but whether it is
-still there.
+Owns failover and cancellation. Of the client, it knows only whether it is still connected.
 """
 
 import threading
@@ -9,11 +8,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
+from app.serving.attempt import CallContext, Put
 from app.serving.backoff import is_retryable
 from app.serving.circuit_breaker import CircuitBreaker
-from app.serving.retry import Asking
+from app.serving.in_flight import InFlightCalls
+from app.serving.retry import CandidateCalls
 from app.serving.routing import Candidate, Plan, Router
-from app.serving.siblings import UnderWay
 from app.transport.call import Reason, Transport
 from app.usage.meter import Meter
 from app.vocabulary.completion import Completion, CompletionRequest
@@ -25,43 +25,74 @@ from app.vocabulary.errors import (
     VendorRejected,
 )
 
-#: Calls of one request that are under way at the same time.
-SIDE_BY_SIDE = 8
+#: Calls of one request that are in flight at the same time.
+PARALLEL_LIMIT = 8
 
-#: How many refusals of one request may each teach us another way to ask.
-LESSONS = 2
+#: How often rejections of one request may change the plan for one candidate.
+REPLANS_LIMIT = 2
 
-Put = Callable[[Completion], None]
+#: Failures that do not count against a candidate's circuit.
+NOT_COUNTED = (VendorRejected, VendorAuthentication, ShuttingDown)
 
 
 class Calls:
-    """Answers one request, on the deployments that may do so, in their order.
+    """Makes the vendor calls of one request, at its candidates in their order.
 
-    Made before the request is admitted: what the first deployment cannot honour is refused then.
-    Raises: InvalidRequest.
+    Use `planned` to make one.
     """
 
     def __init__(
         self,
         request: CompletionRequest,
-        deployments: Sequence[Candidate],
+        candidates: Sequence[Candidate],
+        plan: Plan,
         *,
         router: Router,
         transport: Transport,
         circuit_breaker: CircuitBreaker,
     ) -> None:
         self._request = request
+        self._candidates = candidates
+        self._plan = plan
         self._router = router
         self._transport = transport
-        self._rests = circuit_breaker
-        self._deployments = _without_open_circuits(deployments, circuit_breaker)
-        self._plan = router.plan(self._deployments[0], request)
-        self._under_way = UnderWay(time.monotonic() + self._plan.vendor.timeouts.total_s)
+        self._circuit_breaker = circuit_breaker
+        self._in_flight = InFlightCalls(time.monotonic() + plan.vendor.timeouts.total_s)
+        self._put_any = False
+
+    @classmethod
+    def planned(
+        cls,
+        request: CompletionRequest,
+        candidates: Sequence[Candidate],
+        *,
+        router: Router,
+        transport: Transport,
+        circuit_breaker: CircuitBreaker,
+    ) -> "Calls":
+        """Return the calls of a request, planned for the first candidate, before it is admitted.
+
+        Raises: InvalidRequest if that candidate does not support the request.
+        """
+        candidates = _without_open_circuits(candidates, circuit_breaker)
+        return cls(
+            request,
+            candidates,
+            router.plan(candidates[0], request),
+            router=router,
+            transport=transport,
+            circuit_breaker=circuit_breaker,
+        )
 
     @property
     def plan(self) -> Plan:
-        """How the deployment that is tried now, or that answered, was asked."""
+        """The plan for the current candidate; in the end, for the one that answered."""
         return self._plan
+
+    @property
+    def has_generated(self) -> bool:
+        """Whether vendors have reported the end of every choice."""
+        return self._in_flight.choices_ended >= self._request.choice_count
 
     def run(
         self,
@@ -71,44 +102,52 @@ class Calls:
         client_disconnected: Callable[[], bool] | None = None,
         start_over: Callable[[], None] | None = None,
     ) -> None:
-        """Make the calls, and `put` what they answer, until all is answered.
+        """Make the calls and `put` their chunks, until every choice has come.
 
-        `start_over` forgets what was put; without it, nothing is tried again after the first put.
-        `client_disconnected` ends a call that nobody waits for.
+        `start_over` discards the chunks put so far; without it, there is no failover after the
+        first chunk. A call is cancelled once `client_disconnected` returns True.
         Raises: GatewayError, the last one, or ShuttingDown; Cancelled.
         """
-        for at, deployment in enumerate(self._deployments):
-            if at > 0:
-                try:
-                    self._plan = self._router.plan(deployment, self._request)
-                except InvalidRequest:
-                    continue  # it cannot honour the request; the failure before it stands
-            try:
-                self._answer(meter, put, client_disconnected)
-            except GatewayError as error:
-                failure = error
-            else:
-                self._rests.succeeded(deployment.vendor.name)
+        context = CallContext(self._transport, meter, self._in_flight, client_disconnected)
+        failure: GatewayError | None = None
+        for candidate in self._candidates:
+            if failure is not None and not self._is_replanned(candidate):
+                continue  # the failure before it stands
+            failure = self._failure_at(candidate, context, put)
+            if failure is None:
                 return
-            if not isinstance(failure, VendorRejected | VendorAuthentication | ShuttingDown):
-                self._rests.failed(deployment.vendor.name)
-            if not self._may_go_on(failure, start_over):
+            if not self._may_fail_over(failure, start_over):
                 raise failure
-        raise failure
+        if failure is not None:
+            raise failure
 
-    def end(self, reason: Reason = "cancelled") -> None:
-        """Cut every call that is under way, and begin no other."""
-        self._under_way.end(reason)
+    def cancel(self, reason: Reason = "cancelled") -> None:
+        """Cancel every call in flight, and prevent others from beginning."""
+        self._in_flight.cancel_all(reason)
 
-    @property
-    def has_generated(self) -> bool:
-        """Whether the vendors have said of every choice that it has ended."""
-        return self._under_way.choices_ended >= self._request.choice_count
+    def _is_replanned(self, candidate: Candidate) -> bool:
+        """Plan for the next candidate; return False if it does not support the request."""
+        try:
+            self._plan = self._router.plan(candidate, self._request)
+        except InvalidRequest:
+            return False
+        return True
 
-    _put_any = False
+    def _failure_at(
+        self, candidate: Candidate, context: CallContext, put: Put
+    ) -> GatewayError | None:
+        """Call a candidate, and report to the circuit breaker; return the failure, if any."""
+        try:
+            self._answer(context, put)
+        except GatewayError as error:
+            if not isinstance(error, NOT_COUNTED):
+                self._circuit_breaker.record_failure(candidate.vendor.name)
+            return error
+        self._circuit_breaker.record_success(candidate.vendor.name)
+        return None
 
-    def _may_go_on(self, failure: GatewayError, start_over: Callable[[], None] | None) -> bool:
-        if not is_retryable(failure) or time.monotonic() >= self._under_way.deadline_s:
+    def _may_fail_over(self, failure: GatewayError, start_over: Callable[[], None] | None) -> bool:
+        if not is_retryable(failure) or time.monotonic() >= self._in_flight.deadline_s:
             return False
         if self._put_any:
             if start_over is None:
@@ -117,62 +156,61 @@ class Calls:
             self._put_any = False
         return True
 
-    def _answer(
-        self, meter: Meter, put: Put, client_disconnected: Callable[[], bool] | None
-    ) -> None:
-        """Have the current plan's deployment answer, in another way if its refusal names one."""
-        for _ in range(LESSONS):
+    def _answer(self, context: CallContext, put: Put) -> None:
+        """Make the current candidate's calls; change the plan if a rejection shows how."""
+        for _ in range(REPLANS_LIMIT):
             try:
-                self._run_parts(meter, put, client_disconnected)
+                self._run_parallel(context, put)
             except VendorRejected as error:
                 if self._put_any or not self._router.learn(self._plan, error):
                     raise
-                self._plan = self._router.plan(self._plan.deployment, self._request)
+                self._plan = self._router.plan(self._plan.candidate, self._request)
             else:
                 return
-        self._run_parts(meter, put, client_disconnected)
+        self._run_parallel(context, put)
 
-    def _run_parts(
-        self, meter: Meter, put: Put, client_disconnected: Callable[[], bool] | None
-    ) -> None:
-        waiting, errors = deque(self._plan.parts), list[BaseException]()
-        asking = Asking(self._plan, self._transport, meter, self._under_way, client_disconnected)
+    def _run_parallel(self, context: CallContext, put: Put) -> None:
+        """Make the calls of all sub-requests; the first failure ends the others."""
+        calls, waiting = CandidateCalls(context, self._plan), deque(self._plan.sub_requests)
+        errors: list[BaseException] = []
+
+        def relay(chunk: Completion) -> None:
+            self._put_any = True
+            put(chunk)
 
         def work() -> None:
             while not errors:
                 try:
-                    part = waiting.popleft()
+                    sub_request = waiting.popleft()
                 except IndexError:
                     return  # another thread has taken the last one
                 try:
-                    for chunk in asking.answered(part):
-                        self._put_any = True
-                        put(chunk)
+                    calls.answer(sub_request, relay)
                 except BaseException as exc:  # noqa: BLE001 - raised again below
                     errors.append(exc)
-                    self._under_way.one_failed(exc)
+                    self._in_flight.sibling_failed(exc)
 
-        self._under_way.begin_again()
-        if len(waiting) == 1:
-            work()
-        else:
-            _side_by_side(work, min(SIDE_BY_SIDE, len(waiting)))
+        self._in_flight.begin_again()
+        _in_parallel(work, min(PARALLEL_LIMIT, len(waiting)))
         if errors:
             raise errors[0]
 
 
 def _without_open_circuits(
-    deployments: Sequence[Candidate], circuit_breaker: CircuitBreaker
-) -> list[Candidate]:
-    """Return the deployments that do not rest; all of them where none is left."""
-    if len(deployments) == 1:
-        return list(deployments)
-    resting = circuit_breaker.resting()
-    awake = [deployment for deployment in deployments if deployment.vendor.name not in resting]
-    return awake or list(deployments)
+    candidates: Sequence[Candidate], circuit_breaker: CircuitBreaker
+) -> Sequence[Candidate]:
+    """Return the candidates whose circuit is closed; all of them if none is."""
+    if len(candidates) == 1:
+        return candidates
+    open_circuits = circuit_breaker.open_circuits()
+    closed = [candidate for candidate in candidates if candidate.vendor.name not in open_circuits]
+    return closed or candidates
 
 
-def _side_by_side(work: Callable[[], None], count: int) -> None:
+def _in_parallel(work: Callable[[], None], count: int) -> None:
+    if count == 1:
+        work()
+        return
     threads = [threading.Thread(target=work, name="vendor-call", daemon=True) for _ in range(count)]
     for thread in threads:
         thread.start()

@@ -1,26 +1,26 @@
-"""A request as the calls that it takes: split, and put together again. Pure.
+"""Splits a request into sub-requests, one for each vendor call, and merges the results. No I/O.
 
-Where a vendor takes one prompt a call, or gives fewer samples than asked for, the rest takes more
-calls; a choice's index is always `prompt * n + sample`.
+A vendor may accept one prompt per call, or return fewer samples than the request needs. The index
+of a choice is always `prompt * n + sample`.
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from app.vocabulary.completion import Choice, Completion, CompletionRequest
 from app.vocabulary.errors import InvalidRequest
 
-#: Most vendor calls that one request may take.
+#: Maximum number of vendor calls per request.
 CALLS_LIMIT = 256
 
 
 @dataclass(frozen=True, slots=True)
 class SubRequest:
-    """One call of a request: what to ask for, and where its choices are among the request's.
+    """The request of one vendor call, and the indices of its choices in the whole request.
 
-    They follow each other from `offset`, or are where `slots` says.
+    They are consecutive from `offset`, or are listed in `slots`.
     """
 
     request: CompletionRequest
@@ -28,21 +28,20 @@ class SubRequest:
     slots: tuple[int, ...] = ()
 
     def slot(self, index: int) -> int:
-        """Return the request's index of the part's choice `index`."""
+        """Return the whole request's index of this sub-request's choice `index`."""
         return self.slots[index] if self.slots else self.offset + index
 
     def renumber(self, chunk: Completion) -> Completion:
-        """Return a chunk with its choices numbered as the whole request's."""
+        """Return the chunk with its choices numbered as in the whole request."""
         if not self.offset and not self.slots:
             return chunk
         choices = tuple(dataclasses.replace(c, index=self.slot(c.index)) for c in chunk.choices)
         return dataclasses.replace(chunk, choices=choices)
 
     def again(self, missing: Sequence[int]) -> list["SubRequest"]:
-        """Return the calls that ask for the part's choices of these indices once more.
+        """Return the sub-requests for this one's missing choices.
 
-        Each asks for as many samples of a prompt as have come of it, since the vendor gives so
-        many at a time.
+        The vendor returned some samples of a prompt: each sub-request asks for that many.
         """
         prompts, n = self.request.prompts, self.request.n or 1
         by_prompt: dict[int, list[int]] = {}
@@ -68,34 +67,25 @@ class SubRequest:
 
 
 def seed_of(request: CompletionRequest, sample: int) -> int | None:
-    """Return the seed of a sample that has a call of its own: the same one gives the same text.
-
-    It stays within 64 bits.
-    """
+    """Return a sample's own seed, in 64 bits: with the request's, calls would repeat the text."""
     if request.seed is None:
         return None
     return (request.seed + sample + 2**63) % 2**64 - 2**63
 
 
 def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list[SubRequest]:
-    """Return the calls that `request` takes.
+    """Split `request` into sub-requests.
 
-    A part's `n` is absent where a vendor gives one sample at a time.
-    Raises: InvalidRequest when they are more than CALLS_LIMIT.
+    A sub-request's `n` is None if the vendor returns one sample per call.
+    Raises: InvalidRequest if they are more than CALLS_LIMIT.
     """
     n, prompts = request.n or 1, request.prompts
     if n <= max_n and (list_prompts or isinstance(request.prompt, str)):
         return [SubRequest(request if max_n > 1 else dataclasses.replace(request, n=None))]
     # The best n of n are all of them, however many calls they take.
     best_of = None if request.best_of == n else request.best_of
-    pieces = [(at, min(max_n, n - at)) for at in range(0, n, max_n)]
-    if len(prompts) * len(pieces) > CALLS_LIMIT:
-        name = "prompt" if len(prompts) > 1 else "n"
-        raise InvalidRequest(
-            f"`{name}` asks for {len(prompts) * len(pieces)} calls of this vendor; "
-            f"a request may take {CALLS_LIMIT}.",
-            param=name,
-        )
+    batches = [(at, min(max_n, n - at)) for at in range(0, n, max_n)]
+    _check_count(len(prompts) * len(batches), "prompt" if len(prompts) > 1 else "n")
     return [
         SubRequest(
             dataclasses.replace(
@@ -108,62 +98,69 @@ def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list
             index * n + at,
         )
         for index, prompt in enumerate(prompts)
-        for at, samples in pieces
+        for at, samples in batches
     ]
 
 
-def merge(answers: Iterable[Completion]) -> Completion:
-    """Return one completion of all chunks, its choices in index order; a choice may be in pieces.
+def _check_count(calls: int, param: str) -> None:
+    if calls > CALLS_LIMIT:
+        raise InvalidRequest(
+            f"`{param}` needs {calls} calls to this vendor; the maximum is {CALLS_LIMIT}.",
+            param=param,
+        )
 
-    Usage is the meter's affair.
+
+def merge(chunks: Sequence[Completion]) -> Completion:
+    """Merge chunks, at least one, into a completion with its choices in index order.
+
+    A choice may come in several deltas. The usage is not summed: see the meter.
     """
-    chunks = list(answers)
     if len(chunks) == 1 and len(chunks[0].choices) == 1:
         return chunks[0]
-    pieces: dict[int, list[Choice]] = {}
+    deltas: dict[int, list[Choice]] = {}
     for chunk in chunks:
         for choice in chunk.choices:
-            pieces.setdefault(choice.index, []).append(choice)
-    named = next((chunk for chunk in chunks if chunk.choices), chunks[0])
-    choices = tuple(_joined(pieces[index]) for index in sorted(pieces))
+            deltas.setdefault(choice.index, []).append(choice)
+    first = next((chunk for chunk in chunks if chunk.choices), chunks[0])
+    choices = tuple(_joined(deltas[index]) for index in sorted(deltas))
     tier = next((chunk.service_tier for chunk in chunks if chunk.service_tier), None)
-    return dataclasses.replace(named, choices=choices, service_tier=tier)
+    return dataclasses.replace(first, choices=choices, service_tier=tier)
 
 
-def _joined(pieces: Sequence[Choice]) -> Choice:
-    """Return the choice that these are pieces of."""
-    if len(pieces) == 1:
-        return pieces[0]
-    ended = next((piece for piece in pieces if piece.finish_reason is not None), pieces[-1])
+def _joined(deltas: Sequence[Choice]) -> Choice:
+    if len(deltas) == 1:
+        return deltas[0]
+    ended = next((delta for delta in deltas if delta.finish_reason is not None), deltas[-1])
     return dataclasses.replace(
         ended,
-        text="".join(piece.text for piece in pieces),
-        logprobs=_chained([piece.logprobs for piece in pieces if piece.logprobs is not None]),
-        extra=_chained([piece.extra for piece in pieces if piece.extra is not None]),
+        text="".join(delta.text for delta in deltas),
+        logprobs=_chained([delta.logprobs for delta in deltas if delta.logprobs is not None]),
+        extra=_chained([delta.extra for delta in deltas if delta.extra is not None]),
     )
 
 
-def _chained(pieces: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return objects as one: lists follow each other, and of anything else the last stands."""
-    whole: dict[str, Any] = {}
-    for piece in pieces:
-        for name, value in piece.items():
-            before = whole.get(name)
+def _chained(objects: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Merge objects: concatenate lists; of any other value, keep the last. None if empty."""
+    merged: dict[str, Any] = {}
+    for each in objects:
+        for name, value in each.items():
+            before = merged.get(name)
             if isinstance(before, list) and isinstance(value, list):
-                value = [*before, *value]  # noqa: PLW2901 - longer by what came before
-            whole[name] = value
-    return whole or None
+                merged[name] = [*before, *value]
+            else:
+                merged[name] = value
+    return merged or None
 
 
 class Echo:
-    """Puts a prompt in front of what a chat model says, once for each choice."""
+    """Puts the prompt before the text of a chat model, once per choice."""
 
     def __init__(self, prompt: str) -> None:
         self._prompt = prompt
         self._begun: set[int] = set()
 
     def apply(self, chunk: Completion) -> Completion:
-        """Return the chunk, with the prompt before each choice that begins in it."""
+        """Return the chunk with the prompt before each choice that begins in it."""
         return dataclasses.replace(chunk, choices=tuple(self._choices(chunk)))
 
     def _choices(self, chunk: Completion) -> Iterator[Choice]:

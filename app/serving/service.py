@@ -1,7 +1,7 @@
-"""The completion service: one request in, one metered answer out, whole or as a stream.
+"""The completion service: one request in, one metered completion out, whole or as a stream.
 
-Owns the order of things: plan, admit and open the record, call, record the usage once. Knows no
-HTTP of ours and no vendor's wire.
+Owns the order of the steps: plan, admit and open the record, call, record the usage once. Does
+not depend on our HTTP API or on any vendor's API format.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.failover import Calls
 from app.serving.fan_out import merge
 from app.serving.routing import Router
-from app.serving.stream import CompletionStream, named, sum_up
+from app.serving.stream import CompletionStream, add_totals, with_id
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
 from app.usage.meter import Meter, RequestContext
@@ -22,13 +22,13 @@ from app.usage.recorder import Recorder
 from app.vocabulary.completion import Completion, CompletionRequest
 from app.vocabulary.errors import ShuttingDown
 
-#: How many calls a process reads to their end after their callers left.
-DRAINS_LIMIT = 64
+#: How many calls a process reads to the end at a time, after their clients have disconnected.
+READ_TO_END_LIMIT = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole completion. `record` is to be called when its last byte has gone to the caller."""
+    """A whole completion. Call `record` when its last byte has been sent to the client."""
 
     completion: Completion
     limit_headers: Mapping[str, str]
@@ -38,7 +38,7 @@ class Answer:
 
 
 class CompletionService:
-    """Answers completion requests."""
+    """Completes requests, and cancels them all when the process shuts down."""
 
     def __init__(
         self,
@@ -50,28 +50,28 @@ class CompletionService:
     ) -> None:
         self._router = router
         self._transport = transport
-        self._rests = circuit_breaker
-        self._accounting = recorder
+        self._circuit_breaker = circuit_breaker
+        self._recorder = recorder
         self._watchdog = watchdog
-        self._drains = threading.BoundedSemaphore(DRAINS_LIMIT)
-        self._under_way: WeakSet[Calls] = WeakSet()
-        self._leaving = False
+        self._read_slots = threading.BoundedSemaphore(READ_TO_END_LIMIT)
+        self._in_flight: WeakSet[Calls] = WeakSet()
+        self._shutting_down = False
 
     def complete(self, request: CompletionRequest, context: RequestContext) -> Answer:
-        """Return the vendor's whole answer.
+        """Return the vendor's whole completion.
 
-        A caller that leaves meanwhile changes nothing: the vendor charges for it all the same.
+        It goes on if the client disconnects: the vendor charges for it all the same.
         Raises: InvalidRequest, LimitReached, GatewayError, StreamUnavailable.
         """
         calls, meter = self._begin(request, context)
-        answers: list[Completion] = []
+        chunks: list[Completion] = []
         try:
-            calls.run(meter, answers.append, start_over=answers.clear)
+            calls.run(meter, chunks.append, start_over=chunks.clear)
         except BaseException as exc:
-            sum_up(exc, meter)
+            add_totals(exc, meter)
             meter.record("failed")
             raise
-        completion, usage = named(merge(answers), meter), meter.usage
+        completion, usage = with_id(merge(chunks), meter), meter.usage
         if completion.usage is not usage:
             completion = dataclasses.replace(completion, usage=usage)
         return Answer(
@@ -88,42 +88,42 @@ class CompletionService:
         context: RequestContext,
         client_disconnected: Callable[[], bool] | None = None,
     ) -> "CompletionStream":
-        """Return the vendor's answer as it arrives; the result must be closed.
+        """Start a streamed completion, and return it; it must be closed.
 
-        Raises: InvalidRequest, LimitReached, StreamUnavailable. Vendors' errors come out of `take`.
+        Raises: InvalidRequest, LimitReached, StreamUnavailable. `take` raises vendors' errors.
         """
         calls, meter = self._begin(request, context)
         stream = CompletionStream(
             calls,
             request,
             meter,
-            drains=self._drains,
+            read_slots=self._read_slots,
             watchdog=self._watchdog,
             client_disconnected=client_disconnected,
         )
         stream.start()
         return stream
 
-    def cut(self) -> None:
-        """End what is under way with ShuttingDown, and begin nothing more: the process leaves."""
-        self._leaving = True
-        for calls in tuple(self._under_way):
-            calls.end("shutdown")
+    def cancel_all(self) -> None:
+        """Cancel all requests in flight with ShuttingDown, and reject new ones."""
+        self._shutting_down = True
+        for calls in tuple(self._in_flight):
+            calls.cancel("shutdown")
 
     def _begin(self, request: CompletionRequest, context: RequestContext) -> tuple[Calls, Meter]:
-        if self._leaving:
+        if self._shutting_down:
             raise ShuttingDown
-        deployments = self._router.deployments(request)
-        calls = Calls(
+        candidates = self._router.candidates(request)
+        calls = Calls.planned(
             request,
-            deployments,
+            candidates,
             router=self._router,
             transport=self._transport,
-            circuit_breaker=self._rests,
+            circuit_breaker=self._circuit_breaker,
         )
-        self._under_way.add(calls)
-        # Without limits nothing is reserved, and nobody asks who may serve.
-        candidates = [self._router.candidate(it) for it in deployments] if context.limits else ()
-        meter = Meter(self._accounting, context, request, candidates)
+        self._in_flight.add(calls)
+        # Without limits, nothing is reserved, and the candidates' costs do not matter.
+        costs = [self._router.cost_candidate(it) for it in candidates] if context.limits else ()
+        meter = Meter(self._recorder, context, request, costs)
         meter.open()
         return calls, meter

@@ -1,6 +1,6 @@
-"""One streamed answer: the vendor's chunks as they arrive, on their way to the caller.
+"""One streamed completion: relays the vendor's chunks to the client as they arrive.
 
-Owns what becomes of a stream whose caller leaves, stays silent or does not read.
+Handles clients that disconnect or read slowly, and vendors that are silent.
 """
 
 import contextlib
@@ -19,22 +19,23 @@ from app.usage.meter import Meter
 from app.vocabulary.completion import Completion, CompletionRequest
 from app.vocabulary.errors import GatewayError
 
-#: Chunks that may wait for a slow caller; then its vendor waits, too. It is also what one stream
-#: may read before the others have their turn: half a millisecond.
+#: Chunks that may wait for a slow client; then its vendor waits, too. It also bounds how long one
+#: stream reads before the others get their turn: half a millisecond.
 CHUNKS_AHEAD = 64
 
-#: How long a call is read to its end after its caller left, in seconds.
+#: How long a call is read to its end after the client has disconnected, in seconds.
 READ_TO_END_S = 120.0
 
-#: How long we wait for a cut call's reader, or for the usage that follows the last finish reason.
+#: How long to wait for a cancelled call's reader, or for the usage after the last finish reason,
+#: in seconds.
 SETTLE_S = 2.0
 
 
 class CompletionStream:
-    """One streamed answer: a reader thread fills a channel, and `take` empties it.
+    """One streamed completion: a reader thread fills a channel, and `take` empties it.
 
-    The reader makes deadlines, keep-alives and reading on after a hang-up simple: whoever writes
-    to the caller never waits for the vendor, nor the other way round.
+    The reader thread keeps deadlines, keep-alives and reading after a disconnect simple: the
+    thread that writes to the client never waits for the vendor, nor the other way round.
     """
 
     def __init__(
@@ -43,15 +44,15 @@ class CompletionStream:
         request: CompletionRequest,
         meter: Meter,
         *,
-        drains: threading.BoundedSemaphore,
+        read_slots: threading.BoundedSemaphore,
         watchdog: Watchdog,
         client_disconnected: Callable[[], bool] | None,
     ) -> None:
         self._calls = calls
         self._request = request
         self._meter = meter
-        self._drains = drains
-        self._caller_left = client_disconnected
+        self._read_slots = read_slots
+        self._client_disconnected = client_disconnected
         self._watchdog = watchdog
         self._channel: Channel[Completion] = Channel(CHUNKS_AHEAD)
         self._quiet_until_s = math.inf
@@ -63,39 +64,39 @@ class CompletionStream:
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """The parameters that the vendor did not get."""
+        """The parameters that were not sent to the vendor."""
         return self._calls.plan.dropped
 
     @property
     def limit_headers(self) -> Mapping[str, str]:
-        """What tells the caller how much of its limits is left."""
+        """The rate-limit headers of the response."""
         return self._meter.limit_headers
 
     @property
     def attempts(self) -> int:
-        """How many vendor calls have been made so far."""
+        """The number of vendor calls so far."""
         return self._meter.attempts
 
     @property
     def usage_chunk(self) -> Completion:
-        """The last chunk of a stream whose caller asked for its usage: no choices."""
+        """The last chunk, without choices, if the caller requested the usage."""
         return dataclasses.replace(self._last, choices=(), usage=self._meter.usage)
 
     def start(self) -> None:
-        """Call the vendor, in a thread of its own."""
+        """Call the vendor, in a new thread."""
         self._watchdog.watch(self)
         threading.Thread(target=self._read, name="vendor-reader", daemon=True).start()
 
     def take(self, timeout_s: float) -> list[Completion] | None:
         """Return the chunks that have arrived; [] after `timeout_s` of silence; None at the end.
 
-        The silence ends at one of the watchdog's ticks.
-        Raises: GatewayError; Cancelled when nobody listens any more.
+        The watchdog's tick bounds the precision of `timeout_s`.
+        Raises: GatewayError; Cancelled if the client has disconnected.
         """
         self._quiet_until_s, relayed = time.monotonic() + timeout_s, list[Completion]()
-        while not relayed:  # a chunk of usage alone is not for the caller
+        while not relayed:  # chunks without choices are not for the client
             try:
-                chunks = self._channel.take()
+                chunks = self._channel.get_all()
             except Cancelled:
                 raise
             except BaseException as exc:
@@ -110,16 +111,16 @@ class CompletionStream:
         return relayed
 
     def check(self, now_s: float) -> None:
-        """End a silence that has lasted long enough (the watchdog's call)."""
+        """Wake `take` if its timeout is over (called by the watchdog)."""
         if now_s >= self._quiet_until_s:
             self.wake()
 
     def wake(self) -> None:
-        """End the silence now, as if it had lasted long enough."""
+        """Wake `take` now, as if its timeout were over."""
         self._channel.wake()
 
     def close(self) -> None:
-        """Record the request, and end the vendor's calls or read them to their end; acts once."""
+        """Record the request, and cancel the vendor's calls or read them to the end; acts once."""
         if self._closed:
             return
         self._closed = True
@@ -128,13 +129,13 @@ class CompletionStream:
         try:
             if self._status is None:
                 self._status, drained = self._finish_after_disconnect()
-        finally:  # also when the server kills this thread while it settles
-            self._channel.leave()
+        finally:  # even if the server kills this thread meanwhile
+            self._channel.close()
             self._meter.record(self._status or "disconnected", drained=drained)
 
     def _relayed(self, chunks: list[Completion]) -> list[Completion]:
-        """Return the chunks that hold something for the caller."""
-        relayed = [named(chunk, self._meter) for chunk in chunks if chunk.choices]
+        """Return the chunks with choices, after noting the choices that end in them."""
+        relayed = [with_id(chunk, self._meter) for chunk in chunks if chunk.choices]
         for chunk in relayed:
             self._begun, self._last = True, chunk
             for choice in chunk.choices:
@@ -144,22 +145,22 @@ class CompletionStream:
 
     def _failed(self, error: BaseException) -> None:
         self._status = "truncated" if self._begun else "failed"
-        sum_up(error, self._meter)
+        add_totals(error, self._meter)
 
     def _finish_after_disconnect(self) -> tuple[Status, bool]:
-        """Deal with a caller that left in the middle; return the status, and whether we read on."""
-        if self._calls.has_generated:  # only the usage is still to come, and it costs nothing
+        """Finish after a disconnect; return the status, and whether the rest was read."""
+        if self._calls.has_generated:  # only the usage is missing, and it costs nothing
             has_all = self._generated
             whole, unsent = self._read_rest(SETTLE_S)
             return ("completed" if has_all and whole and not unsent else "disconnected"), False
-        if self._reads_to_end and self._drains.acquire(blocking=False):
+        if self._reads_to_end and self._read_slots.acquire(blocking=False):
             try:
                 whole, _ = self._read_rest(READ_TO_END_S)
             finally:
-                self._drains.release()
+                self._read_slots.release()
             if whole:
                 return "disconnected", True
-        self._calls.end()
+        self._calls.cancel()
         self._read_rest(SETTLE_S)
         return "disconnected", False
 
@@ -169,26 +170,26 @@ class CompletionStream:
 
     @property
     def _generated(self) -> bool:
-        """Whether the caller has the end of every choice."""
+        """Whether the client has got the end of every choice."""
         return len(self._ended) >= self._request.choice_count
 
     def _read_rest(self, limit_s: float) -> tuple[bool, bool]:
-        """Wait for the rest; return whether it came whole, and whether any was unsent text."""
+        """Read the rest; return whether it is complete, and whether it has choices."""
         until_s, unsent = time.monotonic() + limit_s, False
         with contextlib.suppress(GatewayError, Cancelled):
             while (left_s := until_s - time.monotonic()) > 0:
-                chunks = self._channel.take(left_s)
+                chunks = self._channel.get_all(left_s)
                 if chunks is None:
                     return True, unsent
                 unsent = bool(self._relayed(chunks)) or unsent
         return False, unsent
 
     def _read(self) -> None:
-        """Read the vendor's answer into the channel, until its end (the reader thread)."""
+        """Put the vendor's chunks into the channel, until their end (the reader thread)."""
         error: BaseException | None = None
         try:
             self._calls.run(self._meter, self._channel.put, client_disconnected=self._should_cancel)
-        except ConsumerClosed:  # it has recorded what it wanted, or is to take no more
+        except ConsumerClosed:  # the request has been recorded
             error = Cancelled()
         except BaseException as exc:  # noqa: BLE001 - the consumer raises it
             error = exc
@@ -196,25 +197,25 @@ class CompletionStream:
             self._channel.finish(error)
 
     def _should_cancel(self) -> bool:
-        """Whether the calls are to be cut now: the caller left while text was still to come."""
+        """Whether to cancel the calls: the client has disconnected and text is still to come."""
         return (
-            self._caller_left is not None
+            self._client_disconnected is not None
             and not self._reads_to_end
             and not self._calls.has_generated
-            and self._caller_left()
+            and self._client_disconnected()
         )
 
 
-def sum_up(error: BaseException, meter: Meter) -> None:
-    """Have an error speak for the whole request: all its calls are over."""
+def add_totals(error: BaseException, meter: Meter) -> None:
+    """Add the whole request's attempts, limits and billing to an error, when all calls are over."""
     if isinstance(error, GatewayError):
         error.headers["x-tollgate-attempts"] = str(meter.attempts)
         error.headers.update(meter.limit_headers)
         error.billable = meter.source != "none"
 
 
-def named(completion: Completion, meter: Meter) -> Completion:
-    """Return the completion with an id, also when the vendor gives none."""
+def with_id(completion: Completion, meter: Meter) -> Completion:
+    """Return the completion with an id: the vendor's, or one made from the event's."""
     if completion.id:
         return completion
     return dataclasses.replace(completion, id=f"cmpl-{meter.event_id}")

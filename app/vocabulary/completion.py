@@ -1,7 +1,4 @@
-"""The vocabulary: a completion request, a completion, its choices and its usage.
-
-Imports no library, so that every layer can speak it. Values are immutable.
-"""
+"""A completion request, a completion, its choices and its usage. All values are immutable."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -9,9 +6,9 @@ from typing import Any, ClassVar, Literal
 
 Prompt = str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]]
 FinishReason = Literal["stop", "length", "content_filter"]
-#: How a vendor says that a choice ended: "error" is a failure, which never reaches a caller so.
+#: Why a choice ended, as read from a vendor. "error" is a failure: callers get an error instead.
 Ending = FinishReason | Literal["error"]
-#: The side of a count that a vendor left out; "both" where it gave a total alone.
+#: The side of a count that the vendor left out; "both" if it sent only a total.
 Lack = Literal["", "prompt", "completion", "both"]
 
 
@@ -19,9 +16,9 @@ Lack = Literal["", "prompt", "completion", "both"]
 class Usage:
     """Tokens of one request; all whole and >= 0.
 
-    `cached_tokens`, `cache_write_tokens` and `audio_prompt_tokens` are parts of `prompt_tokens`;
-    `reasoning_tokens`, `audio_completion_tokens` and both prediction counts are parts of
-    `completion_tokens`.
+    `prompt_tokens` include `cached_tokens`, `cache_write_tokens` and `audio_prompt_tokens`.
+    `completion_tokens` include `reasoning_tokens`, `audio_completion_tokens` and both prediction
+    counts.
     """
 
     prompt_tokens: int = 0
@@ -35,7 +32,7 @@ class Usage:
     accepted_prediction_tokens: int = 0
     rejected_prediction_tokens: int = 0
 
-    #: The side that is not known; see HalfUsage.
+    #: The unknown side; see HalfUsage.
     lacks: ClassVar[Lack] = ""
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -43,7 +40,7 @@ class Usage:
         return Usage(**{n: getattr(self, n) + getattr(other, n) for n in USAGE_COUNTS})
 
     def __bool__(self) -> bool:
-        """Say whether anything was counted: some vendors send zeros before the real figures."""
+        """Whether any count is above 0: some vendors send zeros before the real counts."""
         return bool(self.total_tokens or self.prompt_tokens or self.completion_tokens)
 
 
@@ -52,20 +49,20 @@ USAGE_COUNTS: tuple[str, ...] = tuple(f.name for f in fields(Usage))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HalfUsage(Usage):
-    """What a vendor has counted so far, where that is not all.
+    """A usage with an unknown side, `lacks`, whose counts are 0 here.
 
-    `lacks` names the side that it leaves open, which is 0 here. No event and no caller gets one.
+    Usage events and callers never get one: the meter estimates the missing side.
     """
 
-    lacks: Lack  # type: ignore[misc]  # a class' variable there, a field here
+    lacks: Lack  # type: ignore[misc]  # a ClassVar there, a field here
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One alternative, or one streamed piece of it (`finish_reason` None until its last piece).
+    """One alternative, or one streamed delta of it (`finish_reason` None until the last delta).
 
-    `native_finish_reason` is the vendor's own word where it is one that we do not know; `extra`
-    holds what the vendor's choice carries beyond the contract.
+    `native_finish_reason` is the vendor's own value, if it is unknown or means a failure. `extra`
+    holds the fields of the vendor's choice that the public contract does not name.
     """
 
     index: int
@@ -78,10 +75,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """An answer, or one chunk of a streamed one: OpenAI's wire has the same shape for both.
+    """A whole completion, or one chunk of a stream: OpenAI's format has the same shape for both.
 
-    `created` is in Unix seconds. `model` is the name that the vendor served, `service_tier` its
-    word for how it was served.
+    `created` is in Unix seconds. `model` and `service_tier` are as the vendor reports them.
     """
 
     id: str
@@ -95,10 +91,10 @@ class Completion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionRequest:
-    """What the caller asked for; None means that the caller did not set it.
+    """A caller's request; None means that the caller did not set the field.
 
     `model` is `vendor/name`. `extra` holds top-level fields that the public contract does not
-    name; vendors that speak OpenAI's wire get them as they are.
+    name; OpenAI-compatible vendors get them unchanged.
     """
 
     model: str
@@ -128,7 +124,7 @@ class CompletionRequest:
 
     @property
     def model_name(self) -> str:
-        """The part of `model` after its first slash, as the vendor knows it."""
+        """The part of `model` after its first slash: the vendor's own name for it."""
         return self.model.partition("/")[2]
 
     @property
@@ -140,12 +136,12 @@ class CompletionRequest:
 
     @property
     def choice_count(self) -> int:
-        """How many choices a whole answer has."""
+        """The number of choices of a whole completion."""
         return len(self.prompts) * (self.n or 1)
 
     @property
     def include_usage(self) -> bool:
-        """Whether the caller of a stream asked for the usage chunk."""
+        """Whether the caller requested the usage chunk of a stream."""
         return bool(self.stream_options and self.stream_options.get("include_usage"))
 
     def parameters(self) -> dict[str, Any]:

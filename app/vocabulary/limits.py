@@ -1,6 +1,6 @@
-"""Limits as values: what an account or a key may use. Knows no SQL, no Redis and no HTTP.
+"""The limits of an account or of a key, as values. Does not depend on SQL, Redis or HTTP.
 
-Money is whole nano-dollars. Days and months are UTC's.
+Money is in whole nano-dollars. Days and months are in UTC.
 """
 
 from dataclasses import dataclass
@@ -13,21 +13,21 @@ Period = Literal["day", "month"]
 
 PERIODS: tuple[str, ...] = get_args(Period)
 
-#: Largest number of requests, tokens or streams: with it, a minute's tokens count exactly in the
-#: floating-point numbers of Redis' scripts.
+#: Largest limit of requests, tokens or streams. Up to it, the floating-point numbers of Redis's
+#: scripts count a minute's tokens exactly.
 NUMBER_LIMIT = 10**9
 
 NANO = 10**9
-#: Largest budget, 9 million dollars: nano-dollars above 2**53 would not be exact there.
+#: Largest budget, 9 million dollars: those numbers are exact up to 2**53 nano-dollars.
 BUDGET_LIMIT_NANOUSD = 9_000_000 * NANO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one account or key may use; None is without limit.
+    """The limits of one account or key; None means no limit.
 
-    `streams` may be open at the same time. What is spent in a `period` beyond `soft_nanousd` is
-    warned of; `budget_nanousd` is not exceeded.
+    `streams` limits open streams. Per `period`, requests beyond `soft_nanousd` get a warning, and
+    requests that would exceed `budget_nanousd` are rejected.
     """
 
     kind: Kind
@@ -41,66 +41,66 @@ class Limits:
 
     @property
     def subject(self) -> str:
-        """Whose limits they are, for people."""
+        """The account or key that is limited, for messages."""
         return f"{self.kind} {self.subject_id}"
 
     @property
     def zone(self) -> str:
-        """Whose days or months its budget is for, for people."""
+        """The time zone of the budget's period, for messages."""
         return f"{self.period}s are UTC's"
 
     @property
     def is_any(self) -> bool:
-        """Whether anything is limited."""
+        """Whether any limit is set."""
         numbers = (self.requests_per_minute, self.tokens_per_minute, self.streams)
         return any(limit is not None for limit in numbers) or self.has_budget
 
     @property
     def has_budget(self) -> bool:
-        """Whether money is counted."""
+        """Whether a budget or a soft bound is set."""
         return self.budget_nanousd is not None or self.soft_nanousd is not None
 
     @property
     def problem(self) -> str | None:
-        """What makes no sense about them, as a sentence; None where nothing does."""
+        """The first invalid value, as a sentence; None if all are valid."""
         for number in (self.requests_per_minute, self.tokens_per_minute, self.streams):
             if number is not None and not 1 <= number <= NUMBER_LIMIT:
-                return f"A limit is 1 to {NUMBER_LIMIT:,}: {number:,} is not."
+                return f"A limit must be 1 to {NUMBER_LIMIT:,}, not {number:,}."
         for nanousd in (self.budget_nanousd, self.soft_nanousd):
             if nanousd is not None and not 0 <= nanousd <= BUDGET_LIMIT_NANOUSD:
                 most = show_usd(BUDGET_LIMIT_NANOUSD)
-                return f"A budget is $0 to {most}: {show_usd(nanousd)} is not."
+                return f"A budget must be $0 to {most}, not {show_usd(nanousd)}."
         if self.budget_nanousd is not None and (self.soft_nanousd or 0) > self.budget_nanousd:
-            return "The soft bound of a budget cannot be above it."
+            return "The soft bound must not be above the budget."
         return None
 
 
 def period_start(period: Period, at_ms: int) -> datetime:
-    """Return when the day or month began that holds a time in Unix milliseconds."""
+    """Return the start of the day or month that contains a time in Unix milliseconds."""
     midnight = datetime.fromtimestamp(at_ms // 1000, UTC).replace(hour=0, minute=0, second=0)
     return midnight if period == "day" else midnight.replace(day=1)
 
 
 def period_end(period: Period, start: datetime) -> datetime:
-    """Return when the next day or month begins."""
+    """Return the start of the next day or month."""
     if period == "day":
         return start + timedelta(days=1)
     return (start + timedelta(days=31)).replace(day=1)
 
 
 def show_usd(nanousd: int) -> str:
-    """Return money as people write it, to the nano-dollar: `$1.50`, `$0.000015`."""
+    """Format money, exact to the nano-dollar: `$1.50`, `$0.000015`."""
     whole, nano = divmod(abs(nanousd), NANO)
     cents = f"{nano:09d}".rstrip("0").ljust(2, "0")
     return f"{'-' if nanousd < 0 else ''}${whole:,}.{cents}"
 
 
 def nanousd_of(usd: Decimal) -> int:
-    """Return dollars in nano-dollars.
+    """Convert dollars to nano-dollars.
 
-    Raises: ValueError when there is more behind the point than nano-dollars, or no number.
+    Raises: ValueError if `usd` is not finite, or not a whole number of nano-dollars.
     """
     nano = usd * NANO
     if not nano.is_finite() or nano != nano.to_integral_value():
-        raise ValueError(f"{usd} is no sum of nano-dollars")
+        raise ValueError(f"{usd} is not a whole number of nano-dollars")
     return int(nano)

@@ -1,4 +1,4 @@
-"""One HTTP request to a vendor, as a gateway makes it and the transport sends it."""
+"""One HTTP request to a vendor: a gateway makes it and the transport sends it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class VendorRequest:
-    """One HTTP request to a vendor. `dropped` names parameters left out, for the caller to know."""
+    """One HTTP request to a vendor. `dropped` names the caller's parameters that it leaves out."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)

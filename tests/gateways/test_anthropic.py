@@ -71,7 +71,7 @@ def test_older_models_take_a_temperature(name: str) -> None:
 
 
 def test_a_temperature_above_the_vendors_range_is_refused_with_the_range() -> None:
-    with pytest.raises(InvalidRequest, match="between 0 and 1") as caught:
+    with pytest.raises(InvalidRequest, match="from 0 to 1") as caught:
         ROW.sent("claude-haiku-4-5", temperature=1.2)
     assert caught.value.param == "temperature"
 

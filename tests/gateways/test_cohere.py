@@ -62,10 +62,10 @@ def test_every_parameter_that_the_wire_has_is_sent_in_its_words() -> None:
 @pytest.mark.parametrize(
     ("parameter", "value", "bound"),
     [
-        ("top_p", 1, "0.01 and 0.99"),
-        ("top_p", 0, "0.01 and 0.99"),
-        ("frequency_penalty", -1, "0 and 1"),
-        ("presence_penalty", 1.5, "0 and 1"),
+        ("top_p", 1, "0.01 to 0.99"),
+        ("top_p", 0, "0.01 to 0.99"),
+        ("frequency_penalty", -1, "0 to 1"),
+        ("presence_penalty", 1.5, "0 to 1"),
     ],
 )
 def test_what_is_out_of_the_vendors_range_is_refused_with_the_range(

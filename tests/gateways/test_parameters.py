@@ -128,7 +128,7 @@ def test_a_range_narrower_than_the_contracts_is_told_and_no_value_bent() -> None
     for temperature in (None, 0, 0.5, 1):
         check_range(refusing(), asking(temperature=temperature), "temperature", 0, 1)
     for temperature in (-0.1, 1.1, 2):
-        with pytest.raises(InvalidRequest, match="between 0 and 1") as caught:
+        with pytest.raises(InvalidRequest, match="from 0 to 1") as caught:
             check_range(refusing(), asking(temperature=temperature), "temperature", 0, 1)
         assert caught.value.param == "temperature"
     with pytest.raises(InvalidRequest, match="at least 1"):

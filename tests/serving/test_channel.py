@@ -21,49 +21,49 @@ def test_take_returns_all_that_is_there_in_order() -> None:
     channel = Channel[int](8)
     for item in range(3):
         channel.put(item)
-    assert channel.take() == [0, 1, 2]
+    assert channel.get_all() == [0, 1, 2]
     channel.put(3)
-    assert channel.take() == [3]
+    assert channel.get_all() == [3]
 
 
 def test_silence_is_an_empty_list_and_not_an_end() -> None:
     channel = Channel[int](1)
-    assert channel.take(0.01) == []
-    assert channel.take(0) == []
-    assert channel.take(-1) == []
+    assert channel.get_all(0.01) == []
+    assert channel.get_all(0) == []
+    assert channel.get_all(-1) == []
     channel.put(1)
-    assert channel.take(0) == [1]
+    assert channel.get_all(0) == [1]
 
 
 def test_a_nudge_ends_a_wait_and_only_that() -> None:
     channel, taken = Channel[int](1), list[object]()
     channel.wake()  # nobody waits: it is forgotten
-    thread = in_thread(lambda: taken.append(channel.take()))
+    thread = in_thread(lambda: taken.append(channel.get_all()))
     while thread.is_alive():  # whenever it began to wait
         channel.wake()
     assert taken == [[]]
     channel.wake()
     channel.put(1)
-    assert channel.take() == [1]
+    assert channel.get_all() == [1]
 
 
 def test_the_end_comes_after_the_last_item_and_stays() -> None:
     channel = Channel[int](2)
     channel.put(1)
     channel.finish()
-    assert channel.take() == [1]
-    assert channel.take() is None
-    assert channel.take(0) is None
+    assert channel.get_all() == [1]
+    assert channel.get_all() is None
+    assert channel.get_all(0) is None
 
 
 def test_an_error_comes_after_the_last_item() -> None:
     channel = Channel[int](2)
     channel.put(1)
     channel.finish(RuntimeError("broken"))
-    assert channel.take() == [1]
+    assert channel.get_all() == [1]
     for _ in range(2):
         with pytest.raises(RuntimeError, match="broken"):
-            channel.take()
+            channel.get_all()
 
 
 def test_a_waiting_consumer_gets_the_end_at_once() -> None:
@@ -72,7 +72,7 @@ def test_a_waiting_consumer_gets_the_end_at_once() -> None:
 
         def consume(channel: Channel[int] = channel, ends: list[object] = ends) -> None:
             try:
-                ends.append(channel.take())
+                ends.append(channel.get_all())
             except RuntimeError as exc:
                 ends.append(exc)
 
@@ -93,11 +93,11 @@ def test_a_producer_waits_while_the_queue_is_full() -> None:
 
     producer = in_thread(produce)
     wait_until(lambda: len(put) == 2)
-    assert channel.take() == [0, 1]
+    assert channel.get_all() == [0, 1]
     wait_until(lambda: len(put) == 4)
     assert producer.is_alive()
     taken = [0, 1]
-    while (items := channel.take()) is not None:
+    while (items := channel.get_all()) is not None:
         assert 1 <= len(items) <= 2
         taken += items
     assert taken == [0, 1, 2, 3, 4]
@@ -114,7 +114,7 @@ def test_nothing_is_lost_doubled_or_reordered_between_two_threads(limit: int) ->
 
     in_thread(produce)
     taken = []
-    while (items := channel.take(60)) is not None:
+    while (items := channel.get_all(60)) is not None:
         assert items, "the producer stalled"
         taken += items
     assert taken == list(range(count))
@@ -123,7 +123,7 @@ def test_nothing_is_lost_doubled_or_reordered_between_two_threads(limit: int) ->
 def test_a_producer_whose_consumer_has_left_is_told() -> None:
     channel = Channel[int](8)
     channel.put(1)
-    channel.leave()
+    channel.close()
     with pytest.raises(ConsumerClosed):
         channel.put(2)
     channel.finish()  # harmless
@@ -140,12 +140,12 @@ def test_a_producer_that_waits_for_room_is_told_that_its_consumer_left() -> None
             told.set()
 
     in_thread(produce)
-    channel.leave()
+    channel.close()
     assert told.wait(60)
 
 
 def test_a_timeout_is_for_silence_and_counts_from_the_call() -> None:
     channel = Channel[int](8)
     started_s = time.monotonic()
-    assert channel.take(0.05) == []
+    assert channel.get_all(0.05) == []
     assert time.monotonic() - started_s >= 0.05

@@ -1,4 +1,4 @@
-"""What Amazon Bedrock's endpoints share: the address of a model, its counts, its streams.
+"""Code that Bedrock's two APIs share: URLs of models, token counts, streams.
 
 Source: botocore's model of bedrock-runtime, 2023-09-30; docs/vendors.md.
 """
@@ -18,23 +18,23 @@ from app.gateways.base import plain_mapping
 from app.gateways.bedrock.errors import decode_exception
 from app.gateways.bedrock.event_stream import MessageParser
 from app.gateways.decoding.counts import put_together
+from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.finish import GOES_ON, Finish
 from app.gateways.decoding.framing import TextFraming
 from app.gateways.decoding.parsing import whole
-from app.gateways.decoding.wire import Wire
 from app.vendors.vendor import Vendor, authorization
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import ModelNotFound, UnsupportedParameter
 from app.vocabulary.vendor_request import VendorRequest
 
-#: Keys of a row's `quirks` that both endpoints need; the region is part of each signature.
+#: Keys of `quirks` that both APIs need; the region is part of each signature.
 QUIRKS: Mapping[str, fields.Field[Any]] = {"region": fields.String(required=True)}
 
-#: An id, an inference profile's id, or an ARN of either. None begins with a dot, so that none
-#: is a step in a path.
+#: An id, an inference profile's id, or an ARN of either. None begins with a dot, so that none is a
+#: `..` in the path.
 _MODEL_ID = re.compile(r"[A-Za-z0-9][\w.:/-]{0,2047}", re.ASCII)
 
-#: What the wire takes as a value of request metadata, which is how it knows an end user.
+#: A valid value of request metadata, in which the end user is sent.
 _METADATA = re.compile(r"[a-zA-Z0-9\s:_@$#=/+,.-]{0,256}", re.ASCII)
 
 
@@ -49,11 +49,11 @@ def vendor_request(
 ) -> VendorRequest:
     """Return the request for `operation` on the model, whose id is one segment of the path.
 
-    Raises: ModelNotFound for what is no model's id.
+    Raises: ModelNotFound if it is not a valid id.
     """
     model = request.model_name
     if not _MODEL_ID.fullmatch(model):
-        raise ModelNotFound(f"`{model[:64]}` is not an id of a Bedrock model.", param="model")
+        raise ModelNotFound(f"`{model[:64]}` is not a valid id of a Bedrock model.", param="model")
     return VendorRequest(
         f"{vendor.base_url}/model/{quote(model, safe='')}/{operation}",
         {
@@ -68,45 +68,40 @@ def vendor_request(
 
 
 def request_metadata(vendor: Vendor, user: str | None) -> dict[str, str]:
-    """Return the metadata that names the end user in the account's invocation logs; or nothing.
+    """Return the metadata that names the end user in the account's invocation logs; {} without one.
 
-    Raises: UnsupportedParameter for characters that the wire refuses.
+    Raises: UnsupportedParameter for characters that Bedrock rejects.
     """
     if user is None:
         return {}
     if not _METADATA.fullmatch(user):
         raise UnsupportedParameter(
-            f"The vendor `{vendor.name}` takes a `user` of at most 256 characters, which are "
-            "letters, digits, spaces or one of :_@$#=/+,-.",
+            f"The vendor `{vendor.name}` accepts a `user` of at most 256 characters: letters, "
+            "digits, spaces and :_@$#=/+,-.",
             param="user",
         )
     return {"user": user}
 
 
-def as_list(stop: Any) -> list[str]:
-    """Return stop sequences as the wire has them: always a list."""
-    return [stop] if isinstance(stop, str) else list(stop)
-
-
 def decode_usage(counts: Any, names: tuple[str, str, str, str]) -> Usage | None:
-    """Return the vendor's count, halves too, or None when it is none.
+    """Return the vendor's usage, maybe with an unknown side; None if it has no count.
 
-    `names` are those of the tokens read, generated, read from the cache and written to it; the
-    wire counts what is cached beside what is read. The total is our sum wherever there is one.
+    `names` are the fields of the tokens read, generated, read from the cache and written to it.
+    The tokens read exclude cached ones. The total is computed, if both sides are known.
     """
-    told = plain_mapping(counts)
-    fresh, generated, cached, written = (whole(told.get(name)) for name in names)
+    fields_ = plain_mapping(counts)
+    fresh, generated, cached, written = (whole(fields_.get(name)) for name in names)
     known = None if fresh is None else fresh + (cached or 0) + (written or 0)
     both = known is not None and generated is not None
-    # Whether it holds what is cached is not said, so it only helps out where nothing is.
-    total = None if both or cached or written else whole(told.get("totalTokens"))
+    # Undocumented: whether the vendor's total includes cached tokens. Used only without those.
+    total = None if both or cached or written else whole(fields_.get("totalTokens"))
     parts = {"cached_tokens": cached or 0, "cache_write_tokens": written or 0}
     return put_together("bedrock", known, generated, total, parts)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """What one event of a stream, or a whole answer, adds: each may be nothing."""
+class Delta:
+    """The content of one event of a stream, or of a whole response."""
 
     text: str = ""
     finish: Finish = GOES_ON
@@ -114,10 +109,10 @@ class Piece:
     tier: str | None = None
 
 
-class BedrockWire(Wire):
-    """One answer, which is of one choice; the wire names neither an id nor the model that answers.
+class BedrockDecoder(Decoder):
+    """The base of Bedrock's decoders: one choice, without an id or the model's name.
 
-    A payload is an event's type and its JSON.
+    The payload of an event is a pair of its type and its JSON.
     """
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
@@ -125,25 +120,24 @@ class BedrockWire(Wire):
         self._created = int(time.time())
 
     def unwrap(self, name: str | None, value: Any) -> Iterable[Any]:
-        """Return the value, with the event's type where it has one."""
         return (value if name is None else (name, value),)
 
-    def completion(self, piece: Piece, *, is_whole: bool = False) -> Completion:
-        """Return a piece as a completion; a whole answer has its choice also without a word."""
-        reason, native = piece.finish
-        choice = Choice(0, piece.text, reason, None, native)
+    def completion(self, delta: Delta, *, is_whole: bool = False) -> Completion:
+        """Return a delta as a chunk, or, with a choice even without text, as a whole completion."""
+        reason, native = delta.finish
+        choice = Choice(0, delta.text, reason, None, native)
         return Completion(
             id="",
             created=self._created,
             model=self.request.model_name,
-            choices=(choice,) if is_whole or piece.text or reason else (),
-            usage=piece.usage,
-            service_tier=piece.tier,
+            choices=(choice,) if is_whole or delta.text or reason else (),
+            usage=delta.usage,
+            service_tier=delta.tier,
         )
 
 
 class BedrockFraming:
-    """Amazon's binary event stream, or JSON: the first byte says which."""
+    """Amazon's binary event stream, or JSON: the first byte decides."""
 
     def __init__(self, vendor: Vendor) -> None:
         self._vendor = vendor
@@ -153,16 +147,14 @@ class BedrockFraming:
 
     @property
     def is_json(self) -> bool:
-        """Whether the answer is JSON."""
         return self._text.is_json
 
     @property
     def is_closed(self) -> bool:
-        """Whether the JSON that has come could be complete."""
         return self._text.is_closed
 
     def feed(self, packet: bytes) -> Iterator[ServerSentEvent]:
-        """Yield an event for each message, named by its type."""
+        """Yield an event for each message, named by the message's type."""
         if not self._is_known and packet:
             self._is_known = True
             # A message begins with its length, whose first byte is 0 below 16 MiB.
@@ -176,5 +168,5 @@ class BedrockFraming:
             yield ServerSentEvent(message.header(":event-type"), message.payload)
 
     def flush(self) -> Iterable[ServerSentEvent]:
-        """Return the JSON; of messages, each was complete."""
+        """Return the JSON; nothing for messages, which are complete on their own."""
         return self._text.flush() if self._messages is None else ()

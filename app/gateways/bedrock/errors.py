@@ -1,4 +1,4 @@
-"""Amazon Bedrock's errors to ours: by the exception's name, which its HTTP status only groups.
+"""Amazon Bedrock's errors, by the name of the exception: one HTTP status may have several.
 
 The same names come with a status other than 200, and as messages in the middle of a stream.
 Source: botocore's model of bedrock-runtime, 2023-09-30.
@@ -16,7 +16,7 @@ from app.gateways.decoding import failures
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import GatewayError, VendorRejected, WrongEndpoint
 
-#: What an exception means, where its HTTP status says something else, or where it came without.
+#: The status that an exception means, if its HTTP status differs or it came without one.
 STATUS_OF: Mapping[str, int] = {
     "accessdenied": 403,
     "expiredtoken": 403,
@@ -31,8 +31,9 @@ STATUS_OF: Mapping[str, int] = {
     "validation": 400,
 }
 
-#: Words with which a model's own endpoint turns up: it has no chat template, or takes no prompt.
-_WANTS: tuple[tuple[re.Pattern[str], Literal["chat", "native"]], ...] = (
+#: Messages with which Bedrock rejects a model on the wrong endpoint: it has no chat template, or
+#: accepts no prompt.
+OTHER_ENDPOINT: tuple[tuple[re.Pattern[str], Literal["chat", "native"]], ...] = (
     (re.compile(r"(?:does not|doesn['\u2019]t) support the Converse"), "native"),
     (re.compile(r"required key \[messages\]|extraneous key \[(?:prompt|inputText)\]"), "chat"),
 )
@@ -41,10 +42,10 @@ _WANTS: tuple[tuple[re.Pattern[str], Literal["chat", "native"]], ...] = (
 def decode_error(
     vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
 ) -> GatewayError:
-    """Return the error for a response whose status is not 200."""
+    """Return the error of a response without success."""
     try:
         payload = plain_mapping(strict_json.load_vendor(body))
-    except ValueError:  # HTML from a proxy, or nothing at all
+    except ValueError:  # HTML from a proxy, or an empty body
         payload = {}
     # "ValidationException:http://internal.amazon.com/…", or "com.amazon.coral#ValidationException"
     named = headers.get("x-amzn-errortype") or payload.get("__type")
@@ -55,8 +56,8 @@ def decode_error(
 def decode_exception(vendor: Vendor, message: Message) -> GatewayError:
     """Return the error that a message in a stream reports."""
     if message.header(":message-type") == "error":
-        said = {"message": message.header(":error-message")}
-        return _error(vendor, message.header(":error-code"), None, said)
+        content = {"message": message.header(":error-message")}
+        return _error(vendor, message.header(":error-code"), None, content)
     try:
         payload = plain_mapping(strict_json.load_vendor(message.payload))
     except ValueError:
@@ -77,25 +78,19 @@ def _error(
         status = original
     else:
         status = STATUS_OF.get(kind, status)
-    message = next((said for k in MESSAGES if isinstance(said := payload.get(k), str) and said), "")
-    said = failures.Detail(message=message, code=name or None)
-    if kind == "modeltimeout":  # sent as 408, but the model has worked: as if an answer had begun
-        status, said = None, replace(said, status=408)
-    error = failures.failure(vendor, status, said, headers)
+    texts = (payload.get(key) for key in MESSAGES)
+    message = next((text for text in texts if isinstance(text, str) and text), "")
+    detail = failures.Detail(message=message, code=name or None)
+    if kind == "modeltimeout":  # sent as 408, but the model has worked, and may be billed
+        status, detail = None, replace(detail, status=408)
+    error = failures.failure(vendor, status, detail, headers)
     return _on_other_endpoint(error) if isinstance(error, VendorRejected) else error
 
 
-#: Where an error has its message; the one of the model behind the service says more.
+#: Where an error has its message; that of the model behind the service is more specific.
 MESSAGES = ("originalMessage", "message", "Message")
 
 
 def _on_other_endpoint(error: VendorRejected) -> VendorRejected:
-    for words, wants in _WANTS:
-        if words.search(error.message):
-            return WrongEndpoint(
-                error.message,
-                wants=wants,
-                vendor_status=error.vendor_status or error.status,
-                code=error.code,
-            )
-    return error
+    wants = next((wants for part, wants in OTHER_ENDPOINT if part.search(error.message)), None)
+    return error if wants is None else WrongEndpoint.from_rejected(error, wants)

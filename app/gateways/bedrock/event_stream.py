@@ -1,7 +1,7 @@
-"""Amazon's binary event stream: bytes, cut anywhere, to messages.
+"""Amazon's binary event stream: bytes, split anywhere, to messages.
 
-Length-prefixed frames with checksums, which botocore parses; it is an extra, imported when the
-first stream is read. Source: docs.aws.amazon.com/AmazonS3/latest/API/RESTSelectObjectAppendix.html
+botocore parses its length-prefixed frames with checksums. It is an extra, imported when the first
+stream is read. Source: docs.aws.amazon.com/AmazonS3/latest/API/RESTSelectObjectAppendix.html
 """
 
 import struct
@@ -15,21 +15,21 @@ from app.vendors.vendor import Vendor
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One frame. Of its headers, `:message-type` says event, exception or error."""
+    """One frame. Its header `:message-type` is `event`, `exception` or `error`."""
 
     headers: Mapping[str, Any]
     payload: bytes
 
     def header(self, name: str) -> str:
-        """Return a header's text; "" when it is absent or none."""
+        """Return a header's text; "" if it is missing or not a text."""
         value = self.headers.get(name)
         return value if isinstance(value, str) else ""
 
 
 class MessageParser:
-    """Turns one stream's bytes into messages.
+    """Parses the messages of one stream.
 
-    Raises: ImportError where botocore is not installed; the signer has said so before.
+    Raises: ImportError if botocore is not installed; the credentials fail first, with a message.
     """
 
     def __init__(self, vendor: Vendor) -> None:
@@ -40,17 +40,17 @@ class MessageParser:
 
         self._vendor = vendor
         self._buffer = EventStreamBuffer()
-        # Headers that hold less than they say escape botocore as what Python makes of them.
+        # On headers shorter than their declared length, botocore raises these errors of Python's.
         self._errors = (ParserError, struct.error, LookupError, ValueError)
 
     def feed(self, packet: bytes) -> Iterator[Message]:
         """Yield the messages that `packet` completes.
 
-        Raises: VendorFailed for a wrong checksum, and anything else that is no frame.
+        Raises: VendorFailed for a wrong checksum, and for any other malformed frame.
         """
         self._buffer.add_data(packet)
         try:
             for message in self._buffer:
                 yield Message(message.headers, message.payload)
         except self._errors as exc:
-            raise failed(self._vendor, "sent a broken event") from exc
+            raise failed(self._vendor, "sent a malformed event") from exc

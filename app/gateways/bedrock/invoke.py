@@ -1,6 +1,6 @@
-"""Amazon Bedrock's InvokeModel: a raw prompt in the model's own form.
+"""Amazon Bedrock's InvokeModel: a raw prompt in the model's own format.
 
-A row's `quirks.families` says which model takes which form. Source: docs/vendors.md.
+A vendor entry's `quirks.families` maps models to formats. Source: docs/vendors.md.
 """
 
 import base64
@@ -15,10 +15,9 @@ from app.gateways.base import plain_mapping, single_prompt
 from app.gateways.bedrock import errors
 from app.gateways.bedrock.common import (
     QUIRKS,
+    BedrockDecoder,
     BedrockFraming,
-    BedrockWire,
-    Piece,
-    as_list,
+    Delta,
     decode_usage,
     request_metadata,
     vendor_request,
@@ -26,14 +25,15 @@ from app.gateways.bedrock.common import (
 from app.gateways.bedrock.model_families import PROMPT_FAMILIES, Path, PromptFamily, Shape
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.parsing import failed, load
-from app.gateways.decoding.reader import AnswerReader
+from app.gateways.decoding.reader import ResponseReader
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
+from app.gateways.stops import as_list
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError, ModelNotFound
 from app.vocabulary.vendor_request import VendorRequest
 
-#: The service's own additions to the last chunk, whatever the family, and to filtered answers.
+#: Fields that Bedrock adds to the last chunk of any family, and to filtered responses.
 METRICS = "amazon-bedrock-invocationMetrics"
 METRIC_COUNTS = (
     "inputTokenCount",
@@ -45,7 +45,7 @@ GUARDRAIL = "amazon-bedrock-guardrailAction"
 
 
 class InvokeGateway:
-    """The prompt is forwarded as it is, without a model's template around it."""
+    """The prompt is forwarded unchanged, without a model's template around it."""
 
     unsupported: ClassVar[frozenset[str]] = frozenset.intersection(
         *(family.unsupported for family in PROMPT_FAMILIES.values())
@@ -61,7 +61,6 @@ class InvokeGateway:
     }
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
-        """Return the vendor's request: what the caller set, and nothing that it did not."""
         family = _family(vendor, request)
         check_prompt(vendor, request)
         check_extra(vendor, request)
@@ -69,9 +68,9 @@ class InvokeGateway:
         check_range(vendor, request, "temperature", 0, family.hottest)
         check_range(vendor, request, "max_tokens", 1)
         body: dict[str, Any] = {family.prompt: single_prompt(request)}
-        for name in sorted(family.words.keys() & parameters.keys()):
+        for name in sorted(family.paths.keys() & parameters.keys()):
             value = parameters[name]
-            _put(body, family.words[name], as_list(value) if name == "stop" else value)
+            _put(body, family.paths[name], as_list(value) if name == "stop" else value)
         streamed = _is_streamed(family, request)
         if streamed:
             body.update(family.fixed)
@@ -86,69 +85,65 @@ class InvokeGateway:
             headers=named if metadata else {},
         )
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
-        """Return the reader of one answer."""
-        return AnswerReader(InvokeWire(vendor, request), BedrockFraming(vendor))
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
+        return ResponseReader(InvokeDecoder(vendor, request), BedrockFraming(vendor))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
     ) -> GatewayError:
-        """Return what the vendor's refusal means to the caller."""
         return errors.decode_error(vendor, status, headers, body)
 
 
-class InvokeWire(BedrockWire):
-    """What the answers and chunks of the model's family mean."""
+class InvokeDecoder(BedrockDecoder):
+    """Decodes the responses and chunks of the model's family."""
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
         super().__init__(vendor, request)
         self._family = _family(vendor, request)
 
     def unwrap(self, name: str | None, value: Any) -> Iterable[Any]:
-        """Return an answer, or the JSON inside a chunk; nothing of other events."""
+        """Return a response, or the JSON inside of a chunk; nothing for other events."""
         if name is None:
             return (value,)
         return (load(self.vendor, _unwrapped(self.vendor, value)),) if name == "chunk" else ()
 
     def read(self, payload: Any) -> Completion | None:
-        """Return what a chunk says."""
         shape = self._family.chunk
         return None if shape is None else self.completion(_read(self.vendor, shape, payload))
 
     def read_whole(self, payload: Any) -> Completion:
-        """Return a whole answer, also of a family whose answers are streams."""
-        shape = self._family.answer or self._family.chunk
-        piece = _read(self.vendor, shape, payload) if shape else Piece()
-        if not piece.text and piece.finish.reason is None:
-            raise failed(self.vendor, "sent an answer that holds no text")
-        return self.completion(piece, is_whole=True)
+        """Decode a whole response, also of a family whose responses are streams."""
+        shape = self._family.response or self._family.chunk
+        delta = _read(self.vendor, shape, payload) if shape else Delta()
+        if not delta.text and delta.finish.reason is None:
+            raise failed(self.vendor, "sent a response without text")
+        return self.completion(delta, is_whole=True)
 
     def usage(self, payload: Any) -> Usage | None:
-        """Return the count in an answer or a chunk."""
         body = plain_mapping(payload)
-        shapes = (self._family.answer, self._family.chunk)
+        shapes = (self._family.response, self._family.chunk)
         found = (_usage(shape, body) for shape in shapes if shape is not None)
         return next((usage for usage in found if usage is not None), None)
 
 
 def _family(vendor: Vendor, request: CompletionRequest) -> PromptFamily:
-    """Return the form that the row names for the model.
+    """Return the model's family, by the vendor entry's `quirks.families`.
 
-    Raises: ModelNotFound when it names none.
+    Raises: ModelNotFound if it names none for the model.
     """
     families: Mapping[str, str] = vendor.quirks.get("families", {})
     for glob, name in families.items():
         if fnmatchcase(request.model_name, glob):
             return PROMPT_FAMILIES[name]
     raise ModelNotFound(
-        f"The vendor `{vendor.name}` takes prompts of `{request.model_name[:64]}` in a form that "
-        "its `quirks.families` does not name.",
+        f"The prompt format of `{request.model_name[:64]}` at the vendor `{vendor.name}` is "
+        "unknown. Add the model to `quirks.families` of the vendor entry.",
         param="model",
     )
 
 
 def _is_streamed(family: PromptFamily, request: CompletionRequest) -> bool:
-    return family.chunk is not None and (request.stream or family.answer is None)
+    return family.chunk is not None and (request.stream or family.response is None)
 
 
 def _put(body: dict[str, Any], path: Path, value: Any) -> None:
@@ -158,14 +153,14 @@ def _put(body: dict[str, Any], path: Path, value: Any) -> None:
     body[str(last)] = value
 
 
-def _read(vendor: Vendor, shape: Shape, payload: Any) -> Piece:
+def _read(vendor: Vendor, shape: Shape, payload: Any) -> Delta:
     body = plain_mapping(payload)
     text = _at(body, shape.text)
     if not isinstance(text, str | None):
         raise failed(vendor, "sent a choice without text")
     filtered = body.get(GUARDRAIL) == "INTERVENED"  # the text is the guardrail's, not the model's
     finish = narrow(vendor, "guardrail_intervened" if filtered else _at(body, shape.finish))
-    return Piece(text or "", finish, _usage(shape, body))
+    return Delta(text or "", finish, _usage(shape, body))
 
 
 def _usage(shape: Shape, body: Mapping[str, Any]) -> Usage | None:
@@ -179,15 +174,15 @@ def _usage(shape: Shape, body: Mapping[str, Any]) -> Usage | None:
 
 
 def _unwrapped(vendor: Vendor, payload: Any) -> bytes:
-    """Return the JSON that a chunk holds in base 64."""
+    """Return the JSON that a chunk holds in Base64."""
     try:
         return base64.b64decode(plain_mapping(payload).get("bytes", ""), validate=True)
     except (TypeError, ValueError) as exc:
-        raise failed(vendor, "sent a broken chunk") from exc
+        raise failed(vendor, "sent a malformed chunk") from exc
 
 
 def _at(value: Any, path: Path) -> Any:
-    """Return what is at `path`, or None."""
+    """Return the value at `path`; None if there is none."""
     for key in path:
         if isinstance(key, str):
             value = plain_mapping(value).get(key)

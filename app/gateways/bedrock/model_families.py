@@ -1,4 +1,4 @@
-"""The forms in which families of models on Amazon Bedrock take a raw prompt: data, and its types.
+"""The formats in which families of models on Amazon Bedrock accept a raw prompt, as data.
 
 Source: Amazon's inference parameters of each family; the chunks that its SDK examples read.
 """
@@ -14,9 +14,9 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Where an answer, or one chunk of it, has its parts.
+    """The paths of the fields in a response, or in a chunk of it.
 
-    `counts` are of the tokens read and generated: a number, or a list of the tokens themselves.
+    `counts` are those of the tokens read and generated: a number, or a list of tokens to count.
     """
 
     text: Path
@@ -26,49 +26,53 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class PromptFamily:
-    """The form in which one family of models takes a prompt and gives text.
+    """The format of one family of models.
 
-    answer   None where a whole answer has its counts in headers alone; it is asked for as a
-             stream then, whose last chunk has them
-    chunk    None where the family does not stream
+    prompt    field of the prompt
+    paths     parameter -> path of its field
+    response  None if whole responses have their counts only in headers: they are requested as
+              streams, whose last chunk has the counts
+    chunk     None if the family does not stream
+    fixed     fields of every streamed request
+    hottest   maximum temperature
     """
 
     prompt: str
-    words: Mapping[str, Path]
-    answer: Shape | None
+    paths: Mapping[str, Path]
+    response: Shape | None
     chunk: Shape | None
     fixed: Mapping[str, Any] = field(default_factory=dict)
     hottest: float = 1
 
     @property
     def unsupported(self) -> frozenset[str]:
-        """The parameters that its form has no word for; `user` goes beside it, in a header."""
-        return frozenset(PARAMETERS).difference(self.words, ("n", "user"))
+        """The parameters without an equivalent; `user` is sent in a header."""
+        return frozenset(PARAMETERS).difference(self.paths, ("n", "user"))
 
 
 PROMPT_FAMILIES: Mapping[str, PromptFamily] = {
     "cohere": PromptFamily(
         prompt="prompt",
-        words={
+        paths={
             "max_tokens": ("max_tokens",),
             "stop": ("stop_sequences",),
             "temperature": ("temperature",),
             "top_p": ("p",),
         },
-        answer=None,
+        response=None,
         chunk=Shape(text=("text",), finish=("finish_reason",)),
         fixed={"stream": True},  # without it, the stream is one chunk of another shape
         hottest=5,
     ),
     "jurassic": PromptFamily(
         prompt="prompt",
-        words={
+        paths={
             "max_tokens": ("maxTokens",),
             "stop": ("stopSequences",),
             "temperature": ("temperature",),
             "top_p": ("topP",),
         },
-        answer=Shape(
+        response=Shape(
             text=("completions", 0, "data", "text"),
             finish=("completions", 0, "finishReason", "reason"),
             counts=(("prompt", "tokens"), ("completions", 0, "data", "tokens")),
@@ -77,12 +81,12 @@ PROMPT_FAMILIES: Mapping[str, PromptFamily] = {
     ),
     "llama": PromptFamily(
         prompt="prompt",
-        words={
+        paths={
             "max_tokens": ("max_gen_len",),
             "temperature": ("temperature",),
             "top_p": ("top_p",),
         },
-        answer=Shape(
+        response=Shape(
             text=("generation",),
             finish=("stop_reason",),
             counts=(("prompt_token_count",), ("generation_token_count",)),
@@ -91,24 +95,24 @@ PROMPT_FAMILIES: Mapping[str, PromptFamily] = {
     ),
     "mistral": PromptFamily(
         prompt="prompt",
-        words={
+        paths={
             "max_tokens": ("max_tokens",),
             "stop": ("stop",),
             "temperature": ("temperature",),
             "top_p": ("top_p",),
         },
-        answer=None,
+        response=None,
         chunk=Shape(text=("outputs", 0, "text"), finish=("outputs", 0, "stop_reason")),
     ),
     "titan": PromptFamily(
         prompt="inputText",
-        words={
+        paths={
             "max_tokens": ("textGenerationConfig", "maxTokenCount"),
             "stop": ("textGenerationConfig", "stopSequences"),
             "temperature": ("textGenerationConfig", "temperature"),
             "top_p": ("textGenerationConfig", "topP"),
         },
-        answer=Shape(
+        response=Shape(
             text=("results", 0, "outputText"),
             finish=("results", 0, "completionReason"),
             counts=(("inputTextTokenCount",), ("results", 0, "tokenCount")),

@@ -1,4 +1,4 @@
-"""What the readers of all API formats share: framing, JSON, counts, finish reasons, errors.
+"""What the decoders of all API formats share: framing, JSON, counts, finish reasons, errors.
 
-Does not know any one vendor. Read `reader` first, then `wire`.
+Does not depend on any one vendor. Read `reader` first, then `assembly` and `decoder`.
 """

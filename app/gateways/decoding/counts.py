@@ -1,7 +1,7 @@
-"""Token counts, put together from whatever a vendor gave of them. Pure.
+"""Combines a vendor's token counts into a Usage. No I/O.
 
-The vendor's exact word wins: a count that follows from two others is theirs as much as these are.
-What does not follow is left open (`HalfUsage.lacks`), for the meter to estimate and to mark.
+The vendor's counts win. A count that follows from two others is computed. A side that does not
+follow stays unknown (`HalfUsage.lacks`); the meter estimates it, and marks the estimate.
 """
 
 import logging
@@ -11,10 +11,10 @@ from typing import Any
 from app.gateways.decoding.parsing import whole
 from app.vocabulary.completion import USAGE_COUNTS, HalfUsage, Lack, Usage
 
-#: Counts of a prompt, which is read once however many samples it has.
+#: Counts of a prompt, which is charged once, however many samples it has.
 PROMPT_COUNTS = ("prompt_tokens", "cached_tokens", "cache_write_tokens", "audio_prompt_tokens")
 
-#: Parts of a completion's tokens.
+#: Counts that are included in the completion's tokens.
 COMPLETION_PARTS = (
     "reasoning_tokens",
     "audio_completion_tokens",
@@ -32,35 +32,39 @@ def put_together(
     total: int | None,
     parts: Mapping[str, int] | None = None,
 ) -> Usage | None:
-    """Return the usage that a prompt's, a completion's and a total count give; None says nothing.
+    """Return the usage for a prompt's, a completion's and a total count; None if all are missing.
 
-    A total above the sum belongs to the completion, whose reasoning was left out. A total below
-    it is wrong: the parts stand. All zeros are no count: some vendors send them beforehand.
+    A total above the sum belongs to the completion: the vendor left out its reasoning. A total
+    below the sum is wrong and ignored. All zeros are no count: some vendors send them beforehand.
     """
     if not (prompt or completion or total):
         return None
-    if prompt and completion and total == prompt + completion and not parts:  # as it mostly is
+    if prompt and completion and total == prompt + completion and not parts:  # the usual case
         return Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=total)
     if not prompt and total and completion is not None and total > completion:
-        prompt = None  # a prompt of nothing, that is: the total knows better
-    lacks: Lack = ""
-    if prompt is not None and completion is not None:
-        completion = _widened(vendor, prompt, completion, total or 0)
-    elif total and prompt is not None and total >= prompt:
-        completion = total - prompt
-    elif total and completion is not None and total >= completion:
-        prompt = total - completion
-    elif prompt is None and completion is None:
-        lacks = "both"
-    else:
-        lacks = "completion" if completion is None else "prompt"
-    known, generated = prompt or 0, completion or 0
+        prompt = None  # a prompt of 0 tokens contradicts the total
+    prompt, completion, lacks = _sides(vendor, prompt, completion, total or 0)
     counts = {
-        "prompt_tokens": known,
-        "completion_tokens": generated,
-        "total_tokens": (total or 0) if lacks == "both" else known + generated,
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": (total or 0) if lacks == "both" else prompt + completion,
     }
     return _usage(_with_parts(counts, parts or {}), lacks)
+
+
+def _sides(
+    vendor: str, prompt: int | None, completion: int | None, total: int
+) -> tuple[int, int, Lack]:
+    """Return both sides, computed from the total if possible, and which is unknown (0)."""
+    if prompt is not None and completion is not None:
+        return prompt, _widened(vendor, prompt, completion, total), ""
+    if total and prompt is not None and total >= prompt:
+        return prompt, total - prompt, ""
+    if total and completion is not None and total >= completion:
+        return total - completion, completion, ""
+    if prompt is None and completion is None:
+        return 0, 0, "both"
+    return prompt or 0, completion or 0, "completion" if completion is None else "prompt"
 
 
 def _usage(counts: Mapping[str, int], lacks: Lack) -> Usage:
@@ -68,16 +72,19 @@ def _usage(counts: Mapping[str, int], lacks: Lack) -> Usage:
 
 
 def _widened(vendor: str, prompt: int, completion: int, total: int) -> int:
-    """Return the completion's tokens, those among them that only the total counts."""
+    """Return the completion's tokens, including those that only the total counts."""
     if 0 < total < prompt + completion:
         log.warning(
-            "%s counts %s tokens in all, but %s in parts", vendor, total, prompt + completion
+            "%s reports a total of %s tokens, but %s in prompt and completion",
+            vendor,
+            total,
+            prompt + completion,
         )
     return max(completion, total - prompt)
 
 
 def _with_parts(counts: Mapping[str, int], parts: Mapping[str, int]) -> Mapping[str, int]:
-    """Return the counts with their parts, none larger than what it is a part of."""
+    """Return the counts with their parts, each at most the count that includes it."""
     if not parts:
         return counts
     prompt, completion = counts["prompt_tokens"], counts["completion_tokens"]
@@ -91,7 +98,7 @@ def _with_parts(counts: Mapping[str, int], parts: Mapping[str, int]) -> Mapping[
 
 
 def first_count(body: Any, paths: Iterable[tuple[str, ...]]) -> int | None:
-    """Return the first count that is one, of those at `paths`; None where none is."""
+    """Return the first valid count at one of the `paths`; None if there is none."""
     for path in paths:
         value = body
         for key in path:
@@ -102,17 +109,17 @@ def first_count(body: Any, paths: Iterable[tuple[str, ...]]) -> int | None:
 
 
 def later(before: Usage | None, now: Usage) -> Usage:
-    """Return what is known after a second report: a side that it leaves open, or has 0 of, stays.
+    """Return the usage after another running report; counts that it lacks, or has as 0, stay.
 
-    Reports are running totals. The total is the sum, as soon as both sides are known.
+    The total is the sum once both sides are known.
     """
     if before is None or (not now.lacks and now.completion_tokens and not _has_parts(before)):
         return now
     counts = {name: getattr(now, name) or getattr(before, name) for name in USAGE_COUNTS}
-    open_sides = SIDES[before.lacks] & SIDES[now.lacks]
-    if not open_sides:
+    unknown = SIDES[before.lacks] & SIDES[now.lacks]
+    if not unknown:
         counts["total_tokens"] = counts["prompt_tokens"] + counts["completion_tokens"]
-    return _usage(counts, next(lack for lack, sides in SIDES.items() if sides == open_sides))
+    return _usage(counts, next(lack for lack, sides in SIDES.items() if sides == unknown))
 
 
 def _has_parts(usage: Usage) -> bool:
@@ -124,7 +131,7 @@ def _has_parts(usage: Usage) -> bool:
     )
 
 
-#: What a usage lacks, as the sides that are open.
+#: The unknown sides for each `lacks`.
 SIDES: Mapping[Lack, frozenset[str]] = {
     "": frozenset(),
     "prompt": frozenset({"prompt"}),
@@ -134,12 +141,12 @@ SIDES: Mapping[Lack, frozenset[str]] = {
 
 
 class RunningUsage:
-    """The usage of one streamed answer so far, of reports that may be of the whole or of a choice.
+    """The usage of one response so far, from reports that cover the response or one choice.
 
-    A report with no choice beside it, or of an answer with one choice, is of the whole: the last
-    one stands. Reports beside single choices of several are those choices', each with its whole
-    prompt, unless they come in the middle of texts and only ever grow from one choice to the next,
-    as a running total does.
+    A report beside no choice, or in a response with one choice, covers the response: the last one
+    counts. A report beside one of several choices covers that choice, including its whole prompt.
+    Exception: if such reports come in the middle of texts and only grow from one choice to the
+    next, they are a running total of the response.
     """
 
     def __init__(self, choices: int, samples: int) -> None:
@@ -159,15 +166,15 @@ class RunningUsage:
         has_text: bool = False,
         at_end: bool = False,
     ) -> Usage:
-        """Return the answer's usage, now that `usage` came beside the choices of `slots`.
+        """Add a report beside the choices in `slots`; return the response's usage.
 
-        `has_text` says that they have text beside it, `at_end` that they end with it.
+        `has_text`: these choices have text beside it. `at_end`: they end with it.
         """
         if self._choices == 1 or len(slots) != 1:
             self._whole = later(self._whole, usage)
             return self._whole
         (slot,) = slots
-        if has_text:  # what comes with no text repeats a count
+        if has_text:  # without text, a report repeats a count
             self._runs = self._runs or not at_end or slot in self._by_choice
             self._growing = self._growing and usage.completion_tokens > self._last
         self._last = max(self._last, usage.completion_tokens)

@@ -1,7 +1,7 @@
-"""Finish reasons: every vendor's word, narrowed to the contract's three, or to a failure.
+"""Finish reasons: every vendor's values, mapped to the contract's three, or to a failure.
 
-A word that nobody has taught us says at least that the text ended: it becomes "length", which a
-caller may go on from, and travels with the choice. Source: docs/vendors.md.
+An unknown value shows at least that the text ended: it becomes "length", after which a caller may
+continue the text, and goes with the choice. Source: docs/vendors.md.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ REASONS: Mapping[str, Ending] = {
     "eos_token": "stop",
     "stop_sequence": "stop",
     "repetition": "stop",
-    # No tools were offered, so these only say that the model would not go on.
+    # No tools were offered, so these only mean that the model stopped.
     "tool_calls": "stop",
     "function_call": "stop",
     "length": "length",
@@ -31,16 +31,16 @@ REASONS: Mapping[str, Ending] = {
     "internal_error": "error",
     "server_error": "error",
     "insufficient_system_resource": "error",  # DeepSeek's
-    "load": "error",  # Ollama's: the model was loaded, or taken out of memory, and said nothing
+    "load": "error",  # Ollama's: the model was loaded, or unloaded, and generated nothing
     "unload": "error",
-    "network_error": "error",  # Zhipu's, as is the next one
+    "network_error": "error",  # Zhipu's, like the next one
     "sensitive": "content_filter",
     # Anthropic's, and its models' on Bedrock.
     "end_turn": "stop",
     "tool_use": "stop",
     "pause_turn": "stop",
     "model_context_window_exceeded": "length",
-    # Cohere's ChatFinishReason (MAX_TOKENS is Google's word, too).
+    # Cohere's ChatFinishReason (MAX_TOKENS is Google's, too).
     "COMPLETE": "stop",
     "STOP_SEQUENCE": "stop",
     "TOOL_CALL": "stop",
@@ -48,7 +48,7 @@ REASONS: Mapping[str, Ending] = {
     "ERROR_LIMIT": "error",
     "TIMEOUT": "error",
     "USER_CANCEL": "error",
-    # Google's FinishReason. OTHER is what it says where it has no word for it.
+    # Google's FinishReason. OTHER is left out: it stays unknown.
     "STOP": "stop",
     "MAX_TOKENS": "length",
     "CONTINUATION": "length",
@@ -82,18 +82,18 @@ REASONS: Mapping[str, Ending] = {
     "ERROR_TOXIC": "content_filter",
 }
 
-#: The same without regard to case: vendors' words differ in it, and their meanings do not.
-_LOWER = {word.lower(): meaning for word, meaning in REASONS.items()}
+#: The same in lower case: vendors differ in case, and not in meaning.
+_LOWER = {name.lower(): meaning for name, meaning in REASONS.items()}
 
-#: What says that a choice goes on; the last is Google's.
+#: Values that mean that the choice goes on; the last is Google's.
 NONE = frozenset({"", "null", "FINISH_REASON_UNSPECIFIED"})
 
-#: Longest word that is passed on, in characters.
-WORD_LIMIT = 64
+#: Longest unknown value that is passed on, in characters.
+NATIVE_LIMIT = 64
 
 
 class Finish(NamedTuple):
-    """How a choice ended, if it did; `native` is a word for failure, or one that we do not know."""
+    """Why a choice ended, or None. `native` is the vendor's value if unknown or a failure."""
 
     reason: Ending | None = None
     native: str | None = None
@@ -102,22 +102,22 @@ class Finish(NamedTuple):
 GOES_ON = Finish()
 
 
-def narrow(vendor: Vendor, word: Any) -> Finish:
-    """Return what a vendor's finish reason means; null, "" and 0 say that the choice goes on.
+def narrow(vendor: Vendor, value: Any) -> Finish:
+    """Return the meaning of a vendor's finish reason; null, "" and 0: the choice goes on.
 
-    The vendor's entry (`finish_reasons`) goes before the table. An object has its word in `type`.
+    The vendor entry's `finish_reasons` override the table. An object has its value in `type`.
     """
-    if isinstance(word, dict):
-        word = word.get("type")
-    if not word or (isinstance(word, str) and word in NONE):
+    if isinstance(value, dict):
+        value = value.get("type")
+    if not value or (isinstance(value, str) and value in NONE):
         return GOES_ON
-    text = word if isinstance(word, str) else repr(word)
+    text = value if isinstance(value, str) else repr(value)
     known = vendor.finish_reasons.get(text) or REASONS.get(text) or _LOWER.get(text.lower())
     if known is not None and known != "error":
         return Finish(known)
-    return Finish(known or "length", _printable(text[:WORD_LIMIT]))
+    return Finish(known or "length", _printable(text[:NATIVE_LIMIT]))
 
 
-def _printable(word: str) -> str:
-    """Return a word that can stand in a header, a log and a metric."""
-    return "".join(letter if letter.isprintable() else "?" for letter in word)
+def _printable(text: str) -> str:
+    """Replace characters that headers, logs and metrics cannot hold."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

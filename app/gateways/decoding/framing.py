@@ -1,7 +1,7 @@
-"""The frames of a vendor's answer, by its bytes and not by its labels: events, or JSON.
+"""Splits a response into frames, each a name and data: server-sent events, or one JSON text.
 
-Knows no wire: a frame is a name and data. Whether an answer is a stream was never told reliably by
-its content type, nor by what was asked for.
+The first bytes decide which. The content type does not: vendors send wrong ones, and streams that
+were not requested. Does not depend on any API format.
 """
 
 import io
@@ -15,14 +15,14 @@ from app.gateways.decoding.parsing import failed
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import VendorFailed
 
-#: The most lines of one frame that are tried as JSON together.
+#: Maximum number of lines of one frame that are parsed as JSON together.
 LINES_LIMIT = 200
 
-#: A field of an event stream, which need not be in the first line; other lines are passed over.
+#: A field of an event stream; lines before the first one are ignored.
 _EVENT = re.compile(rb"(?:^|[\r\n])(?::|(?:data|event|id|retry|error) *:)")
 
-#: How far such a field is looked for, in bytes.
-LOOKED_FOR = 64 * 1024
+#: Number of bytes in which such a field is searched for.
+SEARCHED_BYTES = 64 * 1024
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -32,12 +32,12 @@ class Framing(Protocol):
 
     @property
     def is_json(self) -> bool:
-        """Whether the answer is JSON without events, and so complete with its last byte."""
+        """Whether the response is JSON, which is complete with its last byte."""
         ...
 
     @property
     def is_closed(self) -> bool:
-        """Whether what has come may be all of it: JSON that could be complete."""
+        """Whether the JSON received so far may be complete."""
         ...
 
     def feed(self, packet: bytes) -> Iterable[ServerSentEvent]:
@@ -48,7 +48,7 @@ class Framing(Protocol):
         ...
 
     def flush(self) -> Iterable[ServerSentEvent]:
-        """Yield what the end of the answer completes.
+        """Yield the frames that the end of the response completes.
 
         Raises: VendorFailed.
         """
@@ -56,28 +56,28 @@ class Framing(Protocol):
 
 
 class TextFraming:
-    """Server-sent events, or JSON: the first bytes that are not blank say which."""
+    """Server-sent events, or JSON: the first bytes that are not blank decide."""
 
     def __init__(self, vendor: Vendor) -> None:
         self._vendor = vendor
         self._events: EventParser | None = None
-        self._body = io.BytesIO()  # a large answer is held once: pieces would have to be joined
+        self._body = io.BytesIO()  # holds a large response once: parts would have to be joined
         self._last = b""
         self.is_json = False
 
     @property
     def is_closed(self) -> bool:
-        """Whether the JSON that has come ends in a bracket."""
+        """Whether the JSON received so far ends in a bracket."""
         return self.is_json and self._last.rstrip().endswith((b"}", b"]"))
 
     def feed(self, packet: bytes) -> Iterable[ServerSentEvent]:
-        """Return the events that `packet` completes; JSON is one frame, which `flush` gives."""
+        """Return the events that `packet` completes; JSON is one frame, returned by `flush`."""
         if self._events is not None:
             return self._guarded(self._events.feed(packet))
         return self._begun(packet)
 
     def flush(self) -> Iterable[ServerSentEvent]:
-        """Return the last event, or the JSON."""
+        """Return the last event, or the JSON text."""
         if self._events is None:
             self.is_json = True
             body = self._body.getvalue()
@@ -92,10 +92,10 @@ class TextFraming:
         begun = self._body.getvalue()
         plain = begun.removeprefix(_BOM).lstrip()
         is_json = plain.startswith((b"{", b"["))
-        if not is_json and _EVENT.search(plain, 0, LOOKED_FOR):
+        if not is_json and _EVENT.search(plain, 0, SEARCHED_BYTES):
             self._events = EventParser()
             return self._guarded(self._events.feed(begun))
-        self.is_json = is_json or len(plain) > LOOKED_FOR
+        self.is_json = is_json or len(plain) > SEARCHED_BYTES
         return ()
 
     def _guarded(self, events: Iterator[ServerSentEvent]) -> Iterator[ServerSentEvent]:
@@ -106,16 +106,16 @@ class TextFraming:
 
 
 def values_in(vendor: Vendor, data: bytes) -> list[Any]:
-    """Return the JSON values of a frame: one, over however many lines, or several, a line each.
+    """Return the JSON values of a frame: one over any number of lines, or one per line.
 
-    Raises: VendorFailed where it is no JSON.
+    Raises: VendorFailed if it is not JSON.
     """
     try:
         return [strict_json.load_vendor(data)]
     except ValueError as exc:
         lines = data.splitlines()
         if len(lines) < 2 or len(lines) > LINES_LIMIT:
-            raise _no_json(vendor) from exc
+            raise _not_json(vendor) from exc
     return list(_values_of(vendor, lines))
 
 
@@ -133,8 +133,8 @@ def _values_of(vendor: Vendor, lines: list[bytes]) -> Iterator[Any]:
         begun.clear()
         yield value
     if b"".join(begun).strip():
-        raise _no_json(vendor)
+        raise _not_json(vendor)
 
 
-def _no_json(vendor: Vendor) -> VendorFailed:
+def _not_json(vendor: Vendor) -> VendorFailed:
     return failed(vendor, "sent something that is not JSON")

@@ -1,19 +1,19 @@
-"""Log probabilities in the form of the text-completions contract, from wires that have another."""
+"""Log probabilities in the format of the text-completions contract, from those of other formats."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.gateways.decoding.choices.texts import mended
+from app.gateways.decoding.choices.texts import sanitized
 from app.gateways.decoding.parsing import number
 
 
 @dataclass(frozen=True, slots=True)
 class TokenLogprob:
-    """One sampled token, and the likeliest ones in its place; a natural logarithm or None.
+    """One sampled token, and the likeliest alternatives; natural logarithms, or None.
 
-    `raw` is its UTF-8, where the wire tells it: a token may be a piece of a character, and its
-    text is then an escape.
+    `raw` is its UTF-8, if the vendor sends it: a token may be a part of a character, and its text
+    is then an escape.
     """
 
     token: str
@@ -23,7 +23,7 @@ class TokenLogprob:
 
     @property
     def length(self) -> int:
-        """How many characters begin in this token."""
+        """The number of characters that begin in this token."""
         if self.raw is None:
             return len(self.token)
         return sum(byte & 0xC0 != 0x80 for byte in self.raw)
@@ -38,33 +38,33 @@ def text_logprobs(tokens: Iterable[TokenLogprob], start: int = 0) -> dict[str, A
     """Return a choice's `logprobs`.
 
     `start` is the offset of the first token in the generated text, in characters.
-    `top_logprobs` is null when no token has any.
+    `top_logprobs` is null if no token has alternatives.
     """
-    told = list(tokens)
+    listed = list(tokens)
     offsets = []
-    for token in told:
+    for token in listed:
         offsets.append(max(0, start - token.goes_on))
         start += token.length
     return {
-        "tokens": [token.token for token in told],
-        "token_logprobs": [token.logprob for token in told],
-        "top_logprobs": [dict(t.top) for t in told] if any(t.top for t in told) else None,
+        "tokens": [token.token for token in listed],
+        "token_logprobs": [token.logprob for token in listed],
+        "top_logprobs": [dict(t.top) for t in listed] if any(t.top for t in listed) else None,
         "text_offset": offsets,
     }
 
 
 class LogprobsReader:
-    """Brings the log probabilities of one answer into form, its choices' pieces one by one."""
+    """Converts the log probabilities of one response, and keeps each choice's offset."""
 
     def __init__(self) -> None:
         self._characters: dict[int, int] = {}
 
     def read(self, index: int, tokens: Iterable[TokenLogprob]) -> dict[str, Any]:
-        """Return the `logprobs` of the next piece of choice `index`."""
-        told = list(tokens)
+        """Return the `logprobs` of the next delta of choice `index`."""
+        listed = list(tokens)
         start = self._characters.get(index, 0)
-        self._characters[index] = start + sum(token.length for token in told)
-        return text_logprobs(told, start)
+        self._characters[index] = start + sum(token.length for token in listed)
+        return text_logprobs(listed, start)
 
 
 def chat_tokens(entries: Iterable[Any]) -> Iterable[TokenLogprob]:
@@ -76,14 +76,14 @@ def chat_tokens(entries: Iterable[Any]) -> Iterable[TokenLogprob]:
         top = [o for o in others if isinstance(o, dict)] if isinstance(others, list) else []
         token, logprob = _named(entry)
         alternatives = dict(map(_named, top))
-        if alternatives:  # as the contract has it: the sampled token is always one of them
+        if alternatives:  # by the contract, they always include the sampled token
             alternatives.setdefault(token, logprob)
         yield TokenLogprob(token, logprob, alternatives, _bytes(entry.get("bytes")))
 
 
 def _named(entry: Mapping[str, Any]) -> tuple[str, float | None]:
     token = entry.get("token")
-    return mended(token) if isinstance(token, str) else "", number(entry.get("logprob"))
+    return sanitized(token) if isinstance(token, str) else "", number(entry.get("logprob"))
 
 
 def _bytes(values: Any) -> bytes | None:

@@ -1,4 +1,4 @@
-"""What every decoder of vendors' answers needs: JSON, counts, and the failure that nonsense is."""
+"""Helpers for all decoders: JSON, token counts, and the error for a malformed response."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from app.formats import strict_json
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import VendorFailed
 
-#: No request has more tokens; sums of these fit every column that they will be kept in.
+#: No request has more tokens; sums of counts below it fit every column of the ledger.
 COUNT_LIMIT = 2**40
 
 
 def failed(vendor: Vendor, what: str) -> VendorFailed:
-    """Return the error of an answer that went wrong after the vendor took the request."""
+    """Return the error for a malformed response; `what` completes "The vendor `x` …"."""
     return VendorFailed(f"The vendor `{vendor.name}` {what}.", billable=True)
 
 
@@ -27,12 +27,12 @@ def load(vendor: Vendor, text: bytes) -> Any:
 
 
 def whole(value: Any) -> int | None:
-    """Return a count, which some vendors write as a float; None for what is none."""
+    """Return a token count as an int; some vendors send floats. None if it is not a count."""
     if type(value) not in (int, float) or not 0 <= value < COUNT_LIMIT:
         return None
     return int(value)
 
 
 def number(value: Any) -> float | None:
-    """Return a JSON number; None for what is none."""
+    """Return a JSON number; None for any other value."""
     return value if type(value) in (int, float) else None

@@ -1,4 +1,4 @@
-"""What a vendor's headers say of when, and whether, to try again. No I/O."""
+"""The headers of a vendor that tell a client when, and whether, to retry. No I/O."""
 
 import math
 import re
@@ -12,13 +12,13 @@ _NUMBER = re.compile(r"(\d{1,11})(?:\.(\d{1,9}))?", re.ASCII)
 
 
 def should_retry(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the vendor's word on whether to try again, if it is one."""
+    """Return the vendor's `x-should-retry`, if it is `true` or `false`."""
     value = headers.get(SHOULD_RETRY, "").strip().lower()
     return {SHOULD_RETRY: value} if value in ("true", "false") else {}
 
 
 def retry_after(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that tell a client when to try again; garbage is left out.
+    """Return the headers that tell a client when to retry; invalid values are left out.
 
     `retry-after` is whole seconds or an HTTP date, and `retry-after-ms` whole milliseconds.
     Source: RFC 9110, section 10.2.3, and `retry-after-ms` and fractions as OpenAI's clients read
@@ -46,7 +46,7 @@ def _rounded_up(number: re.Match[str]) -> int:
 
 
 def _http_date(value: str) -> str | None:
-    """Return an HTTP date in its one proper form: what some parsers let pass is no header."""
+    """Return an HTTP date in the standard form, also if it came in another; None: invalid."""
     try:
         at = parsedate_to_datetime(value)
         return format_datetime(at.astimezone(UTC), usegmt=True) if at.tzinfo else None

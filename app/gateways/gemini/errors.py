@@ -1,4 +1,4 @@
-"""Errors as Google's APIs write them, in our terms."""
+"""Errors of Google's APIs."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,9 +10,13 @@ from app.gateways.decoding import failures
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import GatewayError
 
+#: Codes and reasons that mean Tollgate's credentials or billing: an invalid key, or a project in
+#: the wrong state. Both come with status 400.
+CREDENTIALS = frozenset({"API_KEY_INVALID", "FAILED_PRECONDITION"})
+
 
 def is_error(payload: Any) -> bool:
-    """Say whether a JSON answer is an error; Google also sends lists of one."""
+    """Whether a JSON response is an error, or a list of one, as Google also sends."""
     return bool(_unwrapped(payload))
 
 
@@ -25,25 +29,27 @@ def _unwrapped(payload: Any) -> Mapping[str, Any]:
 def failure(
     vendor: Vendor, status: int | None, payload: Any, headers: Mapping[str, str]
 ) -> GatewayError:
-    """Return our error for one of Google's.
+    """Return the error for an error body of Google's.
 
     Shape: {"error": {"code", "message", "status", "details": [{"@type": "…ErrorInfo", "reason"},
     {"@type": "…RetryInfo", "retryDelay": "30.5s"}]}}, perhaps in a list.
-    `status` None is an error inside an answer with status 200.
+    `status` None: it came with status 200.
     """
     error = _unwrapped(payload)
-    word, reason = error.get("status"), next(_told(error, "reason"), None)
-    said = failures.detail(payload)
-    said = replace(said, type=reason or said.type)
-    if isinstance(word, str) and word:
-        said = replace(said, code=word)
-    delay_s = next(filter(None, map(_seconds, _told(error, "retryDelay"))), None)
+    name, reason = error.get("status"), next(_detail_values(error, "reason"), None)
+    detail = failures.detail_of(payload)
+    detail = replace(detail, type=reason or detail.type)
+    if isinstance(name, str) and name:
+        detail = replace(detail, code=name)
+    if not CREDENTIALS.isdisjoint((detail.code, detail.type)):
+        detail = replace(detail, type="authentication_error")
+    delay_s = next(filter(None, map(_seconds, _detail_values(error, "retryDelay"))), None)
     if delay_s is not None and "retry-after" not in headers:
         headers = {**headers, "retry-after": str(delay_s)}
-    return failures.failure(vendor, status, said, headers)
+    return failures.failure(vendor, status, detail, headers)
 
 
-def _told(error: Mapping[str, Any], key: str) -> Iterator[str]:
+def _detail_values(error: Mapping[str, Any], key: str) -> Iterator[str]:
     details = error.get("details")
     for item in details if isinstance(details, list) else ():
         value = plain_mapping(item).get(key)

@@ -1,7 +1,7 @@
-"""Google's generateContent, which the Gemini API and Vertex AI share.
+"""Google's generateContent, the API of both Gemini and Vertex AI.
 
-Where a model is (`…/models` below the vendor's base URL) and how we sign in is all that tells the
-two apart. Source: the GenerateContentResponse reference; google-genai's types; docs/vendors.md.
+The two differ only in the base URL of their models and in authentication.
+Source: the GenerateContentResponse reference; google-genai's types; docs/vendors.md.
 """
 
 import re
@@ -13,17 +13,17 @@ from marshmallow.fields import Field
 
 from app.formats import strict_json
 from app.gateways.base import single_prompt
-from app.gateways.decoding.reader import AnswerReader
+from app.gateways.decoding.reader import ResponseReader
 from app.gateways.gemini import errors
-from app.gateways.gemini.response import GeminiWire
+from app.gateways.gemini.response import GeminiDecoder
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.vendors.vendor import Vendor, authorization
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
 from app.vocabulary.vendor_request import VendorRequest
 
-#: Public parameter -> its name in `generationConfig`.
-WORDS: Mapping[str, str] = {
+#: The caller's parameter -> its name in `generationConfig`.
+NAMES: Mapping[str, str] = {
     "frequency_penalty": "frequencyPenalty",
     "logprobs": "logprobs",
     "max_tokens": "maxOutputTokens",
@@ -37,7 +37,7 @@ WORDS: Mapping[str, str] = {
 
 
 class GeminiGateway:
-    """A prompt is one user's turn; what the model thought is counted, and never text."""
+    """A prompt becomes one user's turn. Reasoning is counted, and is not part of the text."""
 
     unsupported: ClassVar[frozenset[str]] = frozenset({"best_of", "logit_bias", "suffix", "user"})
     list_prompts: ClassVar[bool] = False
@@ -45,10 +45,9 @@ class GeminiGateway:
     quirks: ClassVar[Mapping[str, Field[Any]]] = {}
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
-        """Return the vendor's request: what the caller set, and nothing that it did not."""
         check_extra(vendor, request)
         check_prompt(vendor, request)
-        check_range(vendor, request, "max_tokens", 1)  # 0 reads as "not set" there
+        check_range(vendor, request, "max_tokens", 1)  # the vendor takes 0 for "not set"
         parameters, dropped = supported(vendor, request, self.unsupported)
         contents = [{"role": "user", "parts": [{"text": single_prompt(request)}]}]
         config = _generation_config(parameters)
@@ -61,34 +60,32 @@ class GeminiGateway:
         }
         return VendorRequest(_url(vendor, request), headers, strict_json.dump(body), dropped)
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
-        """Return the reader of one answer."""
-        return AnswerReader(GeminiWire(vendor, request))
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
+        return ResponseReader(GeminiDecoder(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
     ) -> GatewayError:
-        """Return what the vendor's refusal means to the caller."""
         try:
             error = strict_json.load_vendor(body)
-        except ValueError:  # HTML from a proxy, or nothing at all: the status says enough
+        except ValueError:  # HTML from a proxy, or an empty body
             error = None
         return errors.failure(vendor, status, error, headers)
 
 
 def _generation_config(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    config = {WORDS[name]: value for name, value in parameters.items()}
+    config = {NAMES[name]: value for name, value in parameters.items()}
     if isinstance(config.get("stopSequences"), str):
         config["stopSequences"] = [config["stopSequences"]]
     if "logprobs" in config:
         config["responseLogprobs"] = True
-        if not config["logprobs"]:  # the sampled tokens' own, and no alternatives
+        if not config["logprobs"]:  # only the sampled tokens', and no alternatives
             del config["logprobs"]
     return config
 
 
 def _url(vendor: Vendor, request: CompletionRequest) -> str:
-    """Return where the model is; its name is one segment, or Google's own `tunedModels/NAME`."""
+    """Return the model's URL; its name is one path segment, or Google's own `tunedModels/NAME`."""
     kind, _, tuned = request.model_name.partition("/")
     if kind not in ("models", "tunedModels") or not tuned:
         kind, tuned = "models", request.model_name
@@ -102,7 +99,7 @@ _VERTEX = re.compile(
 
 
 def _base_url(vendor: Vendor) -> str:
-    """Return the base URL with the host that serves its location, which only the path names.
+    """Return the base URL with the host of the location that its path names.
 
     Source: Vertex AI's list of locations; google-genai's `_api_client`.
     """

@@ -1,17 +1,17 @@
-"""Google's responses in our vocabulary: candidates, their log probabilities, and usage."""
+"""Decodes Google's responses: candidates, their log probabilities, and usage."""
 
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from app.formats import strict_json as json_wire
+from app.formats import strict_json
 from app.gateways.base import plain_mapping
 from app.gateways.decoding.counts import put_together
+from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.logprobs import TokenLogprob, text_logprobs
 from app.gateways.decoding.parsing import failed, whole
-from app.gateways.decoding.wire import Wire
 from app.gateways.gemini import errors
 from app.gateways.openai.response import index_of
 from app.vendors.vendor import Vendor
@@ -19,8 +19,8 @@ from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usa
 from app.vocabulary.errors import GatewayError
 
 
-class GeminiWire(Wire):
-    """What Google's responses mean: a stream's events are responses, too, with running totals."""
+class GeminiDecoder(Decoder):
+    """Decodes responses; the events of a stream are responses with running totals."""
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
         super().__init__(vendor, request)
@@ -28,21 +28,19 @@ class GeminiWire(Wire):
         self._lengths: defaultdict[int, int] = defaultdict(int)  # of each choice's text so far
 
     def read(self, payload: Any) -> Completion:
-        """Return what an event says."""
         return self.read_whole(payload)
 
     def read_whole(self, payload: Any) -> Completion:
-        """Return what a response says."""
         if errors.is_error(payload):
             raise errors.failure(self.vendor, None, payload, {})
         body = plain_mapping(payload)
         candidates = body.get("candidates") or []
         shaped = isinstance(payload, dict) and isinstance(candidates, list)
         if not shaped or not all(isinstance(candidate, dict) for candidate in candidates):
-            raise failed(self.vendor, "sent no response object")
-        named, model = body.get("responseId"), body.get("modelVersion")
+            raise failed(self.vendor, "sent a malformed response")
+        response_id, model = body.get("responseId"), body.get("modelVersion")
         return Completion(
-            id=named if isinstance(named, str) else "",
+            id=response_id if isinstance(response_id, str) else "",
             created=self._created,
             model=model if isinstance(model, str) and model else self.request.model_name,
             choices=tuple(map(self._choice, _numbered(candidates))) or self._blocked(body),
@@ -50,19 +48,17 @@ class GeminiWire(Wire):
         )
 
     def usage(self, payload: Any) -> Usage | None:
-        """Return the count of a response."""
         return decode_usage(plain_mapping(payload).get("usageMetadata"))
 
     def reported(self, data: bytes) -> GatewayError:
-        """Return the error of an event that is named so."""
         try:
-            error = json_wire.load_vendor(data)
+            error = strict_json.load_vendor(data)
         except ValueError:
             return super().reported(data)
         return errors.failure(self.vendor, None, error, {})
 
     def _choice(self, candidate: Mapping[str, Any]) -> Choice:
-        """Return a candidate; one that makes no sense is a failed one, and its siblings stand."""
+        """Decode a candidate; a malformed one has failed, without its siblings."""
         index = index_of(candidate)
         text = _text(candidate)
         if text is None:
@@ -74,14 +70,14 @@ class GeminiWire(Wire):
         return Choice(index, text, reason, logprobs, native)
 
     def _blocked(self, body: Mapping[str, Any]) -> tuple[Choice, ...]:
-        """Return the samples of a prompt that was blocked, which is no error to Google."""
+        """Return the choices of a blocked prompt, which Google does not report as an error."""
         if not plain_mapping(body.get("promptFeedback")).get("blockReason"):
             return ()
         return tuple(Choice(index, "", "content_filter") for index in range(self.request.n or 1))
 
 
 def _numbered(candidates: list[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
-    """Return candidates with an index each: 0 is left out; of several without, the place tells."""
+    """Return candidates with an index each: Google omits 0; several without get their places."""
     absent = [at for at, candidate in enumerate(candidates) if candidate.get("index") is None]
     if not absent:
         return candidates
@@ -93,10 +89,7 @@ def _numbered(candidates: list[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]
 
 
 def _text(candidate: Mapping[str, Any]) -> str | None:
-    """Return the text of a candidate's parts; one that only thought has none, or no parts.
-
-    None where it holds something else in their place.
-    """
+    """Return the text of a candidate's parts, "" if it has only reasoning; None if malformed."""
     content = candidate.get("content") or {}
     parts = content.get("parts") or [] if isinstance(content, dict) else None
     if not isinstance(parts, list):
@@ -106,21 +99,21 @@ def _text(candidate: Mapping[str, Any]) -> str | None:
 
 
 def decode_usage(usage: Any) -> Usage | None:
-    """Return the vendor's count, halves too, or None when there is none.
+    """Return the vendor's usage, maybe with an unknown side; None if it has no count.
 
-    Thoughts are not among the candidates' tokens, though some answers count them there; the total
-    tells. What the prompt had from a cache is among its tokens.
+    The candidates' tokens exclude reasoning, but some responses include it; the total shows which.
+    The prompt's tokens include the cached ones.
     """
-    told = plain_mapping(usage)
-    asked, candidates, thoughts, total = (whole(told.get(name)) for name in COUNTS)
-    prompt = None if asked is None else asked + (whole(told.get("toolUsePromptTokenCount")) or 0)
+    counts = plain_mapping(usage)
+    sent, candidates, thoughts, total = (whole(counts.get(name)) for name in COUNTS)
+    prompt = None if sent is None else sent + (whole(counts.get("toolUsePromptTokenCount")) or 0)
     return put_together(
         "gemini",
         prompt,
         _generated(prompt, candidates, thoughts, total),
         None if prompt is not None else total,
         {
-            "cached_tokens": whole(told.get("cachedContentTokenCount")) or 0,
+            "cached_tokens": whole(counts.get("cachedContentTokenCount")) or 0,
             "reasoning_tokens": thoughts or 0,
         },
     )
@@ -129,7 +122,7 @@ def decode_usage(usage: Any) -> Usage | None:
 def _generated(
     prompt: int | None, candidates: int | None, thoughts: int | None, total: int | None
 ) -> int | None:
-    """Return the tokens generated: the total's rest, or the sum of what is counted of them."""
+    """Return the generated tokens: the rest of the total, or the sum of their counts."""
     counted = None if candidates is None and thoughts is None else (candidates or 0, thoughts or 0)
     if total is not None and prompt is not None and total - prompt >= max(counted or (0,)):
         return total - prompt
@@ -140,7 +133,7 @@ COUNTS = ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "tot
 
 
 def decode_logprobs(result: Any, start: int) -> dict[str, Any] | None:
-    """Return a candidate's `logprobsResult` in the contract's form; None when it has none."""
+    """Return a candidate's `logprobsResult` in the contract's format; None if it has none."""
     chosen = plain_mapping(result).get("chosenCandidates")
     if not isinstance(chosen, list) or not chosen:
         return None
@@ -158,13 +151,13 @@ def _top(step: Any) -> dict[str, float | None]:
     return dict(map(_token, candidates)) if isinstance(candidates, list) else {}
 
 
-#: No logarithm of a probability is longer.
+#: Larger values are not logarithms of probabilities.
 LOGPROB_LIMIT = 1e6
 
 
 def _token(candidate: Any) -> tuple[str, float | None]:
-    told = plain_mapping(candidate)
-    token, logprob = told.get("token"), told.get("logProbability")
+    entry = plain_mapping(candidate)
+    token, logprob = entry.get("token"), entry.get("logProbability")
     if not isinstance(logprob, int | float) or abs(logprob) > LOGPROB_LIMIT:
         logprob = None
     return token if isinstance(token, str) else "", logprob

@@ -1,4 +1,4 @@
-"""OpenAI's API formats, completions and chat, and those made like them: Azure, Mistral FIM.
+"""OpenAI's API formats, completions and chat, and similar ones: Azure, Mistral's FIM.
 
 Read `completions` first, then `response`.
 """

@@ -1,6 +1,6 @@
-"""Azure OpenAI: OpenAI's two wires, with the deployment in the path and a dated version.
+"""Azure OpenAI: OpenAI's two formats, with the deployment in the path and a dated version.
 
-What Azure itself calls a model is the name that a customer gave to a deployment.
+The model's name is the name of the customer's deployment.
 Source: Azure OpenAI's data-plane reference; docs/vendors.md.
 """
 
@@ -22,12 +22,11 @@ API_VERSION: Mapping[str, Field[Any]] = {"api_version": String(required=True)}
 
 
 class AzureGateway(OpenAIGateway):
-    """Native text completions of a deployment."""
+    """Text completions of a deployment."""
 
     quirks: ClassVar[Mapping[str, Field[Any]]] = {**OpenAIGateway.quirks, **API_VERSION}
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
-        """Return the request that OpenAI would get, for the deployment."""
         return _deployed(vendor, request, "completions", super().encode(vendor, request))
 
 
@@ -37,19 +36,18 @@ class AzureChatGateway(OpenAIChatGateway):
     quirks: ClassVar[Mapping[str, Field[Any]]] = {**OpenAIChatGateway.quirks, **API_VERSION}
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
-        """Return the request that OpenAI would get, for the deployment."""
         return _deployed(vendor, request, "chat/completions", super().encode(vendor, request))
 
 
 def _deployed(
     vendor: Vendor, request: CompletionRequest, operation: str, encoded: VendorRequest
 ) -> VendorRequest:
-    """Return the request with the deployment's URL.
+    """Return OpenAI's request with the deployment's URL.
 
-    Raises: ModelNotFound for a name that would lead elsewhere.
+    Raises: ModelNotFound for a name that would change the path.
     """
     if request.model_name in (".", ".."):
-        raise ModelNotFound(f"`{request.model}` is no deployment.", param="model")
+        raise ModelNotFound(f"`{request.model}` is not the name of a deployment.", param="model")
     deployment = quote(request.model_name, safe="")
     version = urlencode({"api-version": vendor.quirks["api_version"]})
     url = f"{vendor.base_url}/openai/deployments/{deployment}/{operation}?{version}"

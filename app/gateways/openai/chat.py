@@ -1,4 +1,4 @@
-"""OpenAI's chat-completions wire, asked for a text completion: the prompt is a user's message.
+"""OpenAI's chat format, used for text completions: the prompt becomes a user's message.
 
 Source: OpenAI's CreateChatCompletionRequest and its responses; docs/vendors.md.
 """
@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from marshmallow.fields import Field
 
 from app.gateways.base import single_prompt
-from app.gateways.decoding import failures
-from app.gateways.decoding.reader import AnswerReader
+from app.gateways.decoding.reader import ResponseReader
+from app.gateways.openai import errors
 from app.gateways.openai.completions import LEAST_LOGPROBS, posted
-from app.gateways.openai.response import OpenAIChatWire
+from app.gateways.openai.response import OpenAIChatDecoder
 from app.gateways.parameters import supported
 from app.vendors.model_rules import MODELS, rules_of
 from app.vendors.vendor import Vendor
@@ -23,18 +23,18 @@ from app.vocabulary.vendor_request import VendorRequest
 
 
 class OpenAIChatGateway:
-    """A text completion through chat: one prompt a call, its answer's text alone."""
+    """Text completions through chat: one prompt per call; the reply's text is the completion."""
 
     unsupported: ClassVar[frozenset[str]] = frozenset({"best_of", "suffix"})
     list_prompts: ClassVar[bool] = False
     max_n: ClassVar[int] = 128
     quirks: ClassVar[Mapping[str, Field[Any]]] = {
+        **errors.QUIRKS,
         "models": MODELS,
         "least_logprobs": LEAST_LOGPROBS,
     }
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
-        """Return the vendor's request: what the caller set, by the vendor's names."""
         rules = rules_of(vendor, request.model_name)
         parameters, dropped = supported(vendor, request, self.unsupported | rules.unsupported)
         body = {
@@ -45,33 +45,32 @@ class OpenAIChatGateway:
         }
         return posted(vendor, request, "/chat/completions", body, dropped)
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
-        """Return the reader of one answer."""
-        return AnswerReader(OpenAIChatWire(vendor, request))
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
+        return ResponseReader(OpenAIChatDecoder(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
     ) -> GatewayError:
-        """Return what the vendor's refusal means to the caller; `param` by its public name."""
-        error = failures.from_response(vendor, status, headers, body)
+        """Return the error of a response without success; `param` is the caller's name for it."""
+        error = errors.decode_error(vendor, status, headers, body)
         error.param = public_name(vendor, error.param)
         return error
 
 
 def _chat_logprobs(vendor: Vendor, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters with `logprobs` as chat has it: a flag, and how many alternatives."""
+    """Return parameters with `logprobs` as in chat: a flag, and the number of alternatives."""
     chat = dict(parameters)
     alternatives = chat.pop("logprobs", None)
     if alternatives is not None:
         chat["logprobs"] = True
-        # 0 asks for the sampled token alone.
+        # 0 requests only the sampled token.
         if wanted := max(alternatives, vendor.quirks.get("least_logprobs", 0)):
             chat["top_logprobs"] = wanted
     return chat
 
 
 def public_name(vendor: Vendor, param: str | None) -> str | None:
-    """Return the caller's name for what a vendor's error calls `param`, as in `messages[0]`."""
+    """Return the caller's name for the `param` of a vendor's error, e.g. `messages[0]`."""
     if param is None:
         return None
     names = {"messages": "prompt", "top_logprobs": "logprobs"}

@@ -1,6 +1,6 @@
-"""OpenAI's text-completions wire, which most vendors and self-hosted servers speak.
+"""OpenAI's text-completions format, which most vendors and self-hosted servers use.
 
-What one of them does differently is a key of its entry in the vendor table, not a branch here.
+Their differences are keys of their entries in the vendor table, not branches here.
 Source: OpenAI's CreateCompletionRequest; docs/vendors.md.
 """
 
@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 from marshmallow import fields, validate
 
 from app.formats import strict_json
-from app.gateways.decoding import failures
-from app.gateways.decoding.reader import AnswerReader
-from app.gateways.openai.response import OpenAIWire
+from app.gateways.decoding.reader import ResponseReader
+from app.gateways.openai import errors
+from app.gateways.openai.response import OpenAIDecoder
 from app.gateways.parameters import check_prompt, supported
 from app.gateways.stops import as_list
 from app.vendors.vendor import Vendor, authorization
@@ -20,47 +20,44 @@ from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
 from app.vocabulary.vendor_request import VendorRequest
 
-#: A refusal that comes with a server error's status: some servers have no other.
-REFUSED = 400
-
+#: The status of a rejection, for servers that send only server errors.
+REJECTED = 400
 
 LEAST_LOGPROBS = fields.Integer(strict=True, validate=validate.Range(min=0))
 
 
 class OpenAIGateway:
-    """Native text completions: the request is forwarded, the answer brought into form."""
+    """Text completions: the request is forwarded, and the response converted to the contract."""
 
     unsupported: ClassVar[frozenset[str]] = frozenset()
     list_prompts: ClassVar[bool] = True
     max_n: ClassVar[int] = 128
     quirks: ClassVar[Mapping[str, fields.Field[Any]]] = {
-        # fields that go with every request, unless the caller set them
+        # fields of every request, unless the caller sets them
         "sends": fields.Dict(keys=fields.String()),
-        # stop is taken as a list alone
+        # `stop` must be a list
         "stop_list": fields.Boolean(),
-        # false: it cannot stream, so that the caller of a stream gets the answer in one piece
+        # false: it cannot stream; the caller of a stream gets the completion in one chunk
         "streams": fields.Boolean(),
-        # `logprobs` below it are none to the server: it is asked for so many, and they are cut here
+        # minimum of `logprobs` that the server accepts; further alternatives are removed
         "least_logprobs": LEAST_LOGPROBS,
-        # words of a message that mean a refusal of the request, whatever the status
+        # parts of messages that mean a rejection of the request, whatever the status
         "refusals": fields.List(fields.String()),
+        **errors.QUIRKS,
     }
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
-        """Return the vendor's request: what the caller set, and nothing that it did not."""
         body, dropped = native_body(vendor, request)
         return posted(vendor, request, "/completions", body, dropped)
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
-        """Return the reader of one answer."""
-        return AnswerReader(OpenAIWire(vendor, request))
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
+        return ResponseReader(OpenAIDecoder(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
     ) -> GatewayError:
-        """Return what the vendor's refusal means to the caller."""
-        refused = any(words.encode() in body for words in vendor.quirks.get("refusals", ()))
-        return failures.from_response(vendor, REFUSED if refused else status, headers, body)
+        rejected = any(part.encode() in body for part in vendor.quirks.get("refusals", ()))
+        return errors.decode_error(vendor, REJECTED if rejected else status, headers, body)
 
 
 def native_body(
@@ -88,7 +85,7 @@ def posted(
     body: Mapping[str, Any],
     dropped: tuple[str, ...] = (),
 ) -> VendorRequest:
-    """Return the POST of a body to an OpenAI-like endpoint, which may answer with a stream."""
+    """Return the request that posts a body to an OpenAI-compatible endpoint."""
     return VendorRequest(
         f"{vendor.base_url}{path}",
         json_headers(vendor, request),
@@ -98,22 +95,22 @@ def posted(
 
 
 def stream_fields(vendor: Vendor, request: CompletionRequest) -> dict[str, Any]:
-    """Return the fields that ask for a stream and its usage; none for a whole answer."""
+    """Return the fields that request a stream and its usage; {} for a whole response."""
     if not is_streamed(vendor, request):
         return {}
-    if not vendor.asks_usage:  # it refuses the whole field
+    if not vendor.asks_usage:  # it rejects `stream_options`
         return {"stream": True}
     options = {**(request.stream_options or {}), "include_usage": True}
     return {"stream": True, "stream_options": options}
 
 
 def is_streamed(vendor: Vendor, request: CompletionRequest) -> bool:
-    """Whether the vendor is to stream its answer."""
+    """Whether to request a stream from the vendor."""
     return request.stream and bool(vendor.quirks.get("streams", True))
 
 
 def json_headers(vendor: Vendor, request: CompletionRequest) -> dict[str, str]:
-    """Return the headers of a JSON request, our key among them."""
+    """Return the headers of a JSON request."""
     streamed = is_streamed(vendor, request)
     return {
         "content-type": "application/json",

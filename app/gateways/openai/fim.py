@@ -1,4 +1,4 @@
-"""Mistral's fill-in-the-middle wire: a prompt and what follows it, answered as chat is.
+"""Mistral's fill-in-the-middle format: a prompt and a suffix in, a chat response out.
 
 Source: Mistral's FIMCompletionRequest; docs/vendors.md.
 """
@@ -19,7 +19,7 @@ from app.vocabulary.vendor_request import VendorRequest
 
 
 class FIMGateway(OpenAIChatGateway):
-    """A prompt as it is, with or without a suffix; without one the model goes on from it."""
+    """Sends a prompt unchanged, with or without a suffix; without one, the model continues it."""
 
     unsupported: ClassVar[frozenset[str]] = frozenset(
         {
@@ -36,7 +36,6 @@ class FIMGateway(OpenAIChatGateway):
     quirks: ClassVar[Mapping[str, Field[Any]]] = {"models": MODELS}
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
-        """Return the vendor's request: what the caller set, by the vendor's names."""
         check_prompt(vendor, request)
         rules = rules_of(vendor, request.model_name)
         parameters, dropped = supported(vendor, request, self.unsupported | rules.unsupported)

@@ -1,4 +1,4 @@
-"""Log probabilities of OpenAI's wires, which few vendors have in the contract's form.
+"""Log probabilities in OpenAI's formats; few vendors send the contract's.
 
 Forms: the contract's; the same without offsets; chat's list of objects; a token beside the choice.
 """
@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from app.gateways.base import plain_mapping
-from app.gateways.decoding.choices.texts import mended
+from app.gateways.decoding.choices.texts import sanitized
 from app.gateways.decoding.logprobs import LogprobsReader, TokenLogprob, chat_tokens
 from app.gateways.decoding.parsing import number
 from app.vocabulary.completion import CompletionRequest
 
 
 class LogprobsOf:
-    """Reads the log probabilities of one answer's choices, keeping each one's offset."""
+    """Reads the log probabilities of one response, and keeps each choice's offset."""
 
     def __init__(self, request: CompletionRequest) -> None:
         self._wanted = request.logprobs is not None
@@ -23,11 +23,11 @@ class LogprobsOf:
         self._reader = LogprobsReader()
 
     def read(self, index: int, choice: Mapping[str, Any], text: str) -> Mapping[str, Any] | None:
-        """Return the log probabilities of a choice's `text` in the contract's form, or None."""
-        told = plain_mapping(choice.get("logprobs"))
-        if _is_contract(told):
-            return {**told, "top_logprobs": None} if self._alone else told
-        tokens = list(self._tokens(told, choice))
+        """Return the log probabilities of a choice's `text` in the contract's format, or None."""
+        sent = plain_mapping(choice.get("logprobs"))
+        if _is_contract(sent):
+            return {**sent, "top_logprobs": None} if self._alone else sent
+        tokens = list(self._tokens(sent, choice))
         if not tokens:
             return None
         if "".join(token.token for token in tokens) == text:  # no token is an escape
@@ -35,31 +35,31 @@ class LogprobsOf:
         found = self._reader.read(index, tokens)
         return {**found, "top_logprobs": None} if self._alone else found
 
-    def _tokens(self, told: Mapping[str, Any], choice: Mapping[str, Any]) -> Iterable[TokenLogprob]:
-        names, logprobs = told.get("tokens"), told.get("token_logprobs")
+    def _tokens(self, sent: Mapping[str, Any], choice: Mapping[str, Any]) -> Iterable[TokenLogprob]:
+        names, logprobs = sent.get("tokens"), sent.get("token_logprobs")
         if isinstance(names, list) and isinstance(logprobs, list):
-            return _zipped(names, logprobs, told.get("top_logprobs"))
+            return _zipped(names, logprobs, sent.get("top_logprobs"))
         if not self._wanted:
             return ()
-        if isinstance(told.get("content"), list):
-            return chat_tokens(told["content"])
+        if isinstance(sent.get("content"), list):
+            return chat_tokens(sent["content"])
         token = plain_mapping(choice.get("token"))
         if isinstance(token.get("text"), str):
             return _zipped([token["text"]], [token.get("logprob")])
         return ()
 
 
-def _is_contract(told: Mapping[str, Any]) -> bool:
-    """Whether the lists are all there, and of one length: each token's own figures."""
-    lists = [told.get(name) for name in ("tokens", "token_logprobs", "text_offset")]
+def _is_contract(sent: Mapping[str, Any]) -> bool:
+    """Whether all lists of the contract are present, of one length, and valid."""
+    lists = [sent.get(name) for name in ("tokens", "token_logprobs", "text_offset")]
     if not all(isinstance(found, list) for found in lists):
         return False
     names, logprobs, offsets = (found for found in lists if isinstance(found, list))
-    top = told.get("top_logprobs")
+    top = sent.get("top_logprobs")
     tops = [None] * len(names) if top is None else top
     return (
         len(names) == len(logprobs) == len(offsets)
-        and all(isinstance(name, str) and mended(name) is name for name in names)
+        and all(isinstance(name, str) and sanitized(name) is name for name in names)
         and all(map(_is_number, logprobs))
         and {int}.issuperset(map(type, offsets))
         and isinstance(tops, list)
@@ -75,15 +75,15 @@ def _is_number(value: Any) -> bool:
 def _is_top(top: Any) -> bool:
     if not isinstance(top, dict):
         return top is None
-    return all(_is_number(value) and mended(name) is name for name, value in top.items())
+    return all(_is_number(value) and sanitized(name) is name for name, value in top.items())
 
 
 def _zipped(names: list[Any], logprobs: list[Any], tops_: Any = None) -> Iterable[TokenLogprob]:
-    """Yield the tokens of parallel lists; one object for all of them tells no token's own."""
+    """Yield tokens from parallel lists. A single `top` object counts only if there is one token."""
     tops = tops_ if isinstance(tops_, list) else [tops_] if len(names) == 1 else []
     for at, name in enumerate(names):
         others = plain_mapping(tops[at]) if at < len(tops) else {}
         logprob = number(logprobs[at]) if at < len(logprobs) else None
         if isinstance(name, str):
-            top = {mended(key): number(value) for key, value in others.items()}
-            yield TokenLogprob(mended(name), logprob, top)
+            top = {sanitized(key): number(value) for key, value in others.items()}
+            yield TokenLogprob(sanitized(name), logprob, top)

@@ -1,6 +1,6 @@
-"""Answers on OpenAI's wires, text and chat, whole and streamed, in our vocabulary.
+"""Decodes OpenAI's completion and chat objects, whole and streamed.
 
-The two differ in where a choice keeps its text, and vendors mix them up: one reader takes both.
+The two differ in the field of a choice's text, and vendors mix them up: one decoder accepts both.
 Source: OpenAI's CreateCompletionResponse and CreateChatCompletionResponse; docs/vendors.md.
 """
 
@@ -11,27 +11,34 @@ from typing import Any, ClassVar
 from app.gateways.base import plain_mapping
 from app.gateways.decoding import failures
 from app.gateways.decoding.choices.slots import UNNUMBERED
-from app.gateways.decoding.choices.texts import mended
+from app.gateways.decoding.choices.texts import sanitized
+from app.gateways.decoding.chunk_template import ChunkTemplate
 from app.gateways.decoding.counts import RunningUsage, later
+from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.parsing import failed, whole
-from app.gateways.decoding.wire import Wire
+from app.gateways.openai import errors
 from app.gateways.openai.logprobs import LogprobsOf
 from app.gateways.openai.usage import decode_usage, usage_in
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Ending, Usage
+from app.vocabulary.errors import GatewayError
 
-#: What a choice has by the contract, on either wire, and what is read from it for another field.
+#: Fields of a choice by the contract, in either format, and fields that are read for others.
 CONTRACT = frozenset(
     {"delta", "finish_reason", "index", "logprobs", "message", "text", "token", "usage"}
 )
 
-#: What Together keeps beside the choice of a chunk.
+#: Fields that Together puts beside the choice of a chunk.
 BESIDE = frozenset({"finish_reason", "token"})
 
 
-class OpenAIWire(Wire):
-    """What OpenAI's objects mean; `text_key` is the native wire's."""
+#: OpenAI pads chunks, so that their size does not reveal the length of their text.
+PADDING_KEY = b'"obfuscation":'
+
+
+class OpenAIDecoder(Decoder):
+    """Decodes completion and chat objects; streams usually have their text in `text`."""
 
     text_key: ClassVar[bytes] = b'"text":'
     counts_choices: ClassVar[bool] = True
@@ -40,32 +47,37 @@ class OpenAIWire(Wire):
         super().__init__(vendor, request)
         self._logprobs = LogprobsOf(request)
         self._refused: set[int] = set()
-        self._deltas: set[int] = set()  # choices that come in pieces
+        self._deltas: set[int] = set()  # choices that come as deltas
+
+    def template(self) -> ChunkTemplate | None:
+        return ChunkTemplate(self.text_key, PADDING_KEY)
 
     def read(self, payload: Any) -> Completion | None:
-        """Return a chunk; an object without choices keeps a stream alive, and says nothing."""
+        """Decode a chunk; None for a keep-alive object without choices or usage."""
         self.is_alive = False
         completion = self._object(payload, self._choice)
         return completion if completion.choices or completion.usage is not None else None
 
+    def failure(self, detail: failures.Detail) -> GatewayError:
+        return errors.failure(self.vendor, None, detail)
+
     def read_whole(self, payload: Any) -> Completion:
-        """Return a whole completion object."""
         return self._object(payload, self._whole_choice)
 
     def _object(self, payload: Any, read: Callable[[Mapping[str, Any]], Choice]) -> Completion:
         error = failures.error_in(payload)
         if error is not None:
-            raise failures.failure(self.vendor, None, failures.detail(error))
+            raise self.failure(failures.detail_of(error))
         choices = (payload.get("choices") or []) if isinstance(payload, dict) else None
         if not isinstance(choices, list) or not {dict}.issuperset(map(type, choices)):
-            raise failed(self.vendor, "sent no completion object")
+            raise failed(self.vendor, "sent a malformed completion object")
         get = payload.get
         name, model, fingerprint = get("id"), get("model"), get("system_fingerprint")
         tier = get("service_tier")
         return Completion(
-            mended(name) if isinstance(name, str) else "",
+            sanitized(name) if isinstance(name, str) else "",
             whole(get("created")) or int(time.time()),
-            mended(model) if isinstance(model, str) and model else self.request.model_name,
+            sanitized(model) if isinstance(model, str) and model else self.request.model_name,
             tuple([read(choice) for choice in _with_beside(payload, choices)]),
             self._usage(payload, choices),
             fingerprint if isinstance(fingerprint, str) else None,
@@ -73,11 +85,10 @@ class OpenAIWire(Wire):
         )
 
     def usage(self, payload: Any) -> Usage | None:
-        """Return the usage in an object."""
         body = plain_mapping(payload)
         choices = body.get("choices")
-        told = choices if isinstance(choices, list) else []
-        return self._usage(body, [choice for choice in told if isinstance(choice, dict)])
+        listed = choices if isinstance(choices, list) else []
+        return self._usage(body, [choice for choice in listed if isinstance(choice, dict)])
 
     def _usage(self, payload: Mapping[str, Any], choices: list[Mapping[str, Any]]) -> Usage | None:
         usage = usage_in(self.vendor.name, payload)
@@ -87,33 +98,32 @@ class OpenAIWire(Wire):
         return usage if by_choice is None else later(by_choice, usage or by_choice)
 
     def _by_choice(self, choices: list[Mapping[str, Any]]) -> Usage | None:
-        """Return the usage that an object's choices hold, each with its prompt's."""
-        told = [
+        """Sum the usage that an object's choices hold, each including its prompt's."""
+        found = [
             (at, usage)
             for at, choice in enumerate(choices)
             if choice.get("usage") and (usage := decode_usage(self.vendor.name, choice["usage"]))
         ]
-        if len(told) < 2:
-            return told[0][1] if told else None
+        if len(found) < 2:
+            return found[0][1] if found else None
         running = RunningUsage(len(choices), self.request.n or 1)
-        return [running.put(usage, (at,), at_end=True) for at, usage in told][-1]
+        return [running.put(usage, (at,), at_end=True) for at, usage in found][-1]
 
     def _whole_choice(self, choice: Mapping[str, Any]) -> Choice:
-        """Return a choice that must say something: "" would pass for the vendor's answer."""
+        """Decode a choice of a whole response; one without a text field has failed."""
         if "text" in choice or choice.get("message") or choice.get("delta"):
             return self._choice(choice)
         return Choice(index_of(choice), "", "error")
 
     def _choice(self, choice: Mapping[str, Any]) -> Choice:
-        """Return a choice; one that makes no sense is a failed one, and its siblings stand."""
+        """Decode a choice; a malformed one has failed, without its siblings."""
         index = index_of(choice)
         text = self._text(index, choice)
         if text is None:
             return Choice(index, "", "error")
         reason, native = narrow(self.vendor, choice.get("finish_reason"))
-        told = choice.get("logprobs")
         logprobs = None
-        if told is not None or "token" in choice:
+        if choice.get("logprobs") is not None or "token" in choice:
             logprobs = self._logprobs.read(index, choice, text)
         extra = None if CONTRACT.issuperset(choice) else _extra(choice)
         return Choice(index, text, self._ending(index, reason), logprobs, native, extra)
@@ -122,39 +132,39 @@ class OpenAIWire(Wire):
         return "content_filter" if reason == "stop" and index in self._refused else reason
 
     def _text(self, index: int, choice: Mapping[str, Any]) -> str | None:
-        """Return a choice's text; None where it has something else in its place.
+        """Return a choice's text; None if it is malformed.
 
-        What a model thinks, and its calls of tools, are no text, but show that it is at work.
+        Reasoning and tool calls are not text, but show that the model is at work.
         """
         text = choice.get("text")
         if isinstance(text, str):
             return text
         if text is not None:
             return None
-        said = choice.get("delta")
-        if said is not None:
+        message = choice.get("delta")
+        if message is not None:
             self._deltas.add(index)
-        elif index not in self._deltas:  # beside pieces, a message is all of it once more
-            said = choice.get("message")
-        if said is None:
-            return ""  # a verdict of a filter, or a finish reason alone
-        if not isinstance(said, dict):
-            return said if isinstance(said, str) else None
-        if said.get("refusal"):
+        elif index not in self._deltas:  # after deltas, a message repeats all of them
+            message = choice.get("message")
+        if message is None:
+            return ""  # only a filter's verdict or a finish reason
+        if not isinstance(message, dict):
+            return message if isinstance(message, str) else None
+        if message.get("refusal"):
             self._refused.add(index)
-        if not self.is_alive and any(said.get(name) for name in said if name != "role"):
+        if not self.is_alive and any(message.get(name) for name in message if name != "role"):
             self.is_alive = True
-        return text_of(said.get("content"))
+        return text_of(message.get("content"))
 
 
-class OpenAIChatWire(OpenAIWire):
-    """The same, for chunks that usually have their text in `delta.content`."""
+class OpenAIChatDecoder(OpenAIDecoder):
+    """Decodes the same objects; streams usually have their text in `delta.content`."""
 
     text_key: ClassVar[bytes] = b'"content":'
 
 
 def text_of(content: Any) -> str | None:
-    """Return the text of a message's content: a text, its parts, or none at all; else None."""
+    """Return the text of a message's content: a text, parts or null; None if malformed."""
     if isinstance(content, str | None):
         return content or ""
     if not isinstance(content, list):
@@ -164,7 +174,7 @@ def text_of(content: Any) -> str | None:
 
 
 def index_of(choice: Mapping[str, Any]) -> int:
-    """Return a choice's index, which some vendors leave out, or write as a float or a text."""
+    """Return a choice's index; UNNUMBERED without one. Some vendors send a float or a text."""
     index = choice.get("index")
     if type(index) is int:
         return index
@@ -176,13 +186,13 @@ def index_of(choice: Mapping[str, Any]) -> int:
 
 
 def _extra(choice: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return what a choice carries beyond the contract."""
+    """Return the fields of a choice that the contract does not name; None if there are none."""
     beyond = {n: v for n, v in choice.items() if n not in CONTRACT and v is not None}
     return beyond or None
 
 
 def _with_beside(body: Mapping[str, Any], choices: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the choices with what the object around them says, where they leave it open."""
+    """Return the choices with the fields beside them in the object, unless they have their own."""
     if BESIDE.isdisjoint(body):
         return choices
     beside = {name: body[name] for name in BESIDE if body.get(name) is not None}

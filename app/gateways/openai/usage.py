@@ -1,4 +1,4 @@
-"""Token counts as OpenAI's wire has them, and as those who speak it almost alike do."""
+"""Token counts in OpenAI's format, and in those of vendors that are nearly compatible."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from app.vocabulary.completion import Usage
 
 Paths = tuple[tuple[str, ...], ...]
 
-#: Where a usage object keeps its counts; the first place that has a count of tokens is taken.
+#: Paths of the counts in a usage object; the first valid count is used.
 PROMPT: Paths = (("prompt_tokens",), ("input_tokens",), ("prompt_eval_count",))
 COMPLETION: Paths = (
     ("completion_tokens",),
@@ -20,7 +20,8 @@ COMPLETION: Paths = (
 )
 TOTAL: Paths = (("total_tokens",),)
 
-#: Parts of these. SGLang has reasoning beside the others, DeepSeek, Moonshot and more the cache.
+#: Counts that these include. SGLang puts reasoning, and DeepSeek, Moonshot and others put cached
+#: tokens, beside them.
 PARTS: Mapping[str, Paths] = {
     "cached_tokens": (
         ("prompt_tokens_details", "cached_tokens"),
@@ -45,12 +46,12 @@ PARTS: Mapping[str, Paths] = {
 }
 
 
-#: The fields of a usage that is plain, as most are.
+#: The fields of most usage objects.
 PLAIN = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
 
 
 def decode_usage(vendor: str, usage: Any) -> Usage | None:
-    """Return a usage object's count, halves too; None where it counts nothing."""
+    """Decode a usage object, maybe with an unknown side; None if it has no count."""
     if not isinstance(usage, dict):
         return None
     get = usage.get
@@ -68,13 +69,13 @@ def decode_usage(vendor: str, usage: Any) -> Usage | None:
 
 
 def usage_in(vendor: str, body: Mapping[str, Any]) -> Usage | None:
-    """Return the usage that an answer or a chunk holds, wherever it keeps it.
+    """Return the usage in a response or a chunk; None if there is none.
 
-    Places: `usage`; `x_groq.usage`; beside the choices, with no object around it.
+    Places: `usage`; `x_groq.usage`; the counts beside the choices, without a usage object.
     """
-    told = body.get("usage")
-    if not told and "x_groq" in body:
-        told = plain_mapping(body["x_groq"]).get("usage")
-    if told:
-        return decode_usage(vendor, told)
+    usage = body.get("usage")
+    if not usage and "x_groq" in body:
+        usage = plain_mapping(body["x_groq"]).get("usage")
+    if usage:
+        return decode_usage(vendor, usage)
     return None if PLAIN.isdisjoint(body) else decode_usage(vendor, body)

@@ -1,7 +1,7 @@
-"""Scale Launch: a task for a deployed bundle, whose container speaks OpenAI's completions wire.
+"""Scale Launch: a task for a deployed bundle, whose container serves OpenAI's completions API.
 
-The model is an endpoint's id. Source: scaleapi/llm-engine, api/tasks_v1.py, common/dtos/tasks.py
-and inference/forwarding; docs/vendors.md.
+The model's name is an endpoint's id. Source: scaleapi/llm-engine, api/tasks_v1.py,
+common/dtos/tasks.py and inference/forwarding; docs/vendors.md.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,9 +13,11 @@ from marshmallow.fields import Field
 from app.formats import strict_json
 from app.gateways.base import plain_mapping
 from app.gateways.decoding import failures
+from app.gateways.decoding.chunk_template import ChunkTemplate
 from app.gateways.decoding.framing import values_in
 from app.gateways.decoding.parsing import failed
-from app.gateways.decoding.reader import DONE, AnswerReader
+from app.gateways.decoding.reader import DONE, ResponseReader
+from app.gateways.openai import errors
 from app.gateways.openai.completions import (
     OpenAIGateway,
     is_streamed,
@@ -23,7 +25,7 @@ from app.gateways.openai.completions import (
     native_body,
     stream_fields,
 )
-from app.gateways.openai.response import OpenAIWire
+from app.gateways.openai.response import OpenAIDecoder
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
@@ -31,12 +33,11 @@ from app.vocabulary.vendor_request import VendorRequest
 
 
 class LaunchGateway(OpenAIGateway):
-    """OpenAI's request as a task's arguments, and its answer as a task's result."""
+    """Sends OpenAI's request as a task's arguments; its response is the task's result."""
 
     quirks: ClassVar[Mapping[str, Field[Any]]] = OpenAIGateway.quirks
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
-        """Return the task: what the caller set, and nothing that it did not."""
         body, dropped = native_body(vendor, request)
         kind = "streaming" if is_streamed(vendor, request) else "sync"
         query = urlencode({"model_endpoint_id": request.model_name})
@@ -47,21 +48,22 @@ class LaunchGateway(OpenAIGateway):
             dropped,
         )
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
-        """Return the reader of one answer."""
-        return AnswerReader(LaunchWire(vendor, request))
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
+        return ResponseReader(LaunchDecoder(vendor, request))
 
 
-class LaunchWire(OpenAIWire):
-    """What a task's answer means, and a stream's events, which are tasks as well.
+class LaunchDecoder(OpenAIDecoder):
+    """Decodes tasks; the events of a stream are tasks, too.
 
-    What the container said is inside: an answer, an event, or the end mark of its stream.
+    A task holds the container's output: a response, an event, or the end mark of its stream.
     """
 
-    text_key: ClassVar[bytes] = b""
+    def template(self) -> ChunkTemplate | None:
+        """Return None: the text is in JSON inside of a task's JSON."""
+        return None
 
-    def unwrap(self, name: str | None, value: Any) -> Iterable[Any]:  # noqa: ARG002 - as others
-        """Return what the container said in a task."""
+    def unwrap(self, name: str | None, value: Any) -> Iterable[Any]:  # noqa: ARG002 - an override
+        """Return the JSON values of the container's output in a task."""
         result = result_of(self.vendor, value)
         if not isinstance(result, str):
             return (result,)
@@ -73,11 +75,11 @@ class LaunchWire(OpenAIWire):
 
 
 def result_of(vendor: Vendor, task: Any) -> Any:
-    """Return what the container said, as it said it.
+    """Return the container's output: JSON, or a text that holds JSON.
 
-    Shapes: {"status": "SUCCESS", "result": it}, with or without a second {"result": it} around
-    it; "it" is JSON, or a text that holds it.
-    Raises: GatewayError when the task failed, with the status that the container gave.
+    Shapes: {"status": "SUCCESS", "result": output}, with or without a second {"result": output}
+    around the output.
+    Raises: GatewayError if the task failed, with the status that the container returned.
     """
     body = plain_mapping(task)
     if body.get("status") != "SUCCESS":
@@ -91,11 +93,11 @@ def result_of(vendor: Vendor, task: Any) -> Any:
 
 
 def _task_failure(vendor: Vendor, task: Mapping[str, Any]) -> GatewayError:
-    """Return the error of a task; a traceback that is no error body is nobody's to read."""
+    """Return the error of a failed task; a traceback counts only if it parses as an error."""
     traceback = task.get("traceback")
     try:
-        said = failures.detail(strict_json.load_vendor(str(traceback).encode("utf-8", "replace")))
+        error = strict_json.load_vendor(str(traceback).encode("utf-8", "replace"))
     except ValueError:
-        said = failures.Detail()
-    status = failures.detail({"status_code": task.get("status_code")}).status
-    return failures.failure(vendor, status, said)
+        error = None
+    status = failures.detail_of({"status_code": task.get("status_code")}).status
+    return errors.failure(vendor, status, failures.detail_of(error))

@@ -1,4 +1,4 @@
-"""LLM Engine's first completions wire, which serves every framework; its second one is OpenAI's.
+"""LLM Engine's first completions API, for every framework; its second one is OpenAI's.
 
 Source: scaleapi/llm-engine, common/dtos/llms/completion.py and api/llms_v1.py; docs/vendors.md.
 """
@@ -14,10 +14,10 @@ from app.formats import strict_json
 from app.gateways.base import plain_mapping, single_prompt
 from app.gateways.decoding import failures
 from app.gateways.decoding.counts import put_together
+from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.logprobs import LogprobsReader, TokenLogprob
 from app.gateways.decoding.parsing import failed, number, whole
-from app.gateways.decoding.reader import AnswerReader
-from app.gateways.decoding.wire import Wire
+from app.gateways.decoding.reader import ResponseReader
 from app.gateways.openai.completions import OpenAIGateway, is_streamed, json_headers
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.stops import as_list
@@ -26,10 +26,10 @@ from app.vocabulary.completion import Choice, Completion, CompletionRequest, Fin
 from app.vocabulary.errors import GatewayError
 from app.vocabulary.vendor_request import VendorRequest
 
-#: The wire requires both; these are what the public contract says where the caller says nothing.
+#: Required fields, with the defaults of the public contract.
 REQUIRED: Mapping[str, Any] = {"max_new_tokens": 16, "temperature": 1.0}
 
-#: Parameter -> its name on the wire, where that is the same value by another name.
+#: The caller's parameter -> the vendor's name for it.
 NAMES: Mapping[str, str] = {
     "frequency_penalty": "frequency_penalty",
     "max_tokens": "max_new_tokens",
@@ -40,9 +40,9 @@ NAMES: Mapping[str, str] = {
 
 
 class LLMEngineV1Gateway:
-    """One prompt, one sample; the model is an endpoint's name.
+    """One prompt and one sample per call; the model's name is an endpoint's name.
 
-    `logprobs` tells of the sampled tokens alone, so it may ask for no alternatives.
+    `logprobs` covers only the sampled tokens, so it must request no alternatives.
     """
 
     unsupported: ClassVar[frozenset[str]] = frozenset(
@@ -53,14 +53,13 @@ class LLMEngineV1Gateway:
     quirks: ClassVar[Mapping[str, Field[Any]]] = {"streams": OpenAIGateway.quirks["streams"]}
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
-        """Return the vendor's request."""
         check_prompt(vendor, request)
         check_extra(vendor, request)
         alternatives = {"logprobs"} if request.logprobs else set()
         parameters, dropped = supported(vendor, request, self.unsupported | alternatives)
         _check_ranges(vendor, request)
         body: dict[str, Any] = {"prompt": single_prompt(request), **REQUIRED}
-        body |= {word: parameters[name] for name, word in NAMES.items() if name in parameters}
+        body |= {theirs: parameters[name] for name, theirs in NAMES.items() if name in parameters}
         if stops := as_list(parameters.get("stop")):
             body["stop_sequences"] = stops
         if "logprobs" in parameters:
@@ -70,19 +69,17 @@ class LLMEngineV1Gateway:
         url = f"{vendor.base_url}/llm/completions-{kind}?{query}"
         return VendorRequest(url, json_headers(vendor, request), strict_json.dump(body), dropped)
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> AnswerReader:
-        """Return the reader of one answer."""
-        return AnswerReader(LLMEngineV1Wire(vendor, request))
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
+        return ResponseReader(LLMEngineV1Decoder(vendor, request))
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
     ) -> GatewayError:
-        """Return what the vendor's refusal means to the caller."""
         return failures.from_response(vendor, status, headers, body)
 
 
-class LLMEngineV1Wire(Wire):
-    """What the answers and events of the first wire mean."""
+class LLMEngineV1Decoder(Decoder):
+    """Decodes responses and events of the first API."""
 
     def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
         super().__init__(vendor, request)
@@ -90,7 +87,7 @@ class LLMEngineV1Wire(Wire):
         self._logprobs = LogprobsReader()
 
     def read(self, payload: Any) -> Completion | None:
-        """Return what an event says; one without output says that the model is at work."""
+        """Decode an event; one without output is a sign of life."""
         answer = self._answer(payload)
         output = answer.get("output")
         if not isinstance(output, dict):
@@ -99,16 +96,15 @@ class LLMEngineV1Wire(Wire):
         return self._completion(answer, self._choice(output, finish, [output.get("token")]))
 
     def read_whole(self, payload: Any) -> Completion:
-        """Return the whole answer; why it ended follows from its length."""
+        """Decode a whole response; its finish reason follows from its length."""
         answer = self._answer(payload)
         output = answer.get("output")
         if not isinstance(output, dict):
-            raise failed(self.vendor, "sent an answer without output")
+            raise failed(self.vendor, "sent a response without output")
         choice = self._choice(output, _finish(self.request, output), output.get("tokens"))
         return self._completion(answer, choice)
 
     def usage(self, payload: Any) -> Usage | None:
-        """Return the count in an answer or an event; halves, too, as before a stream's end."""
         output = plain_mapping(plain_mapping(payload).get("output"))
         prompt, generated = (whole(output.get(f"num_{n}_tokens")) for n in ("prompt", "completion"))
         return put_together(self.vendor.name, prompt, generated, None)
@@ -116,9 +112,9 @@ class LLMEngineV1Wire(Wire):
     def _answer(self, payload: Any) -> Mapping[str, Any]:
         error = failures.error_in(payload)
         if error is not None:
-            raise failures.failure(self.vendor, None, failures.detail(error))
+            raise self.failure(failures.detail_of(error))
         if not isinstance(payload, dict):
-            raise failed(self.vendor, "sent no answer")
+            raise failed(self.vendor, "sent a malformed response")
         return payload
 
     def _choice(
@@ -140,7 +136,7 @@ class LLMEngineV1Wire(Wire):
 
 
 def _finish(request: CompletionRequest, output: Mapping[str, Any]) -> FinishReason:
-    """Return why an answer ended, which the wire does not say: at its length, or before."""
+    """Return the finish reason, which the vendor does not send: "length" at the limit."""
     limit = REQUIRED["max_new_tokens"] if request.max_tokens is None else request.max_tokens
     return "length" if (whole(output.get("num_completion_tokens")) or 0) >= limit else "stop"
 
@@ -153,7 +149,7 @@ def _text(vendor: Vendor, output: Mapping[str, Any]) -> str:
 
 
 def _tokens(value: Any) -> list[TokenLogprob]:
-    """Return the tokens that the wire tells of, none where it does not."""
+    """Return the tokens with log probabilities; [] if the vendor sent none."""
     found = [t for t in value if isinstance(t, dict)] if isinstance(value, list) else []
     return [
         TokenLogprob(token["token"], number(token.get("log_prob")))

@@ -88,9 +88,9 @@ def _takes(case: Case) -> bool:
 def vendor_requests(case: Case) -> list[VendorRequest]:
     """Return the calls that the request takes."""
     request = CompletionRequest(**case.request())
-    (deployment, *_) = _router().deployments(request)
+    (deployment, *_) = _router().candidates(request)
     plan = _router().plan(deployment, request)
-    return [plan.encoded(part) for part in plan.parts]
+    return [plan.encoded(part) for part in plan.sub_requests]
 
 
 @cache

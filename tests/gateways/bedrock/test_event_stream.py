@@ -39,7 +39,7 @@ def test_no_flipped_bit_goes_unnoticed(at: int) -> None:
     broken = bytearray(event_frame("a", {}))
     broken[at] ^= 1
     parser = MessageParser(VENDOR)
-    with pytest.raises(VendorFailed, match="sent a broken event") as caught:
+    with pytest.raises(VendorFailed, match="sent a malformed event") as caught:
         assert list(parser.feed(bytes(broken) + bytes(2**10))) == []
     assert caught.value.billable
 

@@ -117,7 +117,7 @@ def test_what_a_family_has_no_word_for_is_refused_by_name(name: str, more: Any) 
 
 
 def test_a_value_out_of_a_familys_range_is_refused_with_it() -> None:
-    with pytest.raises(InvalidRequest, match="between 0 and 1"):
+    with pytest.raises(InvalidRequest, match="from 0 to 1"):
         GATEWAY.encode(row(), request(MODELS["llama"], temperature=1.5))
     with pytest.raises(InvalidRequest, match="at least 1"):
         GATEWAY.encode(row(), request(MODELS["llama"], max_tokens=0))

@@ -1,4 +1,4 @@
-"""A stream's chunks are read the same, whether or not they look like the usual one."""
+"""The fast path for chunks returns what parsing them returns."""
 
 import json
 from typing import Any
@@ -23,11 +23,12 @@ TEXTS = st.one_of(
 )
 
 
-def body(kind: str, text: str, **choice: Any) -> dict[str, Any]:
-    """Return a chunk of one wire, as vendors write it."""
+def body(kind: str, text: str, padding: str = "", **choice: Any) -> dict[str, Any]:
+    """Return a chunk of one format as vendors write it, with OpenAI's padding if there is any."""
     said = {"text": text} if kind == "native" else {"delta": {"content": text}}
     told = {"index": 0, **said, "logprobs": None, "finish_reason": None, **choice}
-    return {"id": "c", "created": 1, "model": "m", "choices": [told], "usage": None}
+    padded = {"obfuscation": padding} if padding else {}
+    return {"id": "c", "created": 1, "model": "m", "choices": [told], "usage": None} | padded
 
 
 def read(kind: str, events: list[bytes]) -> tuple[list[Completion], str | None]:
@@ -49,10 +50,18 @@ def read_in_full(kind: str, events: list[bytes]) -> tuple[list[Completion], str 
         return read(kind, events)
 
 
+PADDINGS = st.sampled_from(["", "a", "Zz09", "", "\\", "two words", '"', "\u00e9"])
+
 EVENTS = st.lists(
     st.one_of(
         st.tuples(TEXTS, st.just({})),
-        st.tuples(TEXTS, st.sampled_from([{"index": 1}, {"finish_reason": "stop"}, {"more": 1}])),
+        st.tuples(TEXTS, st.builds(lambda padding: {"padding": padding}, PADDINGS)),
+        st.tuples(
+            TEXTS,
+            st.sampled_from(
+                [{"index": 1}, {"finish_reason": "stop"}, {"more": 1}, {"obfuscation": "x"}]
+            ),
+        ),
     ),
     max_size=12,
 )
@@ -73,13 +82,17 @@ def test_a_stream_means_the_same_as_if_each_chunk_was_read_in_full(
     "broken",
     [b"\x01", b"\n", b"\xff", b"\xed\xa0\x80", b'" "', b"\\", b"\x7f", b"\xe2\x80\xa8", b""],
 )
-def test_what_is_no_json_is_none_in_the_usual_place_either(kind: str, broken: bytes) -> None:
+def test_invalid_json_is_rejected_on_the_fast_path_too(kind: str, broken: bytes) -> None:
     usual = json.dumps(body(kind, "TEXT")).encode()
     events = [usual, usual, usual.replace(b"TEXT", broken), usual]
     assert read(kind, events) == read_in_full(kind, events)
 
 
-def test_a_usual_chunk_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", sorted(BY_KIND))
+@pytest.mark.parametrize("padding", ["", "aZ9"])
+def test_a_chunk_that_differs_only_in_text_and_padding_is_not_parsed(
+    kind: str, padding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen = list[bytes]()
     loads = chunk_template.ChunkTemplate.read
 
@@ -90,7 +103,10 @@ def test_a_usual_chunk_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> Non
         return chunk
 
     monkeypatch.setattr(chunk_template.ChunkTemplate, "read", spy)
-    events = [json.dumps(body("native", f" w{at}")).encode() for at in range(5)]
-    chunks, _ = read("native", events)
+    events = [
+        json.dumps(body(kind, f" w{at}", padding and padding * (at + 1))).encode()
+        for at in range(5)
+    ]
+    chunks, _ = read(kind, events)
     assert [chunk.choices[0].text for chunk in chunks] == [f" w{at}" for at in range(5)]
     assert seen == events[:1]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateways.decoding.finish import REASONS, WORD_LIMIT, Finish, narrow
+from app.gateways.decoding.finish import NATIVE_LIMIT, REASONS, Finish, narrow
 from app.vendors.vendor import Vendor
 
 VENDOR = Vendor(name="sim", gateway="openai", base_url="http://v")
@@ -58,7 +58,7 @@ def test_an_unknown_word_is_an_end_that_a_caller_may_go_on_from(reason: Any) -> 
     finish, native = narrow(VENDOR, reason)
     assert finish == "length"
     assert native is not None
-    assert native == str(reason)[:WORD_LIMIT]
+    assert native == str(reason)[:NATIVE_LIMIT]
 
 
 @given(st.text(min_size=1))

@@ -126,7 +126,7 @@ def test_a_stream_without_its_last_blank_line_is_whole() -> None:
     ],
 )
 def test_a_stream_without_a_finish_reason_is_a_failure(last: Any) -> None:
-    with pytest.raises(VendorFailed, match="broke off"):
+    with pytest.raises(VendorFailed, match="before it was complete"):
         chunks_of([event(said(candidate("a", finish=None))), event(last)])
 
 

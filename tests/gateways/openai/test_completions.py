@@ -419,6 +419,6 @@ def test_a_whole_answer_is_one_whatever_it_says_of_its_end(
 
 
 def test_an_answer_over_the_limit_is_not_held_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.gateways.decoding.reader.ANSWER_LIMIT", 1000)
+    monkeypatch.setattr("app.gateways.decoding.reader.RESPONSE_LIMIT", 1000)
     for body in (b"{" + b" " * 1000, b"data: {}\n\n" * 200):
         assert "too large" in refusal(body).message

@@ -362,7 +362,7 @@ DISGUISED: dict[str, tuple[Any, type[GatewayError], str]] = {
         VendorAuthentication,
         "credentials",
     ),
-    "our money": ({"error": {"message": "x", "code": 402}}, VendorAuthentication, "balance"),
+    "our money": ({"error": {"message": "x", "code": 402}}, VendorAuthentication, "billing"),
 }
 
 

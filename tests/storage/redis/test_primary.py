@@ -75,7 +75,7 @@ def test_whoever_writes_finds_the_new_primary_at_once(
             assert Reservations(commit).admit(f"{name}-2", b"{}", 1, [check])[0]
             assert records.live_owners({"me"}) == {"me"}
             assert isinstance(keys.claim("acme", name, b"{}", "req_1"), Claim)
-            rests.failed("sim")
+            rests.record_failure("sim")
             stream.publish(usage_event(event_id=name))
             stream.publish(usage_event())
             first, second = stream.claim("here", 10)

@@ -1,4 +1,4 @@
-"""Which choice a delta belongs to, and how its text is put together.
+"""The choices of one response: which choice a delta belongs to, and its text.
 
-Does not know frames or JSON. Read `deltas` first.
+Does not depend on frames or JSON. Read `deltas` first.
 """

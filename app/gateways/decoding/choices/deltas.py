@@ -1,7 +1,7 @@
-"""The choices of one answer, put together from what a vendor sends of them: one text, one end.
+"""The choices of one response, assembled from the vendor's deltas: one text and one end each.
 
-Knows neither frames nor usage. A choice's end waits until no text can follow it, as some vendors
-write one beside each piece.
+Does not depend on frames or usage. A choice's end is held back until no text can follow it: some
+vendors send a finish reason beside each delta.
 """
 
 from collections import Counter
@@ -11,18 +11,18 @@ from functools import cached_property
 
 from app.gateways.decoding.choices.numbering import Numbering
 from app.gateways.decoding.choices.slots import UNNUMBERED, Slots, placed
-from app.gateways.decoding.choices.texts import TextJoiner, mended
+from app.gateways.decoding.choices.texts import TextJoiner, sanitized
 from app.vocabulary.completion import Choice
 
 
 class Choices:
-    """What has come of `prompts * n` choices.
+    """The state of `prompts * n` choices.
 
-    open    slots of which something has come
-    ends    slot -> its end; "error" where the vendor says that it failed
-    sent    slots of which the caller has a text
-    surplus  choices that were not asked for, or that nobody can place
-    is_open_ended  whether a text has followed an end, so that no end can be relied on
+    open    slots of which anything has come
+    ends    slot -> its end; "error" if the vendor reported a failure
+    sent    slots of which the caller has got text
+    surplus  number of choices that were not requested, or cannot be placed
+    is_open_ended  whether text has followed an end, so that ends are unreliable
     """
 
     def __init__(self, prompts: int, n: int) -> None:
@@ -35,8 +35,8 @@ class Choices:
         self.is_open_ended = False
         self._numbering = Numbering(prompts, n) if prompts > 1 else None
         self._joiners: dict[int, TextJoiner] = {}
-        self._plain: set[int] = set()  # those that had a text without an end
-        self._closed: set[int] = set()  # those that had their end after such a text
+        self._plain: set[int] = set()  # slots with text without an end
+        self._closed: set[int] = set()  # slots with an end after such text
         #: Whether half a character waits for its other half.
         self.holds = False
 
@@ -46,26 +46,26 @@ class Choices:
 
     @property
     def has_text(self) -> bool:
-        """Whether the vendor has written any text, also one that is still held back."""
+        """Whether the vendor has sent any text, including text that is still held back."""
         return bool(self.sent) or (self._numbering is not None and self._numbering.holds_text)
 
     @property
     def missing(self) -> list[int]:
-        """The slots of which nothing has come."""
+        """The slots of which nothing has come, or that have failed."""
         return [slot for slot in range(self.count) if slot not in self.open]
 
     def take(self, choices: tuple[Choice, ...]) -> tuple[list[Choice], list[int]]:
-        """Take pieces of choices; return what the caller gets now, and the slots of these pieces.
+        """Add deltas; return those for the caller, and the slots of the deltas added.
 
-        The caller may also get pieces that came before.
+        The caller may also get deltas that were held back before.
         """
-        told: list[Choice] = []
+        passed: list[Choice] = []
         slots: list[int] = []
         before = 0
         if self._numbering is not None:
             sure = self._numbering.sure(tuple(self._numbered(choices)))
-            if not sure:  # what is counted beside them is theirs, whose ever they are
-                return told, [choice.index for choice in choices]
+            if not sure:  # a usage beside them is theirs, whichever their slots are
+                return passed, [choice.index for choice in choices]
             before = len(sure) - len(choices)
             choices = sure
         for at, (choice, slot) in enumerate(self._placed(choices)):
@@ -74,19 +74,19 @@ class Choices:
                 continue
             if at >= before:
                 slots.append(slot)
-            piece = self._piece(slot, choice)
-            if piece is not None:
-                told.append(piece)
-        return told, slots
+            delta = self._delta(slot, choice)
+            if delta is not None:
+                passed.append(delta)
+        return passed, slots
 
     def release(self) -> list[Choice]:
-        """Return what was held back, now that no more comes, if it is known whose it is."""
+        """Return the deltas held back, at the end of the response, if they can be placed."""
         held = () if self._numbering is None else self._numbering.held_at_end()
         self._numbering = None
         return self.take(held)[0] if held else []
 
     def take_whole(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
-        """Take whole choices; return those that have not failed, in their slots' order."""
+        """Add whole choices; return those that have not failed, in the order of their slots."""
         if self.count == len(choices) == 1 and choices[0].finish_reason != "error":
             self.open.add(0)
             self.ends[0] = choices[0]
@@ -100,15 +100,15 @@ class Choices:
         return tuple([_finished(slot, kept[slot]) for slot in good])
 
     def finish(self) -> None:
-        """End the choices that have begun and have no end: the answer is over."""
+        """End the choices that have begun and have no end: the response is complete."""
         for slot in self.open - self.ends.keys():
             self.ends[slot] = Choice(slot, "", "stop")
 
     def drop_failed(self) -> Choice | None:
-        """Forget the choices that have failed, so that they are missing.
+        """Remove the choices that have failed, so that they count as missing.
 
-        Returns one of them where the answer has failed with it: where no choice is left, or where
-        the caller has a text of it.
+        Returns one of them if the response has failed with it: no choice is left, or the caller
+        has got some of its text.
         """
         slots = [slot for slot, end in self.ends.items() if end.finish_reason == "error"]
         failed = [self.ends.pop(slot) for slot in slots]
@@ -117,7 +117,7 @@ class Choices:
         return failed[0] if is_lost else None
 
     def tail(self) -> tuple[Choice, ...]:
-        """Return the ends, with the texts that were held back."""
+        """Return the ends, with the half characters that were held back."""
         ends = [self.ends[slot] for slot in sorted(self.ends)]
         if not self._joiners:
             return tuple(ends)
@@ -129,7 +129,7 @@ class Choices:
         )
 
     def _placed(self, choices: tuple[Choice, ...]) -> Iterator[tuple[Choice, int | None]]:
-        """Yield pieces with their slots; two ends in one list are of two choices."""
+        """Yield deltas with their slots; two ends in one list belong to two choices."""
         if len(choices) == 1:
             yield choices[0], self._slot(choices[0])
             return
@@ -138,11 +138,11 @@ class Choices:
         for choice in numbered:
             if ends[choice.index] < 2:
                 yield choice, self._slot(choice)
-            else:  # of several prompts, nobody knows whose they are
+            else:  # with several prompts, they cannot be placed
                 yield choice, self._slots.again(choice.index)
 
     def _numbered(self, choices: tuple[Choice, ...]) -> Iterable[Choice]:
-        """Return choices with numbers, where only their places can tell them apart."""
+        """Number choices without an index by their places, if all are in the list."""
         if not choices or choices[0].index != UNNUMBERED or len(choices) != self.count:
             return choices
         return [replace(choice, index=at) for at, choice in enumerate(choices)]
@@ -152,13 +152,13 @@ class Choices:
         if index == UNNUMBERED and self.count > 1:
             return None
         slot = self._slots.of(index)
-        # Text after an end is of the same choice where it can be of no other, or where the vendor
-        # has written an end beside each piece.
+        # Text after an end belongs to the same choice if there is no other, or if the vendor sends
+        # an end beside each delta.
         if slot not in self._closed or self.count == 1 or not choice.text:
             return slot
         return self._slots.again(index)
 
-    def _piece(self, slot: int, choice: Choice) -> Choice | None:
+    def _delta(self, slot: int, choice: Choice) -> Choice | None:
         text = choice.text
         self.open.add(slot)
         if self.holds or not text.isascii():
@@ -187,13 +187,13 @@ class Choices:
         if slot in self._plain:
             self._closed.add(slot)
         before = self.ends.get(slot)
-        if before is None or before.finish_reason != "error":  # a failure is not taken back
+        if before is None or before.finish_reason != "error":  # a failure is final
             reason, native = choice.finish_reason or "stop", choice.native_finish_reason
             self.ends[slot] = Choice(slot, "", reason, None, native)
 
 
 def _finished(slot: int, choice: Choice) -> Choice:
-    text = mended(choice.text)
+    text = sanitized(choice.text)
     if slot == choice.index and choice.finish_reason is not None and text is choice.text:
         return choice
     return replace(choice, index=slot, text=text, finish_reason=choice.finish_reason or "stop")

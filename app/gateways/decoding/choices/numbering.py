@@ -1,7 +1,7 @@
-"""How a server numbers the choices of several prompts in one stream. Pure.
+"""Detects how a server numbers the choices of several prompts in one stream. No I/O.
 
-Most begin with 0, and then nothing is held back. Some begin with 1; some ignore `n`, and number the
-prompts. Until an index tells, nobody knows under which prompt a text belongs.
+Most begin with 0. Some begin with 1; some ignore `n`, and number the prompts. Until an index shows
+which, deltas whose prompt is not certain are held back.
 """
 
 from dataclasses import replace
@@ -10,26 +10,26 @@ from app.vocabulary.completion import Choice
 
 
 class Numbering:
-    """Holds pieces back until it is known whose they are; `n` samples of each of `prompts`."""
+    """Holds deltas back until their choice is certain; `n` samples for each of `prompts`."""
 
     def __init__(self, prompts: int, n: int) -> None:
         self._prompts, self._samples = prompts, n
         self._count = prompts * n
         self._seen: set[int] = set()
         self._held: list[Choice] = []
-        #: What is to be taken from each index; None until it is known.
+        #: The index of the first choice; None until it is known.
         self._first: int | None = None
 
     @property
     def holds_text(self) -> bool:
-        """Whether a text is held back."""
+        """Whether text is held back."""
         return any(choice.text for choice in self._held)
 
     def sure(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
-        """Return the pieces, also those that were held, of which is known whose they are."""
+        """Return the deltas whose choice is certain, including those held back before."""
         if self._first is None:
             self._seen.update(choice.index for choice in choices)
-            self._first = self._told()
+            self._first = self._detected()
             if self._first is None:
                 self._held += [choice for choice in choices if choice.index]
                 return tuple(choice for choice in choices if not choice.index)
@@ -37,16 +37,16 @@ class Numbering:
         return self._numbered(choices)
 
     def held_at_end(self) -> tuple[Choice, ...]:
-        """Return the pieces that are still held, if they can be placed now that no more comes.
+        """Return the deltas still held back, at the end, if they can be placed.
 
-        Exactly one choice for each prompt is what a server gives that ignores `n`.
+        They cannot if each prompt has exactly one choice: then the server has ignored `n`.
         """
         one_each = self._samples > 1 and self._seen == set(range(self._prompts))
         if self._first is not None or 0 not in self._seen or one_each:
             return ()
         return tuple(self._held)
 
-    def _told(self) -> int | None:
+    def _detected(self) -> int | None:
         if 0 not in self._seen:
             return 1 if self._count in self._seen else None
         is_beyond = self._samples == 1 or max(self._seen) >= self._prompts

@@ -1,19 +1,19 @@
-"""Which choice of the request a vendor's choice is: indices, as vendors have them. Pure.
+"""Maps the indices of a vendor's choices to slots: the choices of the request. No I/O.
 
-A call asks for n samples of each of its prompts: slot `prompt * n + sample`. Samples of one prompt
-are as good as each other, so that any numbers tell them apart; with several prompts, only a
-number that can be trusted says to which prompt a text belongs. What cannot be placed is dropped,
-and asked for again: a missing text is better than one under a wrong prompt.
+A call requests n samples of each of its prompts; their slots are `prompt * n + sample`. Samples of
+one prompt are interchangeable: any distinct numbers will do. With several prompts, only a reliable
+index shows the prompt of a text. A choice that cannot be placed is dropped and requested again: a
+missing text is better than one under a wrong prompt.
 """
 
 from collections.abc import Sequence
 
-#: The index of a choice that has none: it stands for as many choices as have it.
+#: The index of a choice without one; several choices may have it.
 UNNUMBERED = -(2**63)
 
 
 def placed(indices: Sequence[int], prompts: int, n: int) -> list[int | None]:
-    """Return the slot of each choice of a whole answer; None for one that is to be dropped.
+    """Return the slot of each choice of a whole response; None: drop it.
 
     `indices` are the vendor's, in the order of its list.
     """
@@ -22,15 +22,15 @@ def placed(indices: Sequence[int], prompts: int, n: int) -> list[int | None]:
         return list(range(count))
     doubted = {index for index in indices if indices.count(index) > 1}
     if prompts > 1 and n > 1 and len(indices) == prompts and set(indices) == set(range(prompts)):
-        doubted.update(range(1, prompts))  # prompts' numbers, it seems, of one sample each
+        doubted.update(range(1, prompts))  # probably the prompts' numbers, with one sample each
     slots = Slots(prompts, n, doubted)
     return [slots.of(index) for index in indices]
 
 
 def _is_in_order(indices: Sequence[int], n: int) -> bool:
-    """Whether the list's own order is the only thing that the indices can mean.
+    """Whether the choices are in the order of their slots.
 
-    So it is where all are the same or missing, count on from any number, begin again with each
+    So they are if their indices are all equal or missing, are consecutive, restart with each
     prompt, or are the prompts' numbers.
     """
     first, count = min(indices), len(indices)
@@ -43,9 +43,9 @@ def _is_in_order(indices: Sequence[int], n: int) -> bool:
 
 
 class Slots:
-    """The slots of one answer, given out as its choices turn up.
+    """The slots of one response, assigned as its choices appear.
 
-    `doubted` are indices that are known to stand for several choices.
+    `doubted` are indices that stand for several choices.
     """
 
     def __init__(self, prompts: int, n: int, doubted: set[int] | None = None) -> None:
@@ -56,12 +56,12 @@ class Slots:
         self._free = set(range(self._count))
 
     def of(self, index: int) -> int | None:
-        """Return the slot of the choice `index`; None where there is none, or none is sure."""
+        """Return the slot of the choice `index`; None if there is none, or it is uncertain."""
         slot = self._given.get(index)
         return self._new(index) if slot is None else slot
 
     def again(self, index: int) -> int | None:
-        """Return a slot for another choice under an index whose choice is complete."""
+        """Return a slot for another choice with the index of a complete one; None: no slot."""
         self._given.pop(index, None)
         return self._new(index) if self._single else None
 

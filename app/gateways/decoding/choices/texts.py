@@ -1,8 +1,8 @@
-"""Text that encodes as UTF-8, however a vendor cut it into pieces. Pure.
+"""Text that encodes as UTF-8, however a vendor split it into deltas. No I/O.
 
-A character that was cut in two arrives as halves: as escapes of a surrogate pair, or as raw bytes,
-which `app.formats.strict_json` keeps as surrogate escapes. They are joined, and what stays half is
-U+FFFD.
+A character that was split arrives in parts: as escapes of a surrogate pair, or as raw bytes, which
+`app.formats.strict_json` keeps as surrogate escapes. They are joined; an incomplete character
+becomes U+FFFD.
 """
 
 import re
@@ -16,33 +16,33 @@ _HIGH = re.compile("[\ud800-\udbff]\\Z")
 
 
 class TextJoiner:
-    """Joins the pieces of one choice's text; holds back half a character until more has come."""
+    """Joins the deltas of one choice's text; holds back half a character until the rest comes."""
 
     def __init__(self) -> None:
         self.held = ""
 
-    def feed(self, piece: str) -> str:
-        """Return what may be passed on, now that `piece` has come."""
-        text = self.held + piece
+    def feed(self, delta: str) -> str:
+        """Add a delta; return the text that can be passed on."""
+        text = self.held + delta
         self.held = ""
         if _SURROGATE.search(text) is None:
             return text
         text = _PAIR.sub(_paired, text)
         begun = _begun(text)
         self.held, text = text[len(text) - begun :], text[: len(text) - begun]
-        return _mended(text)
+        return _sanitized(text)
 
     def flush(self) -> str:
-        """Return what was held back, now that the text has ended."""
+        """Return the text that was held back, at the end."""
         held, self.held = self.held, ""
-        return _mended(held)
+        return _sanitized(held)
 
 
-def mended(text: str) -> str:
-    """Return a whole text as UTF-8 can have it; the same object where nothing is to be mended."""
+def sanitized(text: str) -> str:
+    """Return a whole text without lone surrogates; the same object if it has none."""
     if text.isascii() or _SURROGATE.search(text) is None:
         return text
-    return _mended(_PAIR.sub(_paired, text))
+    return _sanitized(_PAIR.sub(_paired, text))
 
 
 def _paired(found: re.Match[str]) -> str:
@@ -50,14 +50,14 @@ def _paired(found: re.Match[str]) -> str:
 
 
 def _begun(text: str) -> int:
-    """Return how many characters at the end of `text` are half a character that may go on."""
+    """Return how many code points at the end of `text` may begin one character."""
     if _HIGH.search(text):
         return 1
     return next((n for n in (3, 2, 1) if _is_cut(text[-n:])), 0)
 
 
 def _is_cut(tail: str) -> bool:
-    """Whether `tail` is the beginning of one character's bytes, and not all of them."""
+    """Whether `tail` is the beginning, but not all, of one character's bytes."""
     if _RAW.fullmatch(tail) is None:
         return False
     try:
@@ -67,7 +67,7 @@ def _is_cut(tail: str) -> bool:
     return False
 
 
-def _mended(text: str) -> str:
+def _sanitized(text: str) -> str:
     def decoded(found: re.Match[str]) -> str:
         return found[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
