@@ -26,7 +26,7 @@ from app.serving.routing import Router
 from app.serving.service import CompletionService
 from app.settings import Settings
 from app.storage.redis.group_commit import GroupCommit
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from app.tracing.trace_context import tracing
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog

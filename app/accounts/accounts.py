@@ -25,8 +25,8 @@ from app.accounts.apikey import (
     successor,
 )
 from app.accounts.limit_rows import OF_KEYS, change_limits, copy_limits, find_limits, limits_in
-from app.storage.sql.database import insert, reading, write
 from app.storage.sql.tables import accounts, api_key_accounts, api_keys, limits
+from app.storage.sql.transactions import insert, reading, write
 from app.vocabulary.errors import LedgerUnavailable
 from app.vocabulary.limits import Kind, Limits
 

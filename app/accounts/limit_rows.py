@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, delete, or_, select
 
 from app.accounts.apikey import AccountsError
-from app.storage.sql.database import insert
 from app.storage.sql.tables import accounts, api_key_accounts, api_keys, limits
+from app.storage.sql.transactions import insert
 from app.vocabulary.limits import Kind, Limits
 
 #: What joins the limits of keys and of their accounts to both.

@@ -21,8 +21,8 @@ from sqlalchemy import (
 from app.ledger.bill import MEASURES, Bill, Lines
 from app.ledger.entry_calls import entry_calls
 from app.ledger.retention import require_entries
-from app.storage.sql.database import reading
 from app.storage.sql.tables import entries
+from app.storage.sql.transactions import reading
 
 DAY_MS = 86_400_000
 

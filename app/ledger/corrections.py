@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from app.storage.sql.database import insert
 from app.storage.sql.tables import DAY_S, corrections
+from app.storage.sql.transactions import insert
 from app.usage.event import UsageEvent
 
 #: The columns of `corrections` that tell one from another, and its sums.

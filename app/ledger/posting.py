@@ -17,7 +17,6 @@ from app.ledger.bulk import Row, add_entries, add_up
 from app.ledger.corrections import Change, change_of, correct
 from app.pricing.price import Price
 from app.pricing.price_book import NO_PRICES, PriceBook
-from app.storage.sql.database import insert, write
 from app.storage.sql.tables import (
     DAY_S,
     HOUR_S,
@@ -30,6 +29,7 @@ from app.storage.sql.tables import (
     rollups,
     rollups_by_hour,
 )
+from app.storage.sql.transactions import insert, write
 from app.usage.call_usage import decode_calls, encode_calls
 from app.usage.cost import cost_of
 from app.usage.event import CERTAIN_SOURCES, UsageEvent, sides_of

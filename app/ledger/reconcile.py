@@ -15,8 +15,8 @@ from app.ledger.bulk import add_up
 from app.ledger.corrections import Change, correct
 from app.ledger.reports.query import ENTRY_MEASURES
 from app.ledger.retention import pruned_until_s
-from app.storage.sql.database import reading, write
 from app.storage.sql.tables import DAY_S, ROLLUP_KEY, ROLLUP_MEASURES, ROLLUP_TABLES, entries
+from app.storage.sql.transactions import reading, write
 from app.usage.event import NUMBER_LIMIT
 
 #: Entries summed in one statement, at least; more where one day has more.

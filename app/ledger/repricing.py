@@ -14,8 +14,8 @@ from sqlalchemy import BigInteger, Connection, Engine, bindparam, func, select, 
 from app.ledger.corrections import correct
 from app.ledger.posting import Entry, add_to_rollups, changes_of, entry_of, keep_prices, summed
 from app.pricing.price_book import PriceBook
-from app.storage.sql.database import reading, write
 from app.storage.sql.tables import entries, repricings
+from app.storage.sql.transactions import reading, write
 from app.usage.cost import Cost, cost_of
 from app.usage.event import new_event_id
 

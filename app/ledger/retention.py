@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from sqlalchemy import ColumnElement, Connection, Engine, delete, func, select
 
 from app.ledger.reports.buckets import floor_to
-from app.storage.sql.database import insert, reading, write
 from app.storage.sql.tables import DAY_S, entries, retention
+from app.storage.sql.transactions import insert, reading, write
 from app.vocabulary.errors import UsagePruned
 
 #: Entries of one transaction: it is over before anybody waits for it.

@@ -8,8 +8,8 @@ from sqlalchemy import ColumnElement, Connection, Engine, func, select
 from app.ledger.entry_calls import entry_calls
 from app.ledger.reports.query import IS_EMPTY
 from app.pricing.price_book import NO_PRICES, PriceBook
-from app.storage.sql.database import reading
 from app.storage.sql.tables import entries
+from app.storage.sql.transactions import reading
 from app.usage.call_usage import CallUsage
 
 

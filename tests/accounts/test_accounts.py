@@ -9,8 +9,9 @@ import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from app.accounts.accounts import Accounts, AccountsError, ApiKey
-from app.storage.sql.database import create_engine, reading
+from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import api_keys
+from app.storage.sql.transactions import reading
 from app.vocabulary.errors import LedgerUnavailable
 
 NOW_S = 1_780_000_000.0

@@ -18,7 +18,7 @@ from app.accounts.keyring import (
     require_scope,
     select_account,
 )
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import api_keys
 from app.vocabulary.errors import (
     AccountNotAllowed,

@@ -20,8 +20,9 @@ from app.ledger.reconcile import day_ranges, differences
 from app.pricing.price import EffectivePeriod, PriceHistory
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.pricing.rates import load_price
-from app.storage.sql.database import create_engine, reading
+from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import ROLLUP_KEY, SLOT_S, entries, rollups
+from app.storage.sql.transactions import reading
 from app.usage.call_usage import CallUsage, encode_calls
 from app.usage.cost import cost_of
 from app.usage.event import TEXT_LIMIT, UsageEvent, new_event_id

@@ -24,8 +24,9 @@ from app.ledger.reconcile import (
     rebuild,
 )
 from app.ledger.reports.query import UsageQuery, UsageReader
-from app.storage.sql.database import create_engine, reading
+from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import DAY_S, ROLLUP_TABLES, SLOT_S, daily_rollups, rollups
+from app.storage.sql.transactions import reading
 from app.usage.event import NUMBER_LIMIT, UsageEvent
 from tests.ledger.test_posting import EVENTS, MIDNIGHT_MS, as_posted, empty_ledger, ledger_of
 from tests.support.events import usage_event

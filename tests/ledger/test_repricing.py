@@ -11,9 +11,9 @@ from app.ledger.reports.query import UsageReader
 from app.ledger.repricing import RepricingBatch, count_entries, past_repricings, reprice
 from app.ledger.unpriced import unpriced
 from app.pricing.price_book import NO_PRICES, PriceBook, load_prices
-from app.storage.sql.database import reading
 from app.storage.sql.tables import ROLLUP_TABLES, entries
 from app.storage.sql.tables import prices as prices_table
+from app.storage.sql.transactions import reading
 from app.usage.call_usage import CallUsage
 from app.vocabulary.completion import Usage
 from tests.ledger.reports.test_query import DAY, MIDNIGHT_S, at

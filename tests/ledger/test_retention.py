@@ -9,7 +9,7 @@ from app.ledger.posting import Ledger
 from app.ledger.reconcile import day_ranges, differences, rebuild
 from app.ledger.reports.query import UsageQuery, UsageReader
 from app.ledger.retention import count_older, prune, pruned_until_s
-from app.storage.sql.database import reading
+from app.storage.sql.transactions import reading
 from app.vocabulary.errors import UsagePruned
 from tests.ledger.reports.test_query import DAY, DAY_S, MIDNIGHT_S, at, requests
 

@@ -17,7 +17,8 @@ from app.cli.tables import Cell, format_table
 from app.devstack.children import ChildFailed, Children
 from app.devstack.demo import DAYS, DemoClient, DemoFailed
 from app.devstack.stack import START_S, Stack, free_port, listen
-from app.storage.sql.database import create_engine, upgrade
+from app.storage.sql.engine import create_engine
+from app.storage.sql.migrations import upgrade
 from app.vocabulary.errors import TollgateError
 
 ACCOUNT = "demo"

@@ -15,7 +15,7 @@ from app.cli.times import Moment
 from app.ledger.reports.buckets import floor_to
 from app.ledger.reports.query import SLOT_S, GroupKey, UsageQuery, UsageReader
 from app.ledger.retention import pruned_until_s
-from app.storage.sql.database import reading
+from app.storage.sql.transactions import reading
 
 #: Column -> what the ledger groups by; `day` and `hour` are widths of time instead.
 GROUP_KEYS: Mapping[str, GroupKey] = {

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Engine, Row, Select, Subquery, case, func, select
 
 from app.ledger.retention import require_entries
-from app.storage.sql.database import reading
 from app.storage.sql.tables import ROLLUP_MEASURES, ROLLUP_TABLES, SLOT_S, entries
+from app.storage.sql.transactions import reading
 from app.usage.event import CERTAIN_SOURCES
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 

@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Engine, Select, select, tuple_, union_all
 
 from app.ledger.reports.query import UsageQuery, conditions
-from app.storage.sql.database import reading
 from app.storage.sql.tables import entries
+from app.storage.sql.transactions import reading
 from app.usage.event import SideSource, Source, Status, sides_of
 
 #: Entries that latencies are taken from: enough for a 99th percentile, and read in milliseconds.

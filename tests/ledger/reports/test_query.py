@@ -11,7 +11,7 @@ from sqlalchemy import Engine, event
 
 from app.ledger.posting import Ledger
 from app.ledger.reports.query import GroupKey, UsageQuery, UsageReader, UsageRow
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from app.usage.event import UsageEvent
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import LedgerUnavailable

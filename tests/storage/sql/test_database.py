@@ -18,8 +18,10 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, Engine
 
 from app.settings import ROOT, ConfigError
-from app.storage.sql.database import create_engine, reading, schema_is_current, upgrade, write
+from app.storage.sql.engine import create_engine
+from app.storage.sql.migrations import schema_is_current, upgrade
 from app.storage.sql.tables import accounts, metadata
+from app.storage.sql.transactions import reading, write
 from app.vocabulary.errors import LedgerUnavailable
 from tests.support.services.postgres import Postgres
 
@@ -157,7 +159,7 @@ def test_a_locked_sqlite_file_is_waited_for(sqlite_url: str) -> None:
 def test_a_sqlite_file_that_stays_locked_is_unavailable(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.storage.sql.database.BUSY_S", 0.01)
+    monkeypatch.setattr("app.storage.sql.sqlite.BUSY_S", 0.01)
     engine = create_engine(sqlite_url)
     locker = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))
     locker.isolation_level = None
@@ -321,7 +323,8 @@ GREENLETS = """
 from gevent import monkey
 monkey.patch_all()
 import sys, gevent, sqlalchemy as sa
-from app.storage.sql.database import create_engine, reading
+from app.storage.sql.engine import create_engine
+from app.storage.sql.transactions import reading
 
 engine = create_engine(sys.argv[1])
 with reading(engine) as holder:
