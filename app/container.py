@@ -7,7 +7,7 @@ from flask import current_app
 from sqlalchemy import Engine
 
 from app.accounts.keyring import KeyRing
-from app.ledger.reports.query import UsageReader
+from app.ledger.reports.reader import UsageReader
 from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
 from app.observability.metrics import Metrics

@@ -15,7 +15,7 @@ from app.api import register_api
 from app.container import EXTENSION, Services
 from app.dashboard import dashboard_blueprint
 from app.gateways.families import GATEWAY_SPECS, GATEWAYS
-from app.ledger.reports.query import UsageReader
+from app.ledger.reports.reader import UsageReader
 from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
 from app.observability.metrics import Metrics

@@ -19,9 +19,11 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Engine
 
 from app.cli.tables import format_table
+from app.ledger.measures import ENTRY_MEASURES
 from app.ledger.reports.buckets import buckets
 from app.ledger.reports.pages import fill as fill_page
-from app.ledger.reports.query import ENTRY_MEASURES, GroupKey, UsageQuery, UsageReader, UsageRow
+from app.ledger.reports.query import GroupKey, UsageQuery, UsageRow
+from app.ledger.reports.reader import UsageReader
 from app.settings import database_url
 from app.storage.sql.engine import create_engine
 from app.storage.sql.migrations import upgrade

@@ -12,8 +12,9 @@ from pathlib import Path
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from app.ledger.reports.buckets import floor_to
-from app.ledger.reports.query import SLOT_S, UsageQuery, UsageReader
+from app.ledger.reports.query import UsageQuery
+from app.ledger.reports.reader import UsageReader
+from app.ledger.slots import SLOT_S, floor_to
 from app.serving.circuit_breaker import CircuitBreaker
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream

@@ -81,12 +81,12 @@ def test_csv_has_tokens_or_both_kinds_of_them() -> None:
         (b"day,model,tokens\n2026-05-28,m,five\n", "line 2"),
         (b"day,model,tokens\n2026-05-28\n", "line 2"),
         (b"{", "cannot be read"),
-        (b"{}", "no page"),
-        (b"[5]", "no page"),
-        (pages(page(bucket(("a", 1, 2)) | {"start_time": "x"})), "not OpenAI's"),
-        (pages(page({"start_time": 5})), "not OpenAI's"),
+        (b"{}", "not a page"),
+        (b"[5]", "not a page"),
+        (pages(page(bucket(("a", 1, 2)) | {"start_time": "x"})), "OpenAI's format"),
+        (pages(page({"start_time": 5})), "OpenAI's format"),
         (pages(page(bucket((None, 1, 2)))), "group_by=model"),  # type: ignore[arg-type]
-        (pages(page(bucket(("a", 1.5, 2)))), "no whole numbers"),  # type: ignore[arg-type]
+        (pages(page(bucket(("a", 1.5, 2)))), "not whole numbers"),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_no_bill_is_refused_with_where_it_is_wrong(raw: bytes, problem: str) -> None:

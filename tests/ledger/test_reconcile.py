@@ -23,7 +23,8 @@ from app.ledger.reconcile import (
     differences,
     rebuild,
 )
-from app.ledger.reports.query import UsageQuery, UsageReader
+from app.ledger.reports.query import UsageQuery
+from app.ledger.reports.reader import UsageReader
 from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import DAY_S, ROLLUP_TABLES, SLOT_S, daily_rollups, rollups
 from app.storage.sql.transactions import reading

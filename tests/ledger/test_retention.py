@@ -7,7 +7,8 @@ from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
 from app.ledger.reconcile import day_ranges, differences, rebuild
-from app.ledger.reports.query import UsageQuery, UsageReader
+from app.ledger.reports.query import UsageQuery
+from app.ledger.reports.reader import UsageReader
 from app.ledger.retention import count_older, prune, pruned_until_s
 from app.storage.sql.transactions import reading
 from app.vocabulary.errors import UsagePruned
@@ -47,7 +48,7 @@ def test_sums_stay_as_they_were(pruned: Engine) -> None:
 def test_what_rollups_cannot_tell_is_refused_and_not_told_by_half(
     pruned: Engine, query: UsageQuery
 ) -> None:
-    with pytest.raises(UsagePruned, match="quarter of an hour"):
+    with pytest.raises(UsagePruned, match="15-minute totals"):
         UsageReader(pruned).rows(query)
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
 from app.ledger.posting import Ledger
-from app.ledger.reports.query import GroupKey, UsageQuery, UsageReader, UsageRow
+from app.ledger.reports.query import GroupKey, UsageQuery, UsageRow
+from app.ledger.reports.reader import UsageReader
 from app.storage.sql.engine import create_engine
 from app.usage.event import UsageEvent
 from app.vocabulary.completion import Usage

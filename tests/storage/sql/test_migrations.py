@@ -15,7 +15,7 @@ from app.accounts.accounts import Accounts
 from app.cli import main
 from app.ledger.posting import Ledger, entry_of
 from app.ledger.reconcile import day_ranges, differences, rebuild
-from app.ledger.reports.query import UsageReader
+from app.ledger.reports.reader import UsageReader
 from app.ledger.reports.recent import RecentReader
 from app.ledger.repricing import reprice
 from app.pricing.price_book import PriceBook
