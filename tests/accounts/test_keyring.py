@@ -9,8 +9,8 @@ from threading import Barrier, Event, Thread
 import pytest
 from sqlalchemy import Engine, event
 
-from app.accounts.accounts import Accounts, ApiKey
-from app.accounts.apikey import secret_digest
+from app.accounts.accounts import Accounts
+from app.accounts.apikey import ApiKey, secret_digest
 from app.accounts.keyring import (
     OUTAGE_TRUST_S,
     REVOCATION_BOUND_S,
@@ -237,7 +237,7 @@ def test_a_key_known_to_be_revoked_is_never_trusted_again_by_an_outage(
 def test_guesses_do_not_push_out_a_known_key(
     accounts: Accounts, ledger: Ledger, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.accounts.keyring.REMEMBERED", 3)
+    monkeypatch.setattr("app.accounts.keyring.CACHE_SIZE", 3)
     ring = new_ring(accounts, clocks)
     _, secret = new_key(accounts)
     ring.authenticate(secret)

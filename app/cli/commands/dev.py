@@ -92,7 +92,7 @@ def _demo_key(database_url: str, path: Path) -> str:
         if not accounts.exists(ACCOUNT):
             accounts.create(ACCOUNT, "Demo")
         scopes = ["completions", "usage"]
-        key, secret = accounts.create_key([ACCOUNT], scopes, name="tollgate dev", works=False)
+        key, secret = accounts.create_key([ACCOUNT], scopes, name="tollgate dev", enabled=False)
         with accounts.hand_over(key):
             path.touch(mode=0o600)
             path.write_text(secret + "\n", encoding="ascii")
