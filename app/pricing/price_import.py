@@ -21,8 +21,8 @@ from genai_prices.types import (
     TimeOfDateConstraint,
 )
 
-from app.pricing.rates import NANO
 from app.pricing.service_tier import tier_of
+from app.vocabulary.money import dollars, nearest_nanousd
 
 #: Our name of a rate -> genai-prices' key. What it prices beside tokens is not used here.
 KEYS: Mapping[str, str] = {
@@ -137,8 +137,8 @@ def _rates(price: ModelPrice) -> Iterator[tuple[str, Any]]:
 
 
 def _dollars(rate: Decimal) -> str:
-    """Return dollars to the nano-dollar: what is beyond is a division's noise."""
-    return f"{round(rate * NANO) / Decimal(NANO):f}"
+    """Return dollars rounded to nano-dollars, because smaller digits are rounding errors."""
+    return dollars(nearest_nanousd(rate))
 
 
 def _clause(clause: Any) -> dict[str, Any]:

@@ -5,8 +5,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from app.pricing.price import Price, Rates, complete_rates
-
-NANO = 1_000_000_000
+from app.vocabulary.money import nearest_nanousd
 
 #: The most that a million tokens may cost, in dollars: sums of costs must fit 64 bits.
 LIMIT_USD = 1_000_000
@@ -64,4 +63,4 @@ def _nanousd(kind: str, dollars: Any) -> int:
         raise RatesError(f"{kind} is no number of dollars") from exc
     if not number.is_finite() or not 0 <= number <= LIMIT_USD:
         raise RatesError(f"{kind} must be from 0 to {LIMIT_USD} dollars a million tokens")
-    return round(number * NANO)
+    return nearest_nanousd(number)

@@ -19,12 +19,12 @@ from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import Moment, show_time
 from app.ledger.repricing import count_entries, past_repricings, reprice
 from app.ledger.unpriced import Unpriced, unpriced
-from app.pricing.money import dollars
 from app.pricing.price import Price
 from app.pricing.price_book import PriceBook, load_prices
 from app.pricing.rates import RATE_NAMES
 from app.pricing.snapshot import SNAPSHOT_FILE
 from app.settings import prices_file
+from app.vocabulary.money import dollars
 
 
 @click.group("prices")
