@@ -18,7 +18,7 @@ from app.gateways.families import GATEWAY_SPECS, GATEWAYS
 from app.ledger.reports.reader import UsageReader
 from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
-from app.observability.metrics import Metrics
+from app.observability.metrics.metrics import Metrics
 from app.observability.request_log import register_request_log
 from app.pricing.price_book import load_prices
 from app.serving.circuit_breaker import CircuitBreaker
