@@ -124,17 +124,17 @@ def test_the_cost_is_the_true_one_to_half_a_nano_dollar(
     ("rates", "problem"),
     [
         ({"input": -1}, "from 0 to"),
-        ({"input": "a"}, "no number"),
-        ({"input": True}, "no number"),
-        ({"input": 0.1}, "no number"),  # a float is not exact: files are read as decimals
+        ({"input": "a"}, "not a number"),
+        ({"input": True}, "not a number"),
+        ({"input": 0.1}, "not a number"),  # a float is not exact: files are read as decimals
         ({"input": "NaN"}, "from 0 to"),
-        ({"input": None}, "no number"),
+        ({"input": None}, "not a number"),
         ({"input": []}, "begin at 0"),
         ({"input": [[5, 1]]}, "begin at 0"),
-        ({"input": [[0, 1], [0, 2]]}, "go up"),
+        ({"input": [[0, 1], [0, 2]]}, "ascend"),
         ({"input": [[0, 1], [2]]}, "pairs"),
         ({"input": [1, 2]}, "pairs"),
-        ({"output": [[0, "x"]]}, "output is no number"),
+        ({"output": [[0, "x"]]}, "output is not a number"),
     ],
 )
 def test_what_is_no_rate_is_refused_by_name(rates: Mapping[str, Any], problem: str) -> None:

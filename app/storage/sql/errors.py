@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from app.storage.sql.postgresql import refused_parameter
+from app.storage.sql.postgresql import rejected_parameter
 from app.vocabulary.errors import LedgerUnavailable
 
 _MISSING_TABLE = "42P01"
@@ -48,7 +48,7 @@ def is_retryable(error: DBAPIError) -> bool:
 
 
 def _message(error: DBAPIError) -> str:
-    if parameter := refused_parameter(error):
+    if parameter := rejected_parameter(error):
         return (
             f"The pooler of the usage ledger rejects the startup parameter `{parameter}`:"
             " remove it from DATABASE_URL, or add it to PgBouncer's ignore_startup_parameters."
