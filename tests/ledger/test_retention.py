@@ -10,9 +10,10 @@ from app.ledger.reconcile import day_ranges, differences, rebuild
 from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import UsageReader
 from app.ledger.retention import count_older, prune, pruned_until_s
+from app.ledger.slots import DAY_S
 from app.storage.sql.transactions import reading
 from app.vocabulary.errors import UsagePruned
-from tests.ledger.reports.test_query import DAY, DAY_S, MIDNIGHT_S, at, requests
+from tests.ledger.ledgers import DAY, MIDNIGHT_S, at, requests
 
 TWO_DAYS = UsageQuery(MIDNIGHT_S - DAY_S, MIDNIGHT_S + DAY_S)
 

@@ -26,7 +26,7 @@ from app.storage.sql.migrations import known_revisions, schema_is_current, upgra
 from app.storage.sql.tables import LATER_MEASURES, daily_rollups, entries, rollups
 from app.storage.sql.transactions import reading
 from app.vocabulary.errors import LedgerUnavailable
-from tests.ledger.reports.test_query import DAY, MIDNIGHT_S, at, requests
+from tests.ledger.ledgers import DAY, MIDNIGHT_S, at, requests
 from tests.support.services.postgres import Postgres
 
 #: Columns of entries that the first version did not know.
