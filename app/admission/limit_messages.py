@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 from app.admission.reservations import UNITS, Check, LimitState
 from app.vocabulary.errors import InsufficientQuota, LimitReached, RateLimited
-from app.vocabulary.limits import Limits, show_usd
+from app.vocabulary.limits import Limits
+from app.vocabulary.money import show_usd
 
 #: When to try again where that hangs on requests under way, in seconds.
 UNDER_WAY_S = 2

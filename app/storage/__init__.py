@@ -1,4 +1,4 @@
 """How Redis and the database are reached. Does not know which store uses them.
 
-Read `sql.database` and `redis.group_commit` first.
+Read `sql.engine` and `redis.group_commit` first.
 """

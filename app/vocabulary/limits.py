@@ -5,8 +5,9 @@ Money is in whole nano-dollars. Days and months are in UTC.
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import Literal, get_args
+
+from app.vocabulary.money import NANO, show_usd
 
 Kind = Literal["account", "key"]
 Period = Literal["day", "month"]
@@ -17,8 +18,7 @@ PERIODS: tuple[str, ...] = get_args(Period)
 #: scripts count a minute's tokens exactly.
 NUMBER_LIMIT = 10**9
 
-NANO = 10**9
-#: Largest budget, 9 million dollars: those numbers are exact up to 2**53 nano-dollars.
+#: Largest budget, 9 million dollars: nano-dollars above 2**53 would not be exact there.
 BUDGET_LIMIT_NANOUSD = 9_000_000 * NANO
 
 
@@ -86,21 +86,3 @@ def period_end(period: Period, start: datetime) -> datetime:
     if period == "day":
         return start + timedelta(days=1)
     return (start + timedelta(days=31)).replace(day=1)
-
-
-def show_usd(nanousd: int) -> str:
-    """Format money, exact to the nano-dollar: `$1.50`, `$0.000015`."""
-    whole, nano = divmod(abs(nanousd), NANO)
-    cents = f"{nano:09d}".rstrip("0").ljust(2, "0")
-    return f"{'-' if nanousd < 0 else ''}${whole:,}.{cents}"
-
-
-def nanousd_of(usd: Decimal) -> int:
-    """Convert dollars to nano-dollars.
-
-    Raises: ValueError if `usd` is not finite, or not a whole number of nano-dollars.
-    """
-    nano = usd * NANO
-    if not nano.is_finite() or nano != nano.to_integral_value():
-        raise ValueError(f"{usd} is not a whole number of nano-dollars")
-    return int(nano)

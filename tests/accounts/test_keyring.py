@@ -2,68 +2,28 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Barrier, Event, Thread
 
 import pytest
 from sqlalchemy import Engine, event
 
-from app.accounts.accounts import Accounts, ApiKey
-from app.accounts.apikey import secret_digest
+from app.accounts.accounts import Accounts
+from app.accounts.apikey import ApiKey, secret_digest
 from app.accounts.keyring import (
     OUTAGE_TRUST_S,
     REVOCATION_BOUND_S,
     KeyRing,
-    require_scope,
-    select_account,
 )
-from app.storage.sql.database import create_engine
 from app.storage.sql.tables import api_keys
 from app.vocabulary.errors import (
-    AccountNotAllowed,
     InvalidAPIKey,
-    InvalidRequest,
     LedgerUnavailable,
-    ScopeMissing,
 )
+from tests.accounts.outage import Clocks, Ledger
 
 CACHE_S = 5.0
 DEADLINE_S = 60.0
-
-
-@dataclass
-class Clocks:
-    """The ring's clocks, set by the test."""
-
-    monotonic_s: float = 1000.0
-    wall_s: float = 1_780_000_000.0
-
-    def pass_s(self, seconds: float) -> None:
-        self.monotonic_s += seconds
-        self.wall_s += seconds
-
-
-class Ledger:
-    """A real ledger that can be taken away, and counts how often it is asked."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.engine = create_engine(f"sqlite:///{path}")
-        self.questions = 0
-        event.listen(self.engine, "before_cursor_execute", self._count)
-
-    def _count(self, *arguments: object) -> None:
-        self.questions += str(arguments[2]).startswith("SELECT")
-
-    def take_away(self) -> None:
-        self.engine.dispose()
-        self.path.rename(self.path.with_suffix(".away"))
-        self.path.mkdir()
-
-    def bring_back(self) -> None:
-        self.path.rmdir()
-        self.path.with_suffix(".away").rename(self.path)
 
 
 @pytest.fixture
@@ -237,7 +197,7 @@ def test_a_key_known_to_be_revoked_is_never_trusted_again_by_an_outage(
 def test_guesses_do_not_push_out_a_known_key(
     accounts: Accounts, ledger: Ledger, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.accounts.keyring.REMEMBERED", 3)
+    monkeypatch.setattr("app.accounts.keyring.CACHE_SIZE", 3)
     ring = new_ring(accounts, clocks)
     _, secret = new_key(accounts)
     ring.authenticate(secret)
@@ -273,33 +233,3 @@ def test_one_request_asks_the_ledger_and_the_others_do_not_wait(
     answer.set()
     first.join(DEADLINE_S)
     assert not first.is_alive()
-
-
-KEY = ApiKey("key_1", None, ("acme", "beta"), frozenset({"admin"}), 0, None, None)
-
-
-def test_no_scope_includes_another() -> None:
-    require_scope(KEY, "admin")
-    for scope in ("completions", "usage"):
-        with pytest.raises(ScopeMissing, match=scope):
-            require_scope(KEY, scope)
-
-
-def test_the_selected_account_must_be_the_keys_own() -> None:
-    """Case F04."""
-    assert [select_account(KEY, it) for it in KEY.account_ids] == ["acme", "beta"]
-    for other in ("gamma", "Acme", "acme ", "acme,beta"):
-        with pytest.raises(AccountNotAllowed) as raised:
-            select_account(KEY, other)
-        assert raised.value.param == "x-selected-account-id"
-        assert "beta" not in str(raised.value)
-
-
-@pytest.mark.parametrize("selected", [None, ""])
-def test_without_a_selection_the_only_account_pays(selected: str | None) -> None:
-    assert select_account(replace(KEY, account_ids=("acme",)), selected) == "acme"
-    with pytest.raises(InvalidRequest) as raised:
-        select_account(KEY, selected)
-    assert (raised.value.code, raised.value.param) == ("account_required", "x-selected-account-id")
-    with pytest.raises(AccountNotAllowed):
-        select_account(replace(KEY, account_ids=()), selected)

@@ -12,7 +12,7 @@ from app.container import EXTENSION
 from app.dashboard.requests import PAGE
 from app.settings import Settings
 from app.usage.redis.stream import EventStream, connect
-from app.vocabulary.limits import NANO
+from app.vocabulary.money import NANO
 from tests.dashboard.site import DashboardSite, at, make_site
 from tests.support.events import usage_event
 

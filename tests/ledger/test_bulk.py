@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 
 from app.ledger.bulk import array_literal
 from app.ledger.posting import Ledger
-from app.storage.sql.database import create_engine
-from tests.ledger.test_posting import as_posted, ledger_of
+from app.storage.sql.engine import create_engine
+from tests.ledger.ledgers import as_posted, ledger_of
 from tests.support.events import usage_event
 
 LIKE_SYNTAX = [

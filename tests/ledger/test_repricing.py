@@ -7,16 +7,16 @@ from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
 from app.ledger.reconcile import day_ranges, differences
-from app.ledger.reports.query import UsageReader
+from app.ledger.reports.reader import UsageReader
 from app.ledger.repricing import RepricingBatch, count_entries, past_repricings, reprice
 from app.ledger.unpriced import unpriced
 from app.pricing.price_book import NO_PRICES, PriceBook, load_prices
-from app.storage.sql.database import reading
 from app.storage.sql.tables import ROLLUP_TABLES, entries
 from app.storage.sql.tables import prices as prices_table
+from app.storage.sql.transactions import reading
 from app.usage.call_usage import CallUsage
 from app.vocabulary.completion import Usage
-from tests.ledger.reports.test_query import DAY, MIDNIGHT_S, at
+from tests.ledger.ledgers import DAY, MIDNIGHT_S, at
 from tests.support.events import usage_event
 
 START_MS, END_MS = MIDNIGHT_S * 1000, (MIDNIGHT_S + 3600) * 1000
@@ -137,21 +137,3 @@ def test_calls_are_priced_anew_one_by_one_and_their_lacks_are_listed(
     assert [batch.changed for batch in update(engine, load_prices(path))] == [2]
     assert costs(engine) == (150_000_000 + 2 * 225_000_000, 0)
     assert agrees(engine)
-
-
-def test_what_has_no_price_is_listed_by_who_served_it(engine: Engine, prices: PriceBook) -> None:
-    Ledger(engine, prices).post(
-        [
-            at(0, model="x", vendor_served="azure", model_served="y-1"),
-            at(9, model="x", vendor_served="azure", model_served="y-1", total_tokens=9),
-            at(0, model="x", vendor_served=None, model_served=None),
-            at(0, model="m", model_served="m"),
-            at(-1, model="x"),
-        ]
-    )
-    found = unpriced(engine, START_MS, END_MS)
-    assert [(it.vendor, it.model, it.asked, it.requests, it.tokens) for it in found] == [
-        ("azure", "y-1", "x", 2, 14),
-        ("openai", "x", "x", 1, 5),
-    ]
-    assert found[0].last_started_at_ms == START_MS + 9_000

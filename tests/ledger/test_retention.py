@@ -7,11 +7,13 @@ from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
 from app.ledger.reconcile import day_ranges, differences, rebuild
-from app.ledger.reports.query import UsageQuery, UsageReader
+from app.ledger.reports.query import UsageQuery
+from app.ledger.reports.reader import UsageReader
 from app.ledger.retention import count_older, prune, pruned_until_s
-from app.storage.sql.database import reading
+from app.ledger.slots import DAY_S
+from app.storage.sql.transactions import reading
 from app.vocabulary.errors import UsagePruned
-from tests.ledger.reports.test_query import DAY, DAY_S, MIDNIGHT_S, at, requests
+from tests.ledger.ledgers import DAY, MIDNIGHT_S, at, requests
 
 TWO_DAYS = UsageQuery(MIDNIGHT_S - DAY_S, MIDNIGHT_S + DAY_S)
 
@@ -47,7 +49,7 @@ def test_sums_stay_as_they_were(pruned: Engine) -> None:
 def test_what_rollups_cannot_tell_is_refused_and_not_told_by_half(
     pruned: Engine, query: UsageQuery
 ) -> None:
-    with pytest.raises(UsagePruned, match="quarter of an hour"):
+    with pytest.raises(UsagePruned, match="15-minute totals"):
         UsageReader(pruned).rows(query)
 
 

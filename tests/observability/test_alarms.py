@@ -133,4 +133,4 @@ def test_an_alarm_is_logged_when_it_is_raised_and_when_it_is_over_and_not_in_bet
     first, last = caplog.records
     assert (first.levelname, last.levelname) == ("WARNING", "INFO")
     assert "alarm dead" in first.getMessage()
-    assert last.getMessage() == "alarm dead is over"
+    assert last.getMessage() == "alarm dead has cleared"

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from app.container import EXTENSION
 from app.factory import create_app
-from app.observability.metrics import Metrics
+from app.observability.metrics.metrics import Metrics
 from app.settings import ROOT, Settings
 from tests.observability.test_grafana import alerts, selectors
 from tests.support.events import usage_event

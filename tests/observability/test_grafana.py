@@ -11,7 +11,7 @@ import yaml
 
 from app.container import EXTENSION
 from app.factory import create_app
-from app.observability.metrics import Metrics
+from app.observability.metrics.families import Families
 from app.settings import ROOT, Settings
 
 ALERTS = ROOT / "docs" / "alerts.yml"
@@ -54,7 +54,7 @@ def known() -> dict[str, set[str]]:
     """Every metric there is, as it is scraped, with its labels."""
     nowhere = Settings(redis_url="redis://127.0.0.1:1/0", database_url="sqlite:///nowhere.db")
     services = create_app(nowhere).extensions[EXTENSION]
-    counted = [metric for metric in vars(Metrics([])).values() if hasattr(metric, "_labelnames")]
+    counted = [metric for metric in vars(Families()).values() if hasattr(metric, "_labelnames")]
     labels = {
         name: {*metric._labelnames, "le"}
         for metric in counted

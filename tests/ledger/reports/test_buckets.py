@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ledger.reports.buckets import TIME_LIMIT_S, Bucket, Cursor, Run, buckets, runs
+from app.ledger.reports.buckets import TIME_LIMIT_S, Bucket, BucketRun, Cursor, buckets, runs
 from app.storage.sql.tables import DAY_S
 from app.vocabulary.errors import InvalidRequest
 
@@ -148,5 +148,5 @@ def test_a_run_of_buckets_is_cut_by_one_division(
 
 def test_utc_is_one_run() -> None:
     page = list(buckets(1_000, 50 * DAY_S + 7, DAY_S))
-    assert list(runs(page, DAY_S)) == [Run(page, 0)]
+    assert list(runs(page, DAY_S)) == [BucketRun(page, 0)]
     assert list(runs([], DAY_S)) == []

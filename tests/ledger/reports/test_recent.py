@@ -70,7 +70,7 @@ def test_the_newest_of_several_accounts_come_in_one_order(engine: Engine) -> Non
     assert [request.event_id for request in page] == ["10", "09", "07"]
     page = reader.requests(two, 3, after=page[-1].position)
     assert [request.event_id for request in page] == ["06", "04", "03"]
-    assert len(reader.endings(two, 5)) == 5
+    assert len(reader.outcomes(two, 5)) == 5
 
 
 def test_requests_are_found_by_how_they_ended(engine: Engine) -> None:
@@ -83,11 +83,11 @@ def test_requests_are_found_by_how_they_ended(engine: Engine) -> None:
 def test_endings_are_of_the_vendor_that_served(engine: Engine) -> None:
     failed = {"status": "failed", "http_status": 500, "first_token_ms": None, "duration_ms": 7}
     post(engine, at(1, "a", vendor_served="groq"), at(2, "b", vendor_served=None, **failed))
-    assert RecentReader(engine).endings(ALL) == [
+    assert RecentReader(engine).outcomes(ALL) == [
         RequestOutcome("openai", "failed", 500, None, 7),
         RequestOutcome("groq", "completed", 200, 40, 90),
     ]
-    assert len(RecentReader(engine).endings(ALL, 1)) == 1
+    assert len(RecentReader(engine).outcomes(ALL, 1)) == 1
 
 
 def test_a_position_need_not_be_an_entrys(engine: Engine) -> None:

@@ -15,16 +15,18 @@ from app.accounts.accounts import Accounts
 from app.cli import main
 from app.ledger.posting import Ledger, entry_of
 from app.ledger.reconcile import day_ranges, differences, rebuild
-from app.ledger.reports.query import UsageReader
+from app.ledger.reports.reader import UsageReader
 from app.ledger.reports.recent import RecentReader
 from app.ledger.repricing import reprice
 from app.pricing.price_book import PriceBook
 from app.settings import CONFIG_DIR
-from app.storage.sql import database
-from app.storage.sql.database import create_engine, reading, schema_is_current, upgrade
+from app.storage.sql import migrations
+from app.storage.sql.engine import create_engine
+from app.storage.sql.migrations import known_revisions, schema_is_current, upgrade
 from app.storage.sql.tables import LATER_MEASURES, daily_rollups, entries, rollups
+from app.storage.sql.transactions import reading
 from app.vocabulary.errors import LedgerUnavailable
-from tests.ledger.reports.test_query import DAY, MIDNIGHT_S, at, requests
+from tests.ledger.ledgers import DAY, MIDNIGHT_S, at, requests
 from tests.support.services.postgres import Postgres
 
 #: Columns of entries that the first version did not know.
@@ -118,7 +120,7 @@ def test_a_table_that_is_in_use_is_not_waited_for_without_end(
     old: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On PostgreSQL, whoever waits for a table keeps every later reader of it waiting."""
-    monkeypatch.setattr(database, "MIGRATION_WAIT_S", 1)
+    monkeypatch.setattr(migrations, "MIGRATION_WAIT_S", 1)
     url = old.url.render_as_string(hide_password=False)
     with old.connect() as connection, connection.begin():
         connection.execute(sa.text("SELECT count(*) FROM entries"))
@@ -134,7 +136,7 @@ def test_the_files_are_named_by_their_revisions() -> None:
     config.set_main_option("script_location", str(CONFIG_DIR / "migrations"))
     script = ScriptDirectory.from_config(config)
     steps = [step.revision for step in script.walk_revisions()]
-    assert list(database._known_revisions()) == steps[::-1]
+    assert list(known_revisions()) == steps[::-1]
 
 
 def test_every_migration_only_adds_so_that_the_version_before_works_on(tmp_path: Path) -> None:
@@ -143,7 +145,7 @@ def test_every_migration_only_adds_so_that_the_version_before_works_on(tmp_path:
     config = Config()
     config.set_main_option("script_location", str(CONFIG_DIR / "migrations"))
     before: dict[str, dict[str, bool]] = {}
-    for revision in database._known_revisions():
+    for revision in known_revisions():
         with engine.execution_options(writes=True).begin() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, revision)
@@ -212,6 +214,6 @@ def test_the_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["db", "upgrade"], env={"DATABASE_URL": url})
     assert result.exit_code == 1
     (line,) = result.stderr.splitlines()
-    assert "another program's" in line
+    assert "belongs to another program" in line
     assert sa.inspect(engine).get_table_names() == ["alembic_version"]
     engine.dispose()

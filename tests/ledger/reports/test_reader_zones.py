@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
 from app.ledger.posting import Ledger
-from app.ledger.reports.query import UsageQuery, UsageReader
+from app.ledger.reports.query import UsageQuery
+from app.ledger.reports.reader import UsageReader
 from app.ledger.retention import prune
 from app.storage.sql.tables import DAY_S, HOUR_S, SLOT_S
-from tests.ledger.reports.test_query import MIDNIGHT_S, at
-from tests.ledger.test_posting import empty_ledger
+from tests.ledger.ledgers import MIDNIGHT_S, at, empty_ledger
 
 #: Kathmandu's midnight in UTC.
 PHASE_S = 18 * HOUR_S + 15 * 60

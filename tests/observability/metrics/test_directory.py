@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from app.observability.metrics_directory import VARIABLE, make, remove
+from app.observability.metrics.directory import VARIABLE, make, remove
 
 
 def elsewhere(parent: Path) -> Path:
     """A directory of another process, which ends at once."""
-    program = f"from app.observability.metrics_directory import make; print(make({str(parent)!r}))"
+    program = f"from app.observability.metrics.directory import make; print(make({str(parent)!r}))"
     run = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
     return Path(run.stdout.decode().strip())
 
