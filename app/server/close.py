@@ -57,6 +57,6 @@ def unsent(sock: socket.socket) -> int:
     """Return how many bytes the client has not confirmed; 0 if the system does not report it."""
     try:
         answer = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, b"\0" * 4)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a closed socket
         return 0
     return int(struct.unpack("i", answer)[0])
