@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flask import Response
 
-from app.accounts.accounts import Account, Accounts
+from app.accounts.accounts import Account
 from app.accounts.apikey import ApiKey
 from app.container import services
 from app.dashboard.aggregates import LABELS
@@ -40,12 +40,12 @@ class KeyLine:
 def accounts() -> Response:
     """Show the signed-in user's accounts, or all of them to an admin."""
     now_ms = int(time.time() * 1000)
-    of_ledger = Accounts(services().engine)
-    shown = [it for it in of_ledger.list() if _is_visible(current_user(), it)]
-    keys = _key_lines(of_ledger.list_keys(), current_user(), now_ms)
+    stored = services().accounts
+    shown = [it for it in stored.list() if _is_visible(current_user(), it)]
+    keys = _key_lines(stored.list_keys(), current_user(), now_ms)
     subjects = {("account", it.account_id) for it in shown}
     subjects |= {("key", line.key.key_id) for line in keys}
-    limits = [it for it in of_ledger.list_limits() if (it.kind, it.subject_id) in subjects]
+    limits = [it for it in stored.list_limits() if (it.kind, it.subject_id) in subjects]
     return page(
         "accounts.html",
         accounts=shown,

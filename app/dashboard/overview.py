@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from flask import Response, request
 
-from app.accounts.accounts import Accounts
 from app.api.usage_pages import complete_until_s
 from app.container import services
 from app.dashboard.aggregates import Chart, OverTime, grouped, total
 from app.dashboard.filters import GROUPS, Filters
 from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint, page
-from app.ledger.reports.recent import SAMPLE, RecentReader, RequestOutcome, known, percentile
+from app.ledger.reports.recent import SAMPLE, RequestOutcome, known, percentile
 from app.usage.event import Status
 from app.vocabulary.errors import StreamUnavailable
 
@@ -63,7 +62,7 @@ def overview() -> Response:
     until_s = complete_until_s()
     rows = services().usage_reader.rows(query)
     groups = grouped(rows, GROUPS[filters.by])
-    endings = RecentReader(services().engine).endings(query)
+    endings = services().recent.endings(query)
     failed = failures(endings)
     times_s = range(filters.start_s, filters.end_s, filters.bucket_s)
     over_time = OverTime(rows, groups, GROUPS[filters.by], times_s, filters.bucket_s)
@@ -88,7 +87,7 @@ def choices() -> dict[str, list[str]]:
     """Return what filters offer: the accounts that may be seen, and the configured vendors."""
     mine = current_user().account_ids
     if mine is None:
-        mine = frozenset(it.account_id for it in Accounts(services().engine).list())
+        mine = frozenset(it.account_id for it in services().accounts.list())
     return {
         "accounts": sorted(mine),
         "vendors": sorted(vendor.name for vendor in services().vendors.configured()),

@@ -11,7 +11,7 @@ from app.dashboard.filters import Filters
 from app.dashboard.overview import choices
 from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint, page
-from app.ledger.reports.recent import Position, RecentReader
+from app.ledger.reports.recent import Position
 from app.usage.event import STATUSES
 from app.vocabulary.errors import InvalidRequest
 
@@ -25,7 +25,7 @@ def requests() -> Response:
     """Show a page of requests, newest first."""
     filters = Filters.load(request.args, time.time())
     status = _status(request.args)
-    found = RecentReader(services().engine).requests(
+    found = services().recent.requests(
         filters.query(current_user().account_ids),
         PAGE + 1,
         statuses=frozenset({status}) if status else None,

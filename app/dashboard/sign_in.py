@@ -14,11 +14,10 @@ from urllib.parse import urlsplit
 from flask import Response, g, redirect, request, url_for
 from werkzeug.exceptions import HTTPException
 
-from app.accounts.accounts import Accounts
 from app.accounts.apikey import ApiKey
+from app.accounts.sessions import SESSION_S
 from app.api.auth import note_refused
 from app.container import services
-from app.dashboard.sessions import SESSION_S, Sessions
 from app.dashboard.site import dashboard_blueprint, page
 from app.vocabulary.errors import InvalidAPIKey, InvalidRequest, PermissionDenied, RequestTimeout
 
@@ -101,7 +100,7 @@ def submit_sign_in() -> Response:
     response = _redirect(next_page)
     response.set_cookie(
         _cookie_name(),
-        Sessions(services().engine).begin(key),
+        services().sessions.begin(key),
         max_age=SESSION_S,
         secure=_is_https(),
         httponly=True,
@@ -117,7 +116,7 @@ def sign_out() -> Response:
         current_user().form_token.encode(), request.form.get("form_token", "").encode()
     ):
         raise PermissionDenied("This form is not of this session. Reload the page and try again.")
-    Sessions(services().engine).end(current_user().token)
+    services().sessions.end(current_user().token)
     response = _redirect(url_for("dashboard.sign_in"))
     response.delete_cookie(_cookie_name(), secure=_is_https(), httponly=True, samesite="Strict")
     return response
@@ -140,9 +139,8 @@ def _visitor() -> SessionUser | None:
     token = request.cookies.get(_cookie_name())
     if not token or not token.isascii():
         return None
-    engine = services().engine
-    key_id = Sessions(engine).key_id(token)
-    key = Accounts(engine).get_key(key_id) if key_id is not None else None
+    key_id = services().sessions.key_id(token)
+    key = services().accounts.get_key(key_id) if key_id is not None else None
     if key is None or not key.is_live(int(time.time() * 1000)) or key.scopes.isdisjoint(SCOPES):
         return None
     return SessionUser(key, token)
