@@ -16,7 +16,7 @@ from werkzeug.exceptions import HTTPException
 
 from app.accounts.apikey import ApiKey
 from app.accounts.sessions import SESSION_S
-from app.api.auth import note_refused
+from app.api.auth import log_rejected_key
 from app.container import services
 from app.dashboard.site import dashboard_blueprint, page
 from app.vocabulary.errors import InvalidAPIKey, InvalidRequest, PermissionDenied, RequestTimeout
@@ -126,7 +126,7 @@ def _checked_key(secret: str) -> ApiKey:
     try:
         key = services().keyring.authenticate(secret)
     except InvalidAPIKey:
-        note_refused(secret)
+        log_rejected_key(secret)
         raise
     if key.scopes.isdisjoint(SCOPES):
         raise PermissionDenied(
