@@ -185,8 +185,8 @@ def report(path: str, name: str, summary: str, page: str, query: Iterable[Any]) 
         summary,
         description=(
             "OpenAI's API; its projects are Tollgate's accounts. A key with the scope `usage` sees"
-            " its own accounts, a key with `admin` sees all. Repeat an array's parameter for each item,"
-            " with or without `[]` after the name."
+            " its own accounts, a key with `admin` sees all. Repeat an array's parameter for each"
+            " item, with or without `[]` after the name."
         ),
         parameters=tuple(query),
         answers={"200": ("The report.", {"application/json": _ref(page), "text/csv": _PLAIN})},
