@@ -1,4 +1,4 @@
-"""What one web process works with; made once by `create_app`, found by the views."""
+"""The services of one web process. `create_app` constructs them; views get them by `services()`."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -6,8 +6,11 @@ from typing import cast
 from flask import current_app
 from sqlalchemy import Engine
 
+from app.accounts.accounts import Accounts
 from app.accounts.keyring import KeyRing
+from app.accounts.sessions import Sessions
 from app.ledger.reports.reader import UsageReader
+from app.ledger.reports.recent import RecentReader
 from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
 from app.observability.metrics.metrics import Metrics
@@ -26,13 +29,16 @@ EXTENSION = "tollgate"
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """One process' collaborators, shared by all its requests."""
+    """Stores, readers and clients that all requests of a process share."""
 
     settings: Settings
     vendors: VendorTable
     completions: CompletionService
+    accounts: Accounts
     keyring: KeyRing
+    sessions: Sessions
     usage_reader: UsageReader
+    recent: RecentReader
     stream: EventStream
     open_records: OpenRecords
     recorder: Recorder

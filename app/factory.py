@@ -1,13 +1,17 @@
-"""The web application, wired together here alone."""
+"""Builds the web application. Only this module constructs stores, readers and clients for it."""
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from flask import Flask, Response
+from redis import Redis
+from sqlalchemy import Engine
 
 from app.accounts.accounts import Accounts
 from app.accounts.keyring import KeyRing
+from app.accounts.sessions import Sessions
 from app.admission.limiter import Limiter
 from app.admission.reservations import Reservations
 from app.admission.spending import Spending
@@ -16,6 +20,7 @@ from app.container import EXTENSION, Services
 from app.dashboard import dashboard_blueprint
 from app.gateways.families import GATEWAY_SPECS, GATEWAYS
 from app.ledger.reports.reader import UsageReader
+from app.ledger.reports.recent import RecentReader
 from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
 from app.observability.metrics.metrics import Metrics
@@ -34,29 +39,29 @@ from app.usage.recorder import Recorder
 from app.usage.redis.idempotency_keys import IdempotencyKeys
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream, connect
-from app.vendors.table import load_vendors
+from app.vendors.table import VendorTable, load_vendors
 
 _SLASHES = re.compile("/{2,}")
 
 
 class Application(Flask):
-    """Flask, but for doubled slashes, and what becomes of a response that cannot be finished.
+    """A Flask app that closes a response whose processing fails, so that its usage is recorded.
 
-    No view is async.
+    All views are synchronous.
     """
 
     def wsgi_app(self, environ: dict[str, Any], start_response: Any) -> Any:
-        """Answer a request; doubled slashes, as a base URL that ends in one makes, are one."""
+        """Serve a request; `//`, which a base URL that ends in a slash produces, counts as `/`."""
         if "//" in environ["PATH_INFO"]:
             environ["PATH_INFO"] = _SLASHES.sub("/", environ["PATH_INFO"])
         return super().wsgi_app(environ, start_response)
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function: Flask would look into it, at each call, for what none of ours is."""
+        """Return the function unchanged: Flask would inspect it on each call for a coroutine."""
         return func
 
     def process_response(self, response: Response) -> Response:
-        """Close it, so that what it used is recorded; another takes its place."""
+        """Close the response if it cannot be processed: another one takes its place."""
         try:
             return super().process_response(response)
         except BaseException:
@@ -65,60 +70,121 @@ class Application(Flask):
 
 
 def create_app(settings: Settings | None = None) -> Flask:
-    """Return the web application, wired together; the only place that does so.
+    """Return the web application.
 
-    Raises: ConfigError when the environment or the vendor table does not describe a deployment.
+    Raises: ConfigError if the environment or the vendor table is incomplete or invalid.
     """
     settings = settings or Settings.from_env()
-    engine = create_engine(settings.database_url)
-    redis = connect(settings.redis_url, settings.redis_timeout_s)
-    commit = GroupCommit(redis)  # one for all: what they write together goes in one round trip
-    stream, open_records = EventStream(redis, commit), OpenRecords(redis, commit)
-    prices = load_prices(settings.prices_file)
-    recorder = Recorder(
-        stream,
-        open_records,
-        settings.spool_dir,
-        serve_without_redis=settings.on_redis_down == "serve",
-        limiter=Limiter(Reservations(commit), prices, Spending(engine)),
-    )
-    circuit_breaker, watchdog = CircuitBreaker(redis), Watchdog()
-    vendors = load_vendors(settings.vendors_file, settings.env, GATEWAY_SPECS)
-    usage_reader = UsageReader(engine)
-    app = Application("tollgate", static_folder=None)
-    # A path is served or it is not: a redirect would be made of whatever the caller says our host
-    # is, and no client repeats a POST there.
-    app.url_map.strict_slashes = False
-    app.url_map.merge_slashes = False
-    app.url_map.redirect_defaults = False
-    app.config["MAX_CONTENT_LENGTH"] = settings.body_limit_bytes
-    app.extensions[EXTENSION] = services = Services(
-        settings=settings,
-        vendors=vendors,
-        completions=CompletionService(
-            Router(vendors, GATEWAYS),
-            Transport(watchdog, settings.env),
-            circuit_breaker,
-            recorder,
-            watchdog,
-        ),
-        keyring=KeyRing(Accounts(engine), settings.key_cache_s),
-        usage_reader=usage_reader,
-        stream=stream,
-        open_records=open_records,
-        recorder=recorder,
-        alarms=Alarms(redis, settings.spool_dir, spools=True),
-        idempotency=IdempotencyKeys(redis, open_records, lambda: recorder.owner),
-        engine=engine,
-        circuit_breaker=circuit_breaker,
-        metrics=Metrics(vendors),
-        backlog=BacklogCollector(
-            stream, open_records, usage_reader, circuit_breaker, vendors, settings.spool_dir
-        ),
-        tracing=tracing(settings.env),
-    )
+    app = _application(settings)
+    app.extensions[EXTENSION] = services = _services(settings, _storage(settings))
     register_api(app)
     app.register_blueprint(dashboard_blueprint)
     register_request_log(app, services.metrics, services.tracing, settings.proxies)
     services.metrics.begin_routes({rule.rule for rule in app.url_map.iter_rules()})
     return app
+
+
+def _application(settings: Settings) -> Application:
+    app = Application("tollgate", static_folder=None)
+    # No path is redirected: the target would be built from the host that the caller sent, and no
+    # client repeats a POST there.
+    app.url_map.strict_slashes = False
+    app.url_map.merge_slashes = False
+    app.url_map.redirect_defaults = False
+    app.config["MAX_CONTENT_LENGTH"] = settings.body_limit_bytes
+    return app
+
+
+@dataclass(frozen=True, slots=True)
+class _Storage:
+    """The connections to the database and to Redis, and what is built on both."""
+
+    engine: Engine
+    redis: "Redis"
+    commit: GroupCommit
+    stream: EventStream
+    open_records: OpenRecords
+
+
+def _storage(settings: Settings) -> _Storage:
+    redis = connect(settings.redis_url, settings.redis_timeout_s)
+    commit = GroupCommit(redis)  # shared: writes of all stores go in one round trip
+    return _Storage(
+        create_engine(settings.database_url),
+        redis,
+        commit,
+        EventStream(redis, commit),
+        OpenRecords(redis, commit),
+    )
+
+
+def _services(settings: Settings, storage: _Storage) -> Services:
+    vendors = load_vendors(settings.vendors_file, settings.env, GATEWAY_SPECS)
+    recorder = _recorder(settings, storage)
+    circuit_breaker = CircuitBreaker(storage.redis)
+    accounts, usage_reader = Accounts(storage.engine), UsageReader(storage.engine)
+    return Services(
+        settings=settings,
+        vendors=vendors,
+        completions=_completions(settings, vendors, circuit_breaker, recorder),
+        accounts=accounts,
+        keyring=KeyRing(accounts, settings.key_cache_s),
+        sessions=Sessions(storage.engine),
+        usage_reader=usage_reader,
+        recent=RecentReader(storage.engine),
+        stream=storage.stream,
+        open_records=storage.open_records,
+        recorder=recorder,
+        alarms=Alarms(storage.redis, settings.spool_dir, spools=True),
+        idempotency=_idempotency(storage, recorder),
+        engine=storage.engine,
+        circuit_breaker=circuit_breaker,
+        metrics=Metrics(vendors),
+        backlog=_backlog(settings, storage, usage_reader, circuit_breaker, vendors),
+        tracing=tracing(settings.env),
+    )
+
+
+def _recorder(settings: Settings, storage: _Storage) -> Recorder:
+    prices = load_prices(settings.prices_file)
+    return Recorder(
+        storage.stream,
+        storage.open_records,
+        settings.spool_dir,
+        serve_without_redis=settings.on_redis_down == "serve",
+        limiter=Limiter(Reservations(storage.commit), prices, Spending(storage.engine)),
+    )
+
+
+def _completions(
+    settings: Settings, vendors: VendorTable, circuit_breaker: CircuitBreaker, recorder: Recorder
+) -> CompletionService:
+    watchdog = Watchdog()
+    return CompletionService(
+        Router(vendors, GATEWAYS),
+        Transport(watchdog, settings.env),
+        circuit_breaker,
+        recorder,
+        watchdog,
+    )
+
+
+def _idempotency(storage: _Storage, recorder: Recorder) -> IdempotencyKeys:
+    return IdempotencyKeys(storage.redis, storage.open_records, lambda: recorder.owner)
+
+
+def _backlog(
+    settings: Settings,
+    storage: _Storage,
+    usage_reader: UsageReader,
+    circuit_breaker: CircuitBreaker,
+    vendors: VendorTable,
+) -> BacklogCollector:
+    return BacklogCollector(
+        storage.stream,
+        storage.open_records,
+        usage_reader,
+        circuit_breaker,
+        vendors,
+        settings.spool_dir,
+    )

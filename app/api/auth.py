@@ -1,4 +1,4 @@
-"""Who calls: the API key of a request, and the account that it selects."""
+"""Authenticates a request by its API key, and selects the account that pays."""
 
 import contextlib
 import hashlib
@@ -13,11 +13,11 @@ from app.accounts.access import require_scope, select_account
 from app.container import services
 from app.vocabulary.errors import InvalidAPIKey
 
-#: Credentials that are tried of one request; each that looks like a key of ours asks the ledger.
+#: The most credentials that are tried per request; each may cost a query of the ledger.
 TRIED = 4
 
-#: How much of a wrong key's digest the log shows: enough to tell two keys apart, and no help in
-#: guessing one.
+#: How many digits of an invalid key's digest are logged: enough to tell two keys apart, too few
+#: to guess one.
 DIGEST_DIGITS = 12
 
 _BEARER = re.compile(r"bearer\s+(.+)", re.IGNORECASE | re.DOTALL)
@@ -26,11 +26,11 @@ _BEARER = re.compile(r"bearer\s+(.+)", re.IGNORECASE | re.DOTALL)
 def authenticate(scope: str, *others: str) -> ApiKey:
     """Return the key of the current request, which must carry one of the scopes.
 
-    Of several credentials the first good one counts, and nothing of the others: those of
-    `x-api-key` come before those of `Authorization: Bearer`, each from left to right.
+    The first valid credential is used and the others are ignored: `x-api-key` comes before
+    `Authorization: Bearer`, each from left to right.
     Raises: InvalidAPIKey, ScopeMissing, LedgerUnavailable.
     """
-    key = _good_key()
+    key = _valid_key()
     g.api_key_id = key.key_id
     if key.scopes.isdisjoint(others):
         require_scope(key, scope)
@@ -47,15 +47,15 @@ def selected_account(key: ApiKey) -> str:
     return account_id
 
 
-def note_refused(secret: str) -> None:
-    """Have the log tell a refused key from others, without a character of it."""
+def log_rejected_key(secret: str) -> None:
+    """Add a digest of a rejected key to the request's log line."""
     if secret:
         raw = secret.encode("utf-8", "surrogatepass")
         g.key_digest = hashlib.sha256(raw).hexdigest()[:DIGEST_DIGITS]
 
 
-def _good_key() -> ApiKey:
-    """Return the first credential that is a live key of ours."""
+def _valid_key() -> ApiKey:
+    """Return the key of the first valid credential."""
     secrets = islice(_secrets(), TRIED)
     first = next(secrets, "")
     try:
@@ -64,12 +64,12 @@ def _good_key() -> ApiKey:
         for secret in secrets:
             with contextlib.suppress(InvalidAPIKey):
                 return services().keyring.authenticate(secret)
-        note_refused(first)
+        log_rejected_key(first)
         raise
 
 
 def _secrets() -> Iterator[str]:
-    """Yield what the request has of credentials; a repeated header is joined with commas."""
+    """Yield the request's credentials; WSGI joins a repeated header with commas."""
     for value in request.headers.get("x-api-key", "").split(","):
         if secret := value.strip():
             yield secret

@@ -1,10 +1,10 @@
-"""`POST /v5/completions`: the endpoint."""
+"""`POST /v5/completions`."""
 
 from flask import Blueprint, Response, g, request
 
 from app.accounts.access import limits_of
 from app.api.auth import authenticate, selected_account
-from app.api.disconnect import caller_of
+from app.api.disconnect import client_of
 from app.api.idempotency import is_keyed, respond_once
 from app.api.request_body import read_body
 from app.api.schemas.completion import dump_completion, load_completion_request
@@ -21,13 +21,13 @@ from app.vocabulary.completion import CompletionRequest
 
 completions_blueprint = Blueprint("completions", __name__)
 
-#: Nobody reads it; nginx' number for a caller that closed the connection.
+#: nginx's status for a client that has closed the connection; only the log shows it.
 CLIENT_CLOSED_REQUEST = 499
 
 
 @completions_blueprint.post("/v5/completions")
 def create_completion() -> Response:
-    """Answer a prompt, as one object or as a stream."""
+    """Complete a prompt; respond with one object or a stream."""
     key = authenticate("completions")
     account_id = selected_account(key)
     body = read_body()
@@ -56,20 +56,20 @@ def _whole(completion_request: CompletionRequest, context: RequestContext) -> Re
     except BaseException:
         answer.record()
         raise
-    response.call_on_close(answer.record)  # after the last byte, never in its way
-    return _told(response, answer)
+    response.call_on_close(answer.record)  # after the last byte is sent
+    return _with_headers(response, answer)
 
 
 def _stream(completion_request: CompletionRequest, context: RequestContext) -> Response:
     settings = services().settings
-    # With an idempotency key, the answer is waited for also when the caller has left.
-    caller = None if is_keyed() else caller_of(request.environ)
-    left = None if caller is None else caller.left
-    stream = services().completions.stream(completion_request, context, left)
-    if caller is not None:
-        caller.ask = stream.wake  # a comment is written now, and with it the status line
+    # With an idempotency key, the vendor's response is read even if the client disconnects.
+    client = None if is_keyed() else client_of(request.environ)
+    disconnected = None if client is None else client.has_disconnected
+    stream = services().completions.stream(completion_request, context, disconnected)
+    if client is not None:
+        client.probe = stream.wake  # sends a comment, and with it the status line
     try:
-        # The status line waits for the first chunk, so that a refusal keeps its status.
+        # The status line waits for the first chunk, so that an error keeps its own status.
         first = stream.take(settings.first_keep_alive_s)
     except Cancelled:
         stream.close()
@@ -79,11 +79,11 @@ def _stream(completion_request: CompletionRequest, context: RequestContext) -> R
         raise
     body = EventStreamBody(stream, completion_request, first, settings.keep_alive_s, g.line.failed)
     response = Response(body, headers=STREAM_HEADERS)
-    return _told(response, stream)
+    return _with_headers(response, stream)
 
 
-def _told(response: Response, answer: Answer | CompletionStream) -> Response:
-    """Return the response with what the caller may want to know of how it came about."""
+def _with_headers(response: Response, answer: Answer | CompletionStream) -> Response:
+    """Add the attempt, rate-limit and dropped-parameter headers."""
     response.headers["x-tollgate-attempts"] = str(answer.attempts)
     response.headers.update(answer.limit_headers)
     if answer.dropped:
@@ -92,6 +92,6 @@ def _told(response: Response, answer: Answer | CompletionStream) -> Response:
 
 
 def _retry_count() -> int:
-    """Return how often the caller's SDK has tried before; 0 where it does not say."""
+    """Return how often the client's SDK has retried; 0 if it does not report it."""
     value = request.headers.get("x-stainless-retry-count", "")
     return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else 0

@@ -1,41 +1,41 @@
-"""The caller's side of a connection, as far as the server lets us see it."""
+"""Detects that the client of a stream has disconnected, as far as the server shows its socket."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.runtime.sockets import far_side
 
-#: How often a caller that has ended its side is asked whether it still listens. Once is enough, but
-#: for a moment in which nobody waits to write to it.
-ASKS = 3
+#: How often a client that has shut down its sending side is probed. The second and third probe are
+#: for moments in which the stream writes nothing.
+PROBES = 3
 
 
 class ClientConnection:
-    """Whoever waits for a stream: there, or gone.
+    """The connection to a stream's client.
 
-    A caller that has closed its connection looks like one that only ends its sending side and goes
-    on listening. Something written to it tells the two apart: a closed side answers with a reset.
-    `ask` has it written; without it nobody is taken to be gone.
+    A client that has closed its connection looks like one that has only shut down its sending side
+    and still reads. Sending something distinguishes them: a closed side answers with a reset.
+    `probe` sends something; without it, no client counts as disconnected.
     """
 
     def __init__(self, sock: Any) -> None:
         self._sock = sock
-        self._asked = 0
-        self.ask: Callable[[], None] | None = None
+        self._probes = 0
+        self.probe: Callable[[], None] | None = None
 
-    def left(self) -> bool:
-        """Say whether the caller has closed its connection; asked now and then."""
+    def has_disconnected(self) -> bool:
+        """Return whether the client has closed its connection; call it regularly."""
         side = far_side(self._sock)
-        if side == "ended" and self.ask is not None and self._asked < ASKS:
-            self._asked += 1
-            self.ask()
+        if side == "ended" and self.probe is not None and self._probes < PROBES:
+            self._probes += 1
+            self.probe()
         return side == "gone"
 
 
-def caller_of(environ: Mapping[str, Any]) -> ClientConnection | None:
-    """Return who waits for the current answer.
+def client_of(environ: Mapping[str, Any]) -> ClientConnection | None:
+    """Return the connection of the current request.
 
-    None where the server does not show its socket, or where TLS hides what is on it.
+    None if the server does not expose its socket, or if TLS hides its input.
     """
     sock = environ.get("gunicorn.socket")
     if sock is None or not hasattr(sock, "recv") or hasattr(sock, "cipher"):

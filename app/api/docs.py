@@ -1,4 +1,4 @@
-"""`GET /openapi.json` describes the API; `GET /docs` is the same as a page, complete in itself."""
+"""`GET /openapi.json`, the API's description, and `GET /docs`, the same as one HTML page."""
 
 import base64
 import functools
@@ -18,21 +18,23 @@ _STYLE = (Path(__file__).parent / "templates" / "docs.css").read_text(encoding="
 _DIGEST = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _CODE = re.compile("`([^`]+)`")
 
-#: The page runs nothing, loads nothing, and stands in no other page.
+#: The page runs no scripts, loads nothing, and cannot be framed.
 _POLICY = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; frame-ancestors 'none'"
 
 
 @docs_blueprint.get("/openapi.json")
 def openapi() -> Response:
-    """Answer with the OpenAPI document."""
+    """Return the OpenAPI document."""
     response = Response(_document(), mimetype="application/json")
-    response.headers["access-control-allow-origin"] = "*"  # it is public, and tools run in browsers
+    response.headers["access-control-allow-origin"] = (
+        "*"  # public: tools that run in browsers read it
+    )
     return response
 
 
 @docs_blueprint.get("/docs")
 def docs() -> Response:
-    """Answer with a page for people."""
+    """Return the page."""
     page = render_template("docs.html", api=describe(), style=Markup(_STYLE))  # noqa: S704 - ours
     headers = {"content-security-policy": _POLICY, "x-content-type-options": "nosniff"}
     return Response(page, mimetype="text/html", headers=headers)
@@ -45,13 +47,13 @@ def _document() -> bytes:
 
 @docs_blueprint.app_template_filter("prose")
 def prose(text: str) -> Markup:
-    """Return a sentence as HTML, its `code` marked."""
+    """Return text as HTML, with its `code` marked up."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
 
 
 @docs_blueprint.app_template_filter("kind")
 def kind(schema: dict[str, object]) -> str:
-    """Return in a few words what a JSON Schema takes."""
+    """Return a short name for the values that a JSON Schema accepts: `string or [string]`."""
     reference = schema.get("$ref")
     if isinstance(reference, str):
         return reference.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""One handler for every error, on every route and method: OpenAI's body, our stable codes."""
+"""Renders every error of every route in OpenAI's shape, with stable codes."""
 
 import logging
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from app.vocabulary.errors import InvalidRequest, RequestTooLarge, TollgateError
 
 log = logging.getLogger(__name__)
 
-#: HTTP status -> code, for what Flask itself refuses.
+#: HTTP status -> code, for requests that Flask itself rejects.
 CODES: Mapping[int, str] = {
     404: "not_found",
     405: "method_not_allowed",
@@ -21,7 +21,7 @@ CODES: Mapping[int, str] = {
 
 
 def register_errors(app: Flask) -> None:
-    """Install the handlers, and put `x-request-id` on every response."""
+    """Install the error handlers, and add `x-request-id` to every response."""
     app.before_request(_name_request)
     app.register_error_handler(TollgateError, render)
     app.register_error_handler(HTTPException, _render_http)
@@ -30,7 +30,7 @@ def register_errors(app: Flask) -> None:
 
 
 def render(error: TollgateError) -> Response:
-    """Return the response that an error means."""
+    """Return the response for an error."""
     g.error_code = error.code
     response = Response(strict_json.dump(error.body()), error.status, mimetype="application/json")
     response.headers.update(error.headers)
@@ -62,4 +62,4 @@ def _render_http(error: HTTPException) -> Response:
 
 def _render_unexpected(error: Exception) -> Response:
     log.error("unexpected error in %s", g.get("request_id"), exc_info=error)
-    return render(TollgateError("Tollgate failed; the fault is logged under this request's id."))
+    return render(TollgateError("Tollgate failed. The error is logged under this request's id."))

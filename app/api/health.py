@@ -1,4 +1,4 @@
-"""Liveness and readiness. Neither asks a vendor: their outages are not ours."""
+"""Liveness and readiness. Neither calls a vendor: a vendor's outage is not Tollgate's."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,16 +14,16 @@ health_blueprint = Blueprint("health", __name__)
 
 @health_blueprint.get("/livez")
 def livez() -> dict[str, str]:
-    """Say that the process answers; it checks nothing."""
+    """Return 200 without checking anything."""
     return {"status": "ok"}
 
 
 @health_blueprint.get("/readyz")
 def readyz() -> tuple[dict[str, Any], int]:
-    """Return 503 while requests cannot be served, and what wants a person in any case.
+    """Return 503 while requests cannot be served; always list what needs attention.
 
-    Without Redis, requests are served where the settings say so and the spool takes their usage;
-    but not before Redis has answered once, since its address may be wrong.
+    Without Redis, requests are served if TOLLGATE_ON_REDIS_DOWN is `serve` and the spool can take
+    their usage, but not before Redis has responded once: its address may be wrong.
     """
     ledger, report = _probe(_check_ledger), services().alarms.check()
     serves = (

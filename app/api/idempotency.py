@@ -1,4 +1,4 @@
-"""Answering a request once: what its `Idempotency-Key` asks for."""
+"""Runs a request with an `Idempotency-Key` once, and replays its response to retries."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -6,7 +6,7 @@ from contextlib import suppress
 from flask import Response, g, request
 
 from app.api.errors import render
-from app.api.sse_body import EventStreamBody, cut
+from app.api.sse_body import EventStreamBody, aborted_connection
 from app.container import services
 from app.formats.sse import DONE, KEEP_ALIVE
 from app.usage.redis.idempotency_keys import BODY_LIMIT, FINAL, Claim, StoredResponse
@@ -22,37 +22,38 @@ HEADER = "idempotency-key"
 
 
 def is_keyed() -> bool:
-    """Say whether the current request has an idempotency key."""
+    """Return whether the current request has an idempotency key."""
     return HEADER in request.headers
 
 
-def respond_once(account_id: str, body: bytes, answer: Callable[[], Response]) -> Response:
-    """Return what `answer` returns, or for a repeated request what was answered first.
+def respond_once(account_id: str, body: bytes, respond: Callable[[], Response]) -> Response:
+    """Return the response of `respond`; for a retry, return the first request's response.
 
-    An answer is kept when it may have cost something. What failed at no cost may be repeated.
-    Raises: InvalidRequest, IdempotencyConflict, StreamUnavailable, and what `answer` raises.
+    A response is stored if it may have cost something. Requests that failed at no cost can be
+    retried.
+    Raises: InvalidRequest, IdempotencyConflict, StreamUnavailable, and what `respond` raises.
     """
     if not is_keyed():
-        return answer()
+        return respond()
     claim = services().idempotency.claim(account_id, request.headers[HEADER], body, g.request_id)
     if isinstance(claim, StoredResponse):
-        return _repeated(claim)
+        return _replayed(claim)
     try:
-        response = answer()
+        response = respond()
     except TollgateError as exc:
-        _keep_error(claim, exc)
+        _store_error(claim, exc)
         raise
-    except BaseException:  # what it cost is not known
+    except BaseException:  # its cost is unknown
         claim.store_nothing()
         raise
     if isinstance(response.response, EventStreamBody):
         response.response = RecordedBody(response.response, claim, response)
-    else:  # before it is sent, so that a caller that has it can count on it
+    else:  # before it is sent: a client that has received it can rely on the retry
         claim.keep(response.status_code, _headers(response), response.get_data())
     return response
 
 
-def _keep_error(claim: Claim, error: TollgateError) -> None:
+def _store_error(claim: Claim, error: TollgateError) -> None:
     if isinstance(error, GatewayError) and error.billable:
         error.headers |= FINAL
         response = render(error)
@@ -64,72 +65,72 @@ def _keep_error(claim: Claim, error: TollgateError) -> None:
 
 
 class RecordedBody:
-    """A streamed body that is kept as it is sent, but for the keep-alive comments.
+    """A streamed body that is stored while it is sent, without keep-alive comments.
 
-    A caller that leaves does not end it: what it paid for is read to the end, and waits for it.
+    If the client disconnects, the stream is still read to its end, so that a retry gets the
+    complete response.
     """
 
     def __init__(self, body: EventStreamBody, claim: Claim, response: Response) -> None:
         self._body = body
         self._claim = claim
         self._status, self._headers = response.status_code, _headers(response)
-        self._kept: list[bytes] = []
+        self._frames_sent: list[bytes] = []
         self._size = 0
         self._frames = self._read()
 
     def __iter__(self) -> Iterator[bytes]:
-        """Return the frames."""
         return self._frames
 
     def close(self) -> None:
-        """Read the rest, if somebody can get it later, and record the request."""
+        """Read the rest, if it is small enough to be stored, and record the request."""
         try:
             with suppress(ConnectionResetError):
                 while self._size <= BODY_LIMIT and next(self._frames, None) is not None:
                     pass
         finally:
-            self._claim.store_nothing()  # unless the answer has been kept
+            self._claim.store_nothing()  # does nothing if the response has been stored
             self._body.close()
 
     def _read(self) -> Iterator[bytes]:
         try:
             for frame in self._body:
                 if frame != KEEP_ALIVE and self._size <= BODY_LIMIT:
-                    self._kept.append(frame)
+                    self._frames_sent.append(frame)
                     self._size += len(frame)
-                if frame == DONE:  # before it is sent, so that a caller that has it can count on it
-                    self._keep()
+                if frame == DONE:  # before it is sent: a client that has it can rely on the retry
+                    self._store()
                 yield frame
         except ConnectionResetError as exc:
             failure = exc.__cause__
             if isinstance(failure, GatewayError) and not failure.billable:
                 self._claim.release()
             else:
-                self._keep(is_cut=True)
+                self._store(is_cut=True)
             raise
 
-    def _keep(self, *, is_cut: bool = False) -> None:
-        body = b"".join(self._kept)
+    def _store(self, *, is_cut: bool = False) -> None:
+        body = b"".join(self._frames_sent)
         self._claim.keep(self._status, self._headers, body, is_cut=is_cut)
 
 
-def _repeated(kept: StoredResponse) -> Response:
-    body = _cut_after(kept.body) if kept.is_cut else kept.body
+def _replayed(kept: StoredResponse) -> Response:
+    body = _aborted_after(kept.body) if kept.is_cut else kept.body
     response = Response(body, kept.status, list(kept.headers))
     response.headers["x-tollgate-replay-of"] = kept.request_id
     return response
 
 
-def _cut_after(body: bytes) -> Iterator[bytes]:
+def _aborted_after(body: bytes) -> Iterator[bytes]:
     yield body
-    raise cut()
+    raise aborted_connection()
 
 
 def _headers(response: Response) -> list[tuple[str, str]]:
-    """Return the headers that an answer has of itself, and not of its journey or its time."""
-    return [(name, value) for name, value in response.headers if not _passes(name.lower())]
+    """Return the headers to store: all except `content-length`, rate limits and budget warnings."""
+    return [(name, value) for name, value in response.headers if not _is_transient(name.lower())]
 
 
-def _passes(name: str) -> bool:
+def _is_transient(name: str) -> bool:
     limits = name.startswith("x-ratelimit-") or name == "x-tollgate-budget-warning"
     return limits or name == "content-length"

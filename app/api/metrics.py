@@ -1,4 +1,4 @@
-"""`GET /metrics`: what Prometheus scrapes, in its text format."""
+"""`GET /metrics`, in Prometheus's text format."""
 
 from flask import Blueprint, Response
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
@@ -10,7 +10,7 @@ metrics_blueprint = Blueprint("metrics", __name__)
 
 @metrics_blueprint.get("/metrics")
 def metrics() -> Response:
-    """Show this machine's counts, and what waits between all machines and the ledger."""
+    """Return this host's counters, and the backlog that all hosts share."""
     registry = CollectorRegistry()
     registry.register(services().metrics.collector())
     registry.register(services().backlog)

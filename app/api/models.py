@@ -1,6 +1,6 @@
-"""`GET /v5/models` and `/v5/models/{id}`: what can be called, in the shapes of both clients.
+"""`GET /v5/models` and `/v5/models/{id}`: the models, in the shapes of both official clients.
 
-One reads `data`, all of it; the other reads `items`, page by page, with the last id as the cursor.
+OpenAI's client reads all of `data`. Scale's reads `items` page by page, with the last id as cursor.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,10 +24,10 @@ PAGE_LIMIT = 10_000
 
 
 class ModelListParams(Schema):
-    """The query string of the list; what is not named here changes nothing."""
+    """The query string of the list; unknown parameters are ignored."""
 
     class Meta:
-        """Both clients may send more, such as an order."""
+        """Both clients may send more parameters, such as an order."""
 
         unknown = EXCLUDE
 
@@ -49,7 +49,7 @@ _PARAMS = ModelListParams()
 
 @models_blueprint.get("/v5/models")
 def list_models() -> dict[str, Any]:
-    """List `vendor/name`, or `vendor/*` where a vendor's models are not listed here."""
+    """List `vendor/name`, or `vendor/*` if the vendor's models are not listed."""
     authenticate("completions")
     try:
         params = _PARAMS.load(request.args.to_dict())
@@ -61,13 +61,16 @@ def list_models() -> dict[str, Any]:
 
 @models_blueprint.get("/v5/models/<path:model_id>")
 def retrieve_model(model_id: str) -> dict[str, Any]:
-    """Answer with one model; a pattern of the list is none."""
+    """Return one model. A pattern such as `vendor/*` is not a model."""
     authenticate("completions")
     vendor_name, _, name = model_id.partition("/")
     vendor = services().vendors.find(vendor_name)
     known = any(fnmatchcase(name, pattern) for pattern in vendor.models)
     if not name or is_pattern(name) or not known:
-        raise ModelNotFound(f"There is no model `{model_id[:64]}`.", param="model")
+        raise ModelNotFound(
+            f"There is no model `{model_id[:64]}`. `GET /v5/models` lists the models.",
+            param="model",
+        )
     return _model(vendor_name, name)
 
 
@@ -84,7 +87,7 @@ def _model(vendor: str, name: str) -> dict[str, Any]:
     return {
         "id": f"{vendor}/{name}",
         "object": "model",
-        "created": 0,  # OpenAI's shape wants one; no vendor's date is known here
+        "created": 0,  # required by OpenAI's shape; the date is unknown
         "owned_by": vendor,
         "name": f"{vendor}/{name}",
         "model_vendor": vendor,
@@ -95,9 +98,9 @@ def _model(vendor: str, name: str) -> dict[str, Any]:
 def _page(
     models: Sequence[dict[str, Any]], params: dict[str, Any]
 ) -> tuple[Sequence[dict[str, Any]], bool]:
-    """Return the models of one page, and whether there are more in its direction.
+    """Return the models of one page, and whether more follow in its direction.
 
-    An id that is not in the list is a cursor behind its end, or before its beginning.
+    `starting_after` an unknown id starts behind the end, `ending_before` one ends at the start.
     """
     ids, limit = [model["id"] for model in models], params["limit"]
     after, before = params["starting_after"], params["ending_before"]

@@ -1,4 +1,4 @@
-"""A request's body: as its caller wrote it, without its codings, and never beyond the limit."""
+"""Reads a request's body: decodes its content coding and enforces the size limit."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -11,10 +11,10 @@ from app.vocabulary.errors import InvalidJSON, RequestTimeout, RequestTooLarge, 
 
 
 def read_body() -> bytes:
-    """Return the body of the current request, its content coding undone.
+    """Return the decoded body of the current request.
 
-    Raises: RequestTooLarge, as it comes or decoded; UnsupportedContentCoding;
-    InvalidContentCoding; RequestTimeout; InvalidJSON when it does not arrive whole.
+    Raises: RequestTooLarge (encoded or decoded), UnsupportedContentCoding, InvalidContentCoding,
+    RequestTimeout, and InvalidJSON if it does not arrive completely.
     """
     limit: int = current_app.config["MAX_CONTENT_LENGTH"]
     length = request.content_length
@@ -23,23 +23,23 @@ def read_body() -> bytes:
     pieces = _arriving(limit, length)
     coding = request.headers.get("content-encoding")
     try:
-        if coding:  # an unknown one is refused before its body is asked for
+        if coding:  # an unknown one is rejected before the client is asked for the body
             return _joined(decoded(pieces, coding), limit)
         first = next(pieces, b"")
         return first if len(first) == length else _joined(chain((first,), pieces), limit)
     except TollgateError:
         raise
     except TimeoutError as exc:
-        raise RequestTimeout("The request's body takes too long to arrive.") from exc
+        raise RequestTimeout("The request's body took too long to arrive.") from exc
     except Exception as exc:
-        # Reading is all that was tried: whatever the server raises, the body is what is broken
-        # (its chunked encoding, or its caller that left), and no name of the server's is ours.
-        raise InvalidJSON("The request's body broke off.") from exc
+        # Whatever the server raises here, the cause is the body (malformed chunks) or a client
+        # that disconnected. Its exceptions are not imported: they are the server's own.
+        raise InvalidJSON("The request's body is incomplete.") from exc
 
 
 def _arriving(limit: int, length: int | None) -> Iterator[bytes]:
-    """Yield the body as it comes."""
-    # A server that ends the input by itself needs no help of werkzeug's, which cuts it off.
+    """Yield the body as it arrives."""
+    # werkzeug's wrapper would truncate the input of a server that ends it by itself.
     ends = request.environ.get("wsgi.input_terminated")
     stream = request.environ["wsgi.input"] if ends else request.stream
     size, step = 0, min(length or PIECE_BYTES, PIECE_BYTES)
@@ -52,7 +52,7 @@ def _arriving(limit: int, length: int | None) -> Iterator[bytes]:
             raise _too_large(limit)
         yield piece
     if length is not None and size < length:
-        raise InvalidJSON("The request's body broke off.")
+        raise InvalidJSON("The request's body is incomplete.")
 
 
 def _joined(pieces: Iterable[bytes], limit: int) -> bytes:
@@ -65,4 +65,4 @@ def _joined(pieces: Iterable[bytes], limit: int) -> bytes:
 
 
 def _too_large(limit: int) -> RequestTooLarge:
-    return RequestTooLarge(f"The body is too large: the limit is {limit} bytes.")
+    return RequestTooLarge(f"The body is too large. The limit is {limit} bytes.")

@@ -23,11 +23,11 @@ STREAM_HEADERS: Mapping[str, str] = {
 
 
 class EventStreamBody:
-    """The body of a streamed answer; closing it settles the request.
+    """The body of a streamed response; closing it records the request.
 
-    `first` is what the stream gave before the response began ([] for silence). The terminator is
-    a named event: one official client parses every unnamed event as JSON, the other stops at
-    `[DONE]` under any name.
+    `first` are the chunks that arrived before the response started ([] for none yet). The
+    terminator is a named event: one official client parses every unnamed event as JSON, and the
+    other stops at `[DONE]` under any name.
     """
 
     def __init__(
@@ -46,10 +46,10 @@ class EventStreamBody:
         self._failed = failed
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the frames, as many at once as there are.
+        """Yield the frames that are available, joined.
 
-        A failure ends in an error event and a cut connection, without the final zero-length
-        chunk of HTTP's encoding: no client can take half an answer for a whole one.
+        A failed stream ends with an error event and an aborted connection, without the final chunk
+        of HTTP's encoding, so that no client mistakes a partial response for a complete one.
         """
         chunks = self._first
         while chunks is not None:
@@ -57,18 +57,18 @@ class EventStreamBody:
             try:
                 chunks = self._stream.take(self._keep_alive_s)
             except Cancelled as exc:
-                raise cut() from exc
+                raise aborted_connection() from exc
             except Exception as exc:
-                error = _told(exc)
+                error = _as_api_error(exc)
                 self._failed(error)
                 yield error_frame(strict_json.dump(error.body()))
-                raise cut() from exc
+                raise aborted_connection() from exc
         if self._include_usage:
             yield self._frame(self._stream.usage_chunk)
         yield DONE
 
     def close(self) -> None:
-        """Record the request; the server calls this whatever happened."""
+        """Record the request; the server always calls this."""
         self._stream.close()
 
     def _frame(self, chunk: Completion) -> bytes:
@@ -79,14 +79,14 @@ class EventStreamBody:
         return frame(strict_json.dump(body))
 
 
-def _told(error: Exception) -> TollgateError:
+def _as_api_error(error: Exception) -> TollgateError:
     if isinstance(error, TollgateError):
         return error
     log.error("unexpected error in a stream", exc_info=error)
-    return TollgateError("Tollgate failed in the middle of the answer.")
+    return TollgateError("Tollgate failed during the response.")
 
 
-def cut() -> ConnectionResetError:
-    """Return what a body raises to end without the final chunk of HTTP's encoding."""
-    # The one exception after which gunicorn closes the connection as it is, and logs no fault.
-    return ConnectionResetError(errno.ECONNRESET, "the stream was cut")
+def aborted_connection() -> ConnectionResetError:
+    """Return the exception with which a body ends without the final chunk of HTTP's encoding."""
+    # After this exception alone, gunicorn closes the connection and logs no error.
+    return ConnectionResetError(errno.ECONNRESET, "the stream was aborted")

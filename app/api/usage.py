@@ -1,4 +1,4 @@
-"""OpenAI's usage and cost API over the ledger: accounts stand where that API says projects."""
+"""OpenAI's usage and cost API over the ledger. Its projects are Tollgate's accounts."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from flask import Blueprint, Response, request
 
 from app.api.auth import authenticate
 from app.api.schemas.usage_params import COST_GROUPS, GROUPS, load_costs_params, load_usage_params
-from app.api.usage_pages import UsageReport, answer
+from app.api.usage_pages import UsageReport, respond
 from app.ledger.reports.query import UsageRow
 from app.vocabulary.money import dollars
 
@@ -16,16 +16,16 @@ usage_blueprint = Blueprint("usage", __name__)
 
 @usage_blueprint.get("/v5/organization/usage/completions")
 def completions_usage() -> Response:
-    """Answer tokens and requests, in buckets, grouped and filtered as asked."""
+    """Return tokens and requests per bucket."""
     key = authenticate("usage", "admin")
-    return answer(_USAGE, load_usage_params(request.args), key)
+    return respond(_USAGE, load_usage_params(request.args), key)
 
 
 @usage_blueprint.get("/v5/organization/costs")
 def costs() -> Response:
-    """Answer what was spent, in days, grouped and filtered as asked."""
+    """Return costs per day."""
     key = authenticate("usage", "admin")
-    return answer(_COSTS, load_costs_params(request.args), key)
+    return respond(_COSTS, load_costs_params(request.args), key)
 
 
 def _usage_result(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
@@ -63,15 +63,15 @@ def _usage_cells(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
 
 
 def _costs_result(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
-    """Return OpenAI's shape, and how many requests have no known price.
+    """Return OpenAI's shape, and the number of requests without a known price.
 
-    The amount is that of those that have one; null where that is 0 and others have none.
+    The amount leaves these out. It is null if it would be 0 for that reason.
     """
     by_line = "line_item" in group_by
     amount = _amount(row)
     return {
         "object": "organization.costs.result",
-        # As it is written: a float would lose nano-dollars of large sums.
+        # Written as a decimal: a float would lose nano-dollars of large sums.
         "amount": {"value": amount and orjson.Fragment(amount), "currency": "usd"},
         "line_item": f"{row.vendor}/{row.model}" if by_line else None,
         "project_id": row.account_id,

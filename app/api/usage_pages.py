@@ -1,6 +1,6 @@
-"""What the usage API and the cost API have in common: who may see what, pages, files, how complete.
+"""What the usage API and the cost API share: access, pages, CSV files, and completeness.
 
-Knows neither's results.
+Does not depend on the fields of either.
 """
 
 import logging
@@ -28,16 +28,16 @@ from app.vocabulary.errors import AccountNotAllowed, InvalidRequest, StreamUnava
 
 log = logging.getLogger(__name__)
 
-#: A Redis command may wait three times: for a connection, for the connect, for the answer.
+#: A Redis command may wait three times: for a free connection, to connect, and for the reply.
 _REDIS_WAITS = 3
 
-#: A row to read headings off.
+#: A row without usage; its fields give the headings of a file.
 _NOTHING = UsageRow(requests=0, failed_requests=0, estimated_requests=0, usage=Usage())
 
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """One kind of answer: its groups (OpenAI's names -> ours), and a result in JSON and in CSV."""
+    """One kind of report: its groups (OpenAI's name -> ours), and a row in JSON and in CSV."""
 
     name: str
     groups: Mapping[str, GroupKey | None]
@@ -45,29 +45,29 @@ class UsageReport:
     cells: Callable[[UsageRow, frozenset[str]], dict[str, Any]]
 
     def query(self, params: UsageParams, account_ids: frozenset[str] | None) -> UsageQuery:
-        """Return what to ask of the ledger, but for the range."""
+        """Return the query of the ledger, without its range."""
         return UsageQuery(
             start_s=0,
             end_s=0,
             account_ids=account_ids,
             api_key_ids=params.api_key_ids,
-            # Nothing here is a batch job.
+            # Tollgate has no batch jobs.
             models=frozenset() if params.batch else params.models,
             users=params.user_ids,
             group_by=tuple(k for name, k in self.groups.items() if k and name in params.group_by),
         )
 
 
-def answer(report: UsageReport, params: UsageParams, key: ApiKey) -> Response:
-    """Answer one page of buckets, empty ones too; or a file of all that is in the range.
+def respond(report: UsageReport, params: UsageParams, key: ApiKey) -> Response:
+    """Return one page of buckets, including empty ones, or a CSV file of the whole range.
 
-    A key with the scope `usage` sees its own accounts, one with `admin` sees all. The header
-    `x-tollgate-complete-until` (Unix seconds) says up to when the figures hold every request; it is
-    absent while Redis does not answer.
+    A key with the scope `usage` sees its own accounts; a key with `admin` sees all. The header
+    `x-tollgate-complete-until` (Unix seconds) is the time up to which every request is counted. It
+    is absent while Redis is unavailable.
     Raises: AccountNotAllowed, InvalidRequest, LedgerUnavailable.
     """
     query = report.query(params, _visible_accounts(key, params.project_ids))
-    # Before the ledger is read: what is posted meanwhile can only make the answer more complete.
+    # Read before the ledger: requests posted in between only make the result more complete.
     until_s = complete_until_s()
     if params.as_csv:
         response = _file(report, params, query)
@@ -79,7 +79,7 @@ def answer(report: UsageReport, params: UsageParams, key: ApiKey) -> Response:
 
 
 def _visible_accounts(key: ApiKey, asked: frozenset[str] | None) -> frozenset[str] | None:
-    """Return the accounts to sum; None is all of them."""
+    """Return the accounts whose usage to return; None for all."""
     if "admin" in key.scopes:
         return asked
     own = frozenset(key.account_ids)
@@ -94,7 +94,9 @@ def _visible_accounts(key: ApiKey, asked: frozenset[str] | None) -> frozenset[st
 
 
 def _page(report: UsageReport, params: UsageParams, query: UsageQuery) -> dict[str, Any]:
-    here = _range(params) if params.page is None else _turn_to(params.page, params)
+    here = (
+        _range(params) if params.page is None else Cursor.decode(params.page, params.fingerprint())
+    )
     page = list(islice(_cut(here, params), params.limit))
     end_s = page[-1].end_s if page else here.end_s
     cursor = Cursor(end_s, here.end_s) if end_s < here.end_s else None
@@ -117,14 +119,10 @@ def _page(report: UsageReport, params: UsageParams, query: UsageQuery) -> dict[s
     }
 
 
-def _turn_to(page: str, params: UsageParams) -> Cursor:
-    return Cursor.decode(page, params.fingerprint())
-
-
 def _range(params: UsageParams) -> Cursor:
     if params.end_s is not None:
         return Cursor(params.start_s, params.end_s)
-    # An open end is the end of the ledger's present slot: rollups answer it, and nothing is later.
+    # Without an end: the end of the ledger's current slot, which rollups cover; nothing is later.
     return Cursor(params.start_s, floor_to(int(time.time()), SLOT_S) + SLOT_S)
 
 
@@ -133,15 +131,16 @@ def _cut(span: Cursor, params: UsageParams) -> Iterator[Bucket]:
 
 
 def _file(report: UsageReport, params: UsageParams, query: UsageQuery) -> Response:
-    """Return a CSV file of the range; a bucket without usage has no line in it."""
+    """Return a CSV file of the range. A bucket without usage has no line."""
     cuts = list(islice(_cut(_range(params), params), FILE_BUCKETS + 1))
     if len(cuts) > FILE_BUCKETS:
         raise InvalidRequest(
-            f"The range has more than {FILE_BUCKETS:,} buckets, which are too many for one file.",
+            f"The range has more than {FILE_BUCKETS:,} buckets, the limit of one file. Shorten the"
+            " range or choose a wider bucket.",
             param="bucket_width",
         )
     lines = _lines(report, params, query, cuts, services().usage_reader)
-    # The ledger is asked before the status is sent: a failure later on cuts the file off.
+    # The first query runs before the status is sent. If a later one fails, the file is truncated.
     head = list(islice(lines, 1))
     response = Response(chain(head, lines), mimetype="text/csv")
     response.headers["content-disposition"] = f'attachment; filename="{report.name}.csv"'
@@ -155,7 +154,7 @@ def _lines(
     cuts: list[Bucket],
     reader: UsageReader,
 ) -> Iterator[str]:
-    """Yield the lines a page at a time, so that memory stays flat; the first time with headings."""
+    """Yield the lines of one page at a time, to bound memory; the first page has the headings."""
     at_once, width_s = params.width.largest_limit, params.width.seconds
     headings = csv_line(["start", "end", *report.cells(_NOTHING, params.group_by)])
     for start in range(0, len(cuts), at_once) or (0,):
@@ -175,9 +174,9 @@ def _times(bucket: Bucket, params: UsageParams) -> list[str]:
 
 
 def complete_until_s() -> int | None:
-    """Return the time before which every request's usage is in the ledger, in Unix seconds.
+    """Return the time before which the ledger has every request's usage, in Unix seconds.
 
-    None while Redis does not answer.
+    None while Redis is unavailable.
     """
     # A request that started up to this long ago may still be writing its open record.
     admission_s = _REDIS_WAITS * services().settings.redis_timeout_s
@@ -185,7 +184,7 @@ def complete_until_s() -> int | None:
     try:
         times_ms.append(services().open_records.oldest_started_ms())
     except StreamUnavailable:
-        log.warning("Redis does not answer: usage is given without up to when it is complete")
+        log.warning("Redis is unavailable: usage is returned without x-tollgate-complete-until")
         return None
     times_ms.append(services().recorder.oldest_spooled_ms)
     return int(min(at_ms for at_ms in times_ms if at_ms is not None) // 1000)

@@ -1,4 +1,7 @@
-"""`/dashboard`: what was used, what it cost and how it went, as pages for people."""
+"""`/dashboard`: usage, costs, failures and latencies as HTML pages.
+
+Reads the ledger and the backlog; changes neither. Read `site` first, then `overview`.
+"""
 
 from app.dashboard import accounts, overview, requests, sign_in
 from app.dashboard.site import dashboard_blueprint

@@ -1,4 +1,4 @@
-"""`GET /dashboard/accounts`: accounts, their keys, and what both may use and have used."""
+"""`GET /dashboard/accounts`: accounts and API keys, with their limits and spending."""
 
 import time
 from collections import defaultdict
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flask import Response
 
-from app.accounts.accounts import Account, Accounts
+from app.accounts.accounts import Account
 from app.accounts.apikey import ApiKey
 from app.container import services
 from app.dashboard.aggregates import LABELS
@@ -21,7 +21,7 @@ _GROUPS: Mapping[Kind, GroupKey] = {"account": "account", "key": "api_key"}
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What an account or key may use, and what it has spent in its budget's period."""
+    """The limits of an account or key, and its spending in the budget's period."""
 
     limits: Limits
     spent_nanousd: int
@@ -29,7 +29,7 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class KeyLine:
-    """A key as a signed-in user may see it: with those of its accounts that are the user's too."""
+    """A key as the signed-in user may see it: only with accounts that the user may see."""
 
     key: ApiKey
     account_ids: tuple[str, ...]
@@ -38,14 +38,14 @@ class KeyLine:
 
 @dashboard_blueprint.get("/accounts")
 def accounts() -> Response:
-    """Show the signed-in user's accounts, or all of them to an admin."""
+    """Show the signed-in user's accounts; an admin sees all accounts."""
     now_ms = int(time.time() * 1000)
-    of_ledger = Accounts(services().engine)
-    shown = [it for it in of_ledger.list() if _is_visible(current_user(), it)]
-    keys = _key_lines(of_ledger.list_keys(), current_user(), now_ms)
+    stored = services().accounts
+    shown = [it for it in stored.list() if _is_visible(current_user(), it)]
+    keys = _key_lines(stored.list_keys(), current_user(), now_ms)
     subjects = {("account", it.account_id) for it in shown}
     subjects |= {("key", line.key.key_id) for line in keys}
-    limits = [it for it in of_ledger.list_limits() if (it.kind, it.subject_id) in subjects]
+    limits = [it for it in stored.list_limits() if (it.kind, it.subject_id) in subjects]
     return page(
         "accounts.html",
         accounts=shown,
@@ -79,7 +79,7 @@ def _state(key: ApiKey, now_ms: int) -> str:
 def _allowances(
     limits: Iterable[Limits], account_ids: frozenset[str] | None, now_ms: int
 ) -> dict[tuple[Kind, str], Allowance]:
-    """Return allowances by kind and id; each kind and period of budgets is one query."""
+    """Return allowances by kind and id, with one query per kind and period of budgets."""
     found = {}
     budgets: defaultdict[tuple[Kind, Period], list[Limits]] = defaultdict(list)
     for it in limits:

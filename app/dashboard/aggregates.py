@@ -1,4 +1,4 @@
-"""Sums of the ledger, arranged for a page: totals, groups, and bars over time. Pure values."""
+"""Totals, groups and charts made from rows of the ledger. No I/O."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,9 +9,9 @@ from typing import Any
 from app.ledger.reports.query import GroupKey, UsageRow
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 
-#: Groups with a colour of their own; the rest are summed up.
+#: Groups with their own colour; the others are added up.
 SERIES_LIMIT = 7
-#: Groups with a line of their own in a table.
+#: Groups with their own line in a table.
 LINES_LIMIT = 100
 REST = "other"
 
@@ -25,7 +25,7 @@ LABELS: Mapping[GroupKey, Callable[[UsageRow], str | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One line of a table: a group's sums; `is_other` for the sum of those without a line."""
+    """One line of a table: a group's totals. `is_other`: the total of groups without a line."""
 
     label: str
     sums: UsageRow
@@ -34,9 +34,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Bars over time: one value for each time and series, the largest series first.
+    """A bar chart over time: one value per time and series, the largest series first.
 
-    With `has_rest`, the last series is the sum of those without a colour.
+    With `has_rest`, the last series is the total of groups without a colour.
     Units: times are Unix seconds, `unit` is `tokens`, `usd` (nano-dollars) or `requests`.
     """
 
@@ -54,13 +54,13 @@ class Chart:
 
     @property
     def rows(self) -> list[tuple[int, list[int]]]:
-        """The same, time by time."""
+        """The values of all series per time."""
         columns = [values for _, values in self.series]
         return [(t, [values[i] for values in columns]) for i, t in enumerate(self.times_s)]
 
 
 def total(rows: Iterable[UsageRow]) -> UsageRow:
-    """Return the sum of rows."""
+    """Return the total of rows."""
     counts = [0] * len(_SUMMED)
     usage = [0] * len(USAGE_COUNTS)
     for row in rows:
@@ -81,7 +81,7 @@ _SUMMED = (
 
 
 def grouped(rows: Iterable[UsageRow], by: GroupKey) -> list[Group]:
-    """Return the sums of each group over all times, the most tokens first, then by name."""
+    """Return each group's totals over all times, sorted by tokens (descending), then by name."""
     by_label: defaultdict[str, list[UsageRow]] = defaultdict(list)
     for row in rows:
         by_label[LABELS[by](row) or ""].append(row)
@@ -96,7 +96,7 @@ def grouped(rows: Iterable[UsageRow], by: GroupKey) -> list[Group]:
 
 @dataclass(frozen=True, slots=True)
 class OverTime:
-    """Rows in buckets, to be drawn by their groups."""
+    """Rows in buckets, and the groups to chart them by."""
 
     rows: Sequence[UsageRow]
     groups: Sequence[Group]
@@ -105,7 +105,7 @@ class OverTime:
     bucket_s: int
 
     def chart(self, title: str, unit: str, measure: Callable[[UsageRow], int]) -> Chart:
-        """Return the bars of one measure; a group has the same place and colour in each."""
+        """Return the chart of one measure; groups have the same order and colours in all charts."""
         named = [group.label for group in self.groups[:SERIES_LIMIT] if not group.is_other]
         index = {time_s: i for i, time_s in enumerate(self.times_s)}
         values = {label: [0] * len(self.times_s) for label in named}

@@ -1,6 +1,6 @@
-"""What a page of the dashboard is asked to show: the query string, checked.
+"""The filters of the dashboard's pages, parsed from the query string.
 
-Days are UTC's. Knows no ledger.
+Days are UTC days. No I/O.
 """
 
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ from urllib.parse import urlencode
 from app.ledger.reports.query import GroupKey, UsageQuery
 from app.vocabulary.errors import AccountNotAllowed, InvalidRequest
 
-#: What the overview sums by, in the order of its list.
+#: What the overview groups by, in the order of its list.
 GROUPS: Mapping[str, GroupKey] = {"model": "model", "vendor": "vendor", "account": "account"}
 
 DEFAULT_DAYS = 30
 DAYS_LIMIT = 366
-#: Ranges of at most so many days are cut into hours.
+#: Ranges of at most this many days have hourly buckets.
 HOURLY_DAYS = 2
 
 HOUR_S, DAY_S = 3600, 86_400
@@ -24,7 +24,7 @@ HOUR_S, DAY_S = 3600, 86_400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Whole days from `since` to `until`, both shown; an empty text takes all."""
+    """Whole days from `since` to `until`, inclusive; an empty text matches everything."""
 
     since: date
     until: date
@@ -36,7 +36,7 @@ class Filters:
 
     @classmethod
     def load(cls, args: Mapping[str, str], now_s: float) -> "Filters":
-        """Check a query string.
+        """Parse a query string.
 
         Raises: InvalidRequest.
         """
@@ -45,38 +45,39 @@ class Filters:
         since = _day(args, "since") or until - timedelta(days=DEFAULT_DAYS - 1)
         if not timedelta() <= until - since < timedelta(days=DAYS_LIMIT):
             raise InvalidRequest(
-                f"A range is 1 to {DAYS_LIMIT} days: {since} to {until} is not.", param="until"
+                f"The range {since} to {until} is invalid. Choose 1 to {DAYS_LIMIT} days.",
+                param="until",
             )
         by = args.get("by") or "model"
         if by not in GROUPS:
-            raise InvalidRequest(f"`by` is one of {', '.join(GROUPS)}.", param="by")
+            raise InvalidRequest(f"`by` must be one of {', '.join(GROUPS)}.", param="by")
         texts = {name: args.get(name, "").strip() for name in ("account", "vendor", "model")}
         if any("\0" in text for text in texts.values()):
-            raise InvalidRequest("A filter is text without NUL.")
+            raise InvalidRequest("A filter must not contain NUL.")
         if texts["model"] and not all(texts["model"].partition("/")):
             raise InvalidRequest(
-                "A model is written `vendor/name`, for example `openai/gpt-4o`.", param="model"
+                "`model` must be `vendor/name`, for example `openai/gpt-4o`.", param="model"
             )
         return cls(since=since, until=until, today=today, by=by, **texts)
 
     @property
     def start_s(self) -> int:
-        """The first instant of the range, in Unix seconds."""
+        """The start of the range, in Unix seconds."""
         return _midnight_s(self.since)
 
     @property
     def end_s(self) -> int:
-        """The first instant after the range."""
+        """The end of the range (exclusive), in Unix seconds."""
         return _midnight_s(self.until) + DAY_S
 
     @property
     def bucket_s(self) -> int:
-        """The width of a bar, in seconds."""
+        """The width of a bucket, in seconds."""
         return HOUR_S if (self.until - self.since).days < HOURLY_DAYS else DAY_S
 
     @property
     def ranges(self) -> Mapping[str, Mapping[str, str]]:
-        """Ranges that are often wanted, by name, each as parameters."""
+        """Common ranges: name -> query parameters."""
         spans = {"Today": 1, "7 days": 7, "30 days": 30, "90 days": 90}
         return {
             name: {"since": str(self.today - timedelta(days=days - 1)), "until": str(self.today)}
@@ -84,12 +85,14 @@ class Filters:
         }
 
     def query(self, visible: frozenset[str] | None, *, over_time: bool = False) -> UsageQuery:
-        """Return what to ask of the ledger; `visible` are the accounts that may be seen, None all.
+        """Return the query of the ledger; `visible`: the accounts that may be seen, None for all.
 
         Raises: AccountNotAllowed.
         """
         if self.account and visible is not None and self.account not in visible:
-            raise AccountNotAllowed("This key does not belong to that account.", param="account")
+            raise AccountNotAllowed(
+                "This key does not belong to the account in `account`.", param="account"
+            )
         return UsageQuery(
             start_s=self.start_s,
             end_s=self.end_s,
@@ -101,7 +104,7 @@ class Filters:
         )
 
     def url_query(self, **changes: str) -> str:
-        """Return the query string of these filters with some changed; an empty text drops one."""
+        """Return the query string with some filters changed; an empty text removes a filter."""
         own = {
             "since": str(self.since),
             "until": str(self.until),
@@ -120,9 +123,9 @@ def _day(args: Mapping[str, str], name: str) -> date | None:
     try:
         day = date.fromisoformat(text)
     except ValueError as exc:
-        raise InvalidRequest(f"`{name}` is a day, as in 2026-11-29.", param=name) from exc
+        raise InvalidRequest(f"`{name}` must be a date such as 2026-11-29.", param=name) from exc
     if not 1970 <= day.year < 9999:
-        raise InvalidRequest(f"`{name}` is a day from 1970 to 9998.", param=name)
+        raise InvalidRequest(f"`{name}` must be a date from 1970 to 9998.", param=name)
     return day
 
 

@@ -1,20 +1,20 @@
-"""Numbers and times as people read them on a page. Pure functions."""
+"""Formats numbers, durations and times for pages. No I/O."""
 
 from datetime import UTC, datetime
 
 from app.vocabulary.money import NANO, show_usd, usd_of
 
-#: Names of a thousand, a million, and so on.
+#: Suffixes for a thousand, a million, and so on.
 _SUFFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
 def count(number: int) -> str:
-    """Return a whole number with its thousands apart: `1,234,567`."""
+    """Return a whole number with thousands separators: `1,234,567`."""
     return f"{number:,}"
 
 
 def short_count(number: int) -> str:
-    """Return a whole number in at most four digits and a suffix: `1,234`, `12.3k`, `4.57M`."""
+    """Return a whole number with at most four digits and a suffix: `1,234`, `12.3k`, `4.57M`."""
     if abs(number) < 10_000:
         return count(number)
     scaled, step = float(number), 0
@@ -24,7 +24,7 @@ def short_count(number: int) -> str:
 
 
 def usd(nanousd: int) -> str:
-    """Return dollars rounded to cents, to four places below ten cents, exactly below 0.01 cents."""
+    """Return dollars, rounded to cents; to four places below $0.10; exact below $0.0001."""
     if 0 < abs(nanousd) < NANO // 10_000:
         return show_usd(nanousd)
     places = 2 if nanousd == 0 or abs(nanousd) >= NANO // 10 else 4
@@ -43,7 +43,7 @@ def span(duration_ms: int | None) -> str:
         if duration_ms >= size_ms:
             rest = duration_ms % size_ms // part_ms
             return f"{duration_ms // size_ms} {unit}" + (f" {rest} {part}" if rest else "")
-    raise AssertionError("a minute is the least of them")
+    raise AssertionError("_LONG starts at one minute")
 
 
 _LONG = (
@@ -54,7 +54,7 @@ _LONG = (
 
 
 def share(part: int, whole: int) -> str:
-    """Return a part in percent of the whole, no small part as 0 %: `12.3 %`, `< 0.1 %`."""
+    """Return a part as a percentage of the whole: `12.3 %`, and `< 0.1 %` for small parts."""
     if not part or not whole:
         return "0 %"
     percent = 100 * part / whole

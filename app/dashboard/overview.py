@@ -1,4 +1,4 @@
-"""`GET /dashboard`: tokens, cost and errors over time, how fast vendors answer, what waits."""
+"""`GET /dashboard`: tokens, costs and errors over time, vendors' latencies, and the backlog."""
 
 import time
 from collections import Counter, defaultdict
@@ -7,24 +7,26 @@ from dataclasses import dataclass
 
 from flask import Response, request
 
-from app.accounts.accounts import Accounts
 from app.api.usage_pages import complete_until_s
 from app.container import services
 from app.dashboard.aggregates import Chart, OverTime, grouped, total
 from app.dashboard.filters import GROUPS, Filters
 from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint, page
-from app.ledger.reports.recent import SAMPLE, RecentReader, RequestOutcome, known, percentile
+from app.ledger.reports.recent import SAMPLE, RequestOutcome, known, percentile
 from app.usage.event import Status
 from app.vocabulary.errors import StreamUnavailable
 
-#: Ways of failing that have a line of their own.
+#: Failures with their own line; the others are added up.
 FAILURES_LIMIT = 12
 
 
 @dataclass(frozen=True, slots=True)
 class VendorLatency:
-    """How the last requests of a vendor ended, and in which time; None where there was none."""
+    """The outcomes and latencies of a vendor's last requests.
+
+    Latencies are the median and the 95th percentile; None without a completed request.
+    """
 
     vendor: str
     requests: int
@@ -34,8 +36,8 @@ class VendorLatency:
 
 
 @dataclass(frozen=True, slots=True)
-class Backlog:
-    """What is on its way to the ledger, of all accounts and machines."""
+class PageBacklog:
+    """Usage that is not in the ledger yet, of all accounts and hosts."""
 
     events: int
     oldest_ms: int | None
@@ -45,7 +47,7 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One way in which requests ended otherwise than they should, and how many did."""
+    """The number of requests of a vendor that ended with a status other than `completed`."""
 
     vendor: str
     status: Status
@@ -55,16 +57,16 @@ class Failure:
 
 @dashboard_blueprint.get("")
 def overview() -> Response:
-    """Show the sums of a range of days, by model, vendor or account."""
+    """Show the totals of a range of days, by model, vendor or account."""
     now_s = time.time()
     filters = Filters.load(request.args, now_s)
     query = filters.query(current_user().account_ids, over_time=True)
-    # Before the ledger is read: what is posted meanwhile can only make the figures more complete.
+    # Read before the ledger: requests posted in between only make the result more complete.
     until_s = complete_until_s()
     rows = services().usage_reader.rows(query)
     groups = grouped(rows, GROUPS[filters.by])
-    endings = RecentReader(services().engine).outcomes(query)
-    failed = failures(endings)
+    outcomes = services().recent.outcomes(query)
+    failed = failures(outcomes)
     times_s = range(filters.start_s, filters.end_s, filters.bucket_s)
     over_time = OverTime(rows, groups, GROUPS[filters.by], times_s, filters.bucket_s)
     return page(
@@ -74,21 +76,21 @@ def overview() -> Response:
         total=total(rows),
         groups=groups,
         charts=_charts(over_time),
-        speeds=speeds(endings),
+        latencies=latencies(outcomes),
         failures=failed[:FAILURES_LIMIT],
         failed_otherwise=sum(it.requests for it in failed[FAILURES_LIMIT:]),
-        sampled=len(endings),
-        is_sample=len(endings) == SAMPLE,
+        sampled=len(outcomes),
+        is_sample=len(outcomes) == SAMPLE,
         complete_until_s=until_s,
-        waiting=_waiting(now_s) if current_user().is_admin and until_s is not None else None,
+        backlog=_backlog(now_s) if current_user().is_admin and until_s is not None else None,
     )
 
 
 def choices() -> dict[str, list[str]]:
-    """Return what filters offer: the accounts that may be seen, and the configured vendors."""
+    """Return the filters' options: the accounts that may be seen, and the configured vendors."""
     mine = current_user().account_ids
     if mine is None:
-        mine = frozenset(it.account_id for it in Accounts(services().engine).list())
+        mine = frozenset(it.account_id for it in services().accounts.list())
     return {
         "accounts": sorted(mine),
         "vendors": sorted(vendor.name for vendor in services().vendors.configured()),
@@ -103,46 +105,46 @@ def _charts(over_time: OverTime) -> list[Chart]:
     ]
 
 
-def speeds(endings: Iterable[RequestOutcome]) -> list[VendorLatency]:
-    """Return the speed of each vendor, and of all of them first, where there are several."""
+def latencies(outcomes: Iterable[RequestOutcome]) -> list[VendorLatency]:
+    """Return the latencies of each vendor; if there are several, those of all vendors first."""
     by_vendor: defaultdict[str, list[RequestOutcome]] = defaultdict(list)
-    for ending in endings:
-        by_vendor[ending.vendor].append(ending)
-    of_each = [_speed(vendor, by_vendor[vendor]) for vendor in sorted(by_vendor)]
+    for outcome in outcomes:
+        by_vendor[outcome.vendor].append(outcome)
+    of_each = [_latency(vendor, by_vendor[vendor]) for vendor in sorted(by_vendor)]
     if len(of_each) == 1:
         return of_each
-    return [_speed("all", [it for each in by_vendor.values() for it in each]), *of_each]
+    return [_latency("all", [it for each in by_vendor.values() for it in each]), *of_each]
 
 
-def _speed(vendor: str, endings: list[RequestOutcome]) -> VendorLatency:
-    # How fast a vendor fails, or a caller leaves, says nothing of how fast it answers.
-    completed = [it for it in endings if it.status == "completed"]
+def _latency(vendor: str, outcomes: list[RequestOutcome]) -> VendorLatency:
+    # Requests that failed, or whose client disconnected, do not show how fast a vendor responds.
+    completed = [it for it in outcomes if it.status == "completed"]
     first_token_ms = known(it.first_token_ms for it in completed)
     duration_ms = [it.duration_ms for it in completed]
     return VendorLatency(
         vendor,
-        len(endings),
-        sum(it.status in ("failed", "truncated") for it in endings),
+        len(outcomes),
+        sum(it.status in ("failed", "truncated") for it in outcomes),
         (percentile(first_token_ms, 50), percentile(first_token_ms, 95)),
         (percentile(duration_ms, 50), percentile(duration_ms, 95)),
     )
 
 
-def failures(endings: Iterable[RequestOutcome]) -> list[Failure]:
-    """Return the ways in which requests did not complete, the most frequent first."""
+def failures(outcomes: Iterable[RequestOutcome]) -> list[Failure]:
+    """Return the failures by vendor and status, the most frequent first."""
     ways = Counter(
-        (it.vendor, it.status, it.http_status) for it in endings if it.status != "completed"
+        (it.vendor, it.status, it.http_status) for it in outcomes if it.status != "completed"
     )
     found = [Failure(*way, requests) for way, requests in ways.items()]
     return sorted(found, key=lambda it: (-it.requests, it.vendor, it.status, it.http_status or 0))
 
 
-def _waiting(now_s: float) -> Backlog | None:
-    """Return what waits; None while Redis does not answer."""
+def _backlog(now_s: float) -> PageBacklog | None:
+    """Return the backlog; None while Redis is unavailable."""
     stream, records = services().stream, services().open_records
     try:
         oldest_ms = stream.oldest_ms()
         age_ms = None if oldest_ms is None else max(0, int(now_s * 1000) - oldest_ms)
-        return Backlog(stream.backlog(), age_ms, records.count(), stream.dead_count())
+        return PageBacklog(stream.backlog(), age_ms, records.count(), stream.dead_count())
     except StreamUnavailable:
         return None

@@ -1,4 +1,4 @@
-"""`GET /dashboard/requests`: the last requests one by one, without prompts or answers."""
+"""`GET /dashboard/requests`: the latest requests, without prompts or completions."""
 
 import re
 import time
@@ -11,7 +11,7 @@ from app.dashboard.filters import Filters
 from app.dashboard.overview import choices
 from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint, page
-from app.ledger.reports.recent import Position, RecentReader
+from app.ledger.reports.recent import Position
 from app.usage.event import STATUSES
 from app.vocabulary.errors import InvalidRequest
 
@@ -25,7 +25,7 @@ def requests() -> Response:
     """Show a page of requests, newest first."""
     filters = Filters.load(request.args, time.time())
     status = _status(request.args)
-    found = RecentReader(services().engine).requests(
+    found = services().recent.requests(
         filters.query(current_user().account_ids),
         PAGE + 1,
         statuses=frozenset({status}) if status else None,
@@ -47,7 +47,9 @@ def requests() -> Response:
 def _status(args: Mapping[str, str]) -> str:
     status = args.get("status", "")
     if status and status not in STATUSES:
-        raise InvalidRequest(f"`status` is one of {', '.join(sorted(STATUSES))}.", param="status")
+        raise InvalidRequest(
+            f"`status` must be one of {', '.join(sorted(STATUSES))}.", param="status"
+        )
     return status
 
 
@@ -57,5 +59,7 @@ def _position(args: Mapping[str, str]) -> Position | None:
         return None
     match = _POSITION.fullmatch(text)
     if match is None:
-        raise InvalidRequest("`after` is what a page's link to older requests says.", param="after")
+        raise InvalidRequest(
+            '`after` is invalid. Copy it from a page\'s "Older" link.', param="after"
+        )
     return Position(int(match[1]), match[2])

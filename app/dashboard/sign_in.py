@@ -1,7 +1,7 @@
-"""Who looks at the dashboard: signing in with an API key, the cookie, and forms that are ours.
+"""Sign-in to the dashboard with an API key, its session cookie, and checks of its forms.
 
-The cookie holds a random token; neither the key nor its id is in it. A session ends when it is 12
-hours old, at sign-out, and with its key.
+The cookie contains a random token, not the key or its id. A session ends after 12 hours, at
+sign-out, or when its key expires or is revoked.
 """
 
 import hashlib
@@ -14,24 +14,23 @@ from urllib.parse import urlsplit
 from flask import Response, g, redirect, request, url_for
 from werkzeug.exceptions import HTTPException
 
-from app.accounts.accounts import Accounts
 from app.accounts.apikey import ApiKey
-from app.api.auth import note_refused
+from app.accounts.sessions import SESSION_S
+from app.api.auth import log_rejected_key
 from app.container import services
-from app.dashboard.sessions import SESSION_S, Sessions
 from app.dashboard.site import dashboard_blueprint, page
 from app.vocabulary.errors import InvalidAPIKey, InvalidRequest, PermissionDenied, RequestTimeout
 
-#: Scopes that let a key's holder in.
+#: A key needs one of these scopes to sign in.
 SCOPES = frozenset({"usage", "admin"})
 
-#: The browser keeps a `__Host-` cookie to this host and to https, whatever a neighbour sets.
+#: Browsers send a `__Host-` cookie only to this host over https; no other host can set it.
 COOKIE, SECURE_COOKIE = "tollgate", "__Host-tollgate"
 
-#: No form of ours is larger, and anybody can send one.
+#: The largest form that is accepted, because forms are read before sign-in.
 FORM_LIMIT_BYTES = 16 * 1024
 
-#: What can be seen without a session.
+#: Endpoints that need no session.
 _OPEN = frozenset({"dashboard.sign_in", "dashboard.submit_sign_in", "dashboard.static"})
 
 _OWN_PAGE = re.compile(r"/dashboard(/[a-z]+)?(\?[!-~]*)?")
@@ -39,42 +38,42 @@ _OWN_PAGE = re.compile(r"/dashboard(/[a-z]+)?(\?[!-~]*)?")
 
 @dataclass(frozen=True, slots=True)
 class SessionUser:
-    """Who has signed in: the session's key and its token."""
+    """The signed-in user: the session's API key and its token."""
 
     key: ApiKey
     token: str
 
     @property
     def is_admin(self) -> bool:
-        """Whether all accounts are shown."""
+        """Whether the user may see all accounts."""
         return "admin" in self.key.scopes
 
     @property
     def account_ids(self) -> frozenset[str] | None:
-        """The accounts to show; None is all of them."""
+        """The accounts that the user may see; None for all."""
         return None if self.is_admin else frozenset(self.key.account_ids)
 
     @property
     def form_token(self) -> str:
-        """What the session's own forms carry, and no other site knows."""
+        """The token that the session's forms contain, and that no other site knows."""
         return hmac.new(self.token.encode(), b"form", hashlib.sha256).hexdigest()
 
 
 def current_user() -> SessionUser:
-    """Return who looks at the current page."""
+    """Return the signed-in user of the current request."""
     found: SessionUser = g.current_user
     return found
 
 
 @dashboard_blueprint.before_request
-def _let_in() -> Response | None:
+def _require_session() -> Response | None:
     if request.method == "POST":
         request.max_content_length = FORM_LIMIT_BYTES
         _require_own_form()
         _require_whole_form()
     if request.endpoint in _OPEN:
         return None
-    found = _visitor()
+    found = _session_user()
     if found is None:
         return _redirect(url_for("dashboard.sign_in", next=_here()))
     g.current_user = found
@@ -84,13 +83,13 @@ def _let_in() -> Response | None:
 
 @dashboard_blueprint.get("/sign-in")
 def sign_in() -> Response:
-    """Show the form."""
+    """Show the sign-in form."""
     return page("sign_in.html", next_page=_next_page(request.args.get("next", "")))
 
 
 @dashboard_blueprint.post("/sign-in")
 def submit_sign_in() -> Response:
-    """Begin a session for the holder of a key."""
+    """Start a session for a key."""
     next_page = _next_page(request.form.get("next", ""))
     try:
         key = _checked_key(request.form.get("api_key", "").strip())
@@ -101,7 +100,7 @@ def submit_sign_in() -> Response:
     response = _redirect(next_page)
     response.set_cookie(
         _cookie_name(),
-        Sessions(services().engine).begin(key),
+        services().sessions.begin(key),
         max_age=SESSION_S,
         secure=_is_https(),
         httponly=True,
@@ -116,8 +115,10 @@ def sign_out() -> Response:
     if not hmac.compare_digest(
         current_user().form_token.encode(), request.form.get("form_token", "").encode()
     ):
-        raise PermissionDenied("This form is not of this session. Reload the page and try again.")
-    Sessions(services().engine).end(current_user().token)
+        raise PermissionDenied(
+            "This form belongs to another session. Reload the page and try again."
+        )
+    services().sessions.end(current_user().token)
     response = _redirect(url_for("dashboard.sign_in"))
     response.delete_cookie(_cookie_name(), secure=_is_https(), httponly=True, samesite="Strict")
     return response
@@ -127,31 +128,32 @@ def _checked_key(secret: str) -> ApiKey:
     try:
         key = services().keyring.authenticate(secret)
     except InvalidAPIKey:
-        note_refused(secret)
+        log_rejected_key(secret)
         raise
     if key.scopes.isdisjoint(SCOPES):
         raise PermissionDenied(
-            "This key may not read usage: it has neither the scope `usage` nor `admin`."
+            "This key may not read usage. Use a key with the scope `usage` or `admin`."
         )
     return key
 
 
-def _visitor() -> SessionUser | None:
+def _session_user() -> SessionUser | None:
     token = request.cookies.get(_cookie_name())
     if not token or not token.isascii():
         return None
-    engine = services().engine
-    key_id = Sessions(engine).key_id(token)
-    key = Accounts(engine).get_key(key_id) if key_id is not None else None
+    key_id = services().sessions.key_id(token)
+    key = services().accounts.get_key(key_id) if key_id is not None else None
     if key is None or not key.is_live(int(time.time() * 1000)) or key.scopes.isdisjoint(SCOPES):
         return None
     return SessionUser(key, token)
 
 
 def _require_own_form() -> None:
-    """Check that a form was sent from a page of ours, as every browser tells.
+    """Check that a browser sent the form from one of Tollgate's pages.
 
-    Raises: PermissionDenied. What is no browser tells nothing, and has no cookies of another.
+    Clients that are not browsers send neither header. They are let through, because they hold no
+    other user's cookie.
+    Raises: PermissionDenied.
     """
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
@@ -160,22 +162,26 @@ def _require_own_form() -> None:
     else:
         own = origin is None or urlsplit(origin).netloc == request.host
     if not own:
-        raise PermissionDenied("This form was sent from another site.")
+        raise PermissionDenied(
+            "This form was sent from another site. Open the page on this site and try again."
+        )
 
 
 def _require_whole_form() -> None:
-    """Read the form, which is kept.
+    """Read the whole form; the request keeps it.
 
-    Raises: RequestTimeout, InvalidRequest; what is too large is refused by werkzeug.
+    Raises: RequestTimeout, InvalidRequest, and werkzeug's exception if it is too large.
     """
     try:
         _ = request.form
     except HTTPException as exc:
-        if isinstance(exc.__context__, TimeoutError):  # werkzeug takes it for a caller that left
-            raise RequestTimeout("The form takes too long to arrive.") from exc
+        if isinstance(
+            exc.__context__, TimeoutError
+        ):  # werkzeug mistakes it for a client that disconnected
+            raise RequestTimeout("The form took too long to arrive. Try again.") from exc
         raise
-    except Exception as exc:  # whatever the server says of it: it is the caller's that is broken
-        raise InvalidRequest("The form did not arrive whole.") from exc
+    except Exception as exc:  # whatever the server raises, the client's form is incomplete
+        raise InvalidRequest("The form is incomplete. Try again.") from exc
 
 
 def _next_page(asked: str) -> str:
@@ -193,9 +199,9 @@ def _redirect(where: str) -> Response:
 
 
 def _is_https() -> bool:
-    """Say whether the browser speaks https, also to a proxy that speaks http to us.
+    """Return whether the browser uses https, possibly to a proxy that forwards over http.
 
-    A caller that makes this up gets a cookie that its own browser does not send back.
+    A client that forges the header only gets a cookie that its own browser does not send back.
     """
     return request.is_secure or request.headers.get("x-forwarded-proto", "") == "https"
 

@@ -1,6 +1,6 @@
-"""What every page of the dashboard has in common: its headers, its errors, and how it is shown.
+"""The dashboard's blueprint: rendering, security headers and error pages.
 
-Knows no figures; who may see a page is `sign_in`'s.
+Does not depend on usage. `sign_in` decides who may see a page.
 """
 
 import logging
@@ -23,13 +23,13 @@ dashboard_blueprint = Blueprint(
     static_folder="static",
 )
 
-#: Nothing from elsewhere, no script and no style in a page, no page inside another.
+#: Nothing from other sites, no inline scripts or styles, no framing.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self';"
     " base-uri 'none'; frame-ancestors 'none'"
 )
 
-for _word in (
+for _filter in (
     formatting.count,
     formatting.short_count,
     formatting.usd,
@@ -38,11 +38,11 @@ for _word in (
     formatting.share,
     formatting.moment,
 ):
-    dashboard_blueprint.app_template_filter(f"dashboard_{_word.__name__}")(_word)
+    dashboard_blueprint.app_template_filter(f"dashboard_{_filter.__name__}")(_filter)
 
 
 def page(template: str, http_status: int = 200, **values: Any) -> Response:
-    """Return a page; it is kept in no cache."""
+    """Return a page that is not cached."""
     current_user = g.get("current_user")
     html = render_template(f"dashboard/{template}", current_user=current_user, **values)
     response = make_response(html, http_status)
@@ -54,7 +54,7 @@ def page(template: str, http_status: int = 200, **values: Any) -> Response:
 def _harden(response: Response) -> Response:
     response.headers["content-security-policy"] = CONTENT_SECURITY_POLICY
     response.headers["x-content-type-options"] = "nosniff"
-    # Not `no-referrer`: the browser would then send `Origin: null` with our own forms.
+    # With `no-referrer`, browsers would send `Origin: null` with the dashboard's own forms.
     response.headers["referrer-policy"] = "same-origin"
     response.headers["cross-origin-opener-policy"] = "same-origin"
     return response
@@ -74,5 +74,5 @@ def _show_http(error: HTTPException) -> Response:
 @dashboard_blueprint.errorhandler(Exception)
 def _show_unexpected(error: Exception) -> Response:
     log.error("unexpected error in %s", g.get("request_id"), exc_info=error)
-    message = f"Tollgate failed; the fault is logged under this request's id, {g.request_id}."
+    message = f"Tollgate failed. The error is logged under this request's id, {g.request_id}."
     return _show(TollgateError(message))

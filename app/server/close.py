@@ -1,8 +1,9 @@
-"""How a connection ends, so that the other side learns what it is to learn.
+"""Closes connections so that the client can tell a complete response from a truncated one.
 
-To close with something unread resets a connection, and the answer is lost on its way: so what a
-caller still sends is thrown away for a while. And where the end of an answer is the end of the
-connection, an answer that was cut must not end like one that is whole. Loaded by gunicorn alone.
+Closing a socket with unread input resets the connection, and the response is lost on its way. So
+input that still arrives is discarded for a while before the socket is closed. Where the end of a
+response is the end of its connection, a truncated response must not end like a complete one: the
+connection is reset.
 """
 
 import contextlib
@@ -16,26 +17,25 @@ import gevent
 
 from app.runtime.turns import TURN_S
 
-#: What is thrown away of what a caller still sends after its answer, in bytes and in seconds.
-DRAIN_BYTES = 32 * 1024 * 1024
-DRAIN_S = 10.0
+#: The most input that is discarded after a response, in bytes and in seconds.
+DISCARD_BYTES = 32 * 1024 * 1024
+DISCARD_S = 10.0
 
-#: How long a reset waits for what was sent before it, in seconds.
+#: How long a reset waits until the client has confirmed what was sent before it, in seconds.
 RESET_S = 5.0
 _RESET_TICK_S = 0.02
 
-#: What is thrown away goes here.
-_SINK = bytearray(64 * 1024)
+_DISCARDED = bytearray(64 * 1024)
 
 
-def drain_and_close(sock: socket.socket) -> None:
-    """End our side, throw away what still comes until the caller ends its own, and close."""
-    with contextlib.suppress(OSError):  # it may be gone; TimeoutError is one, too
+def discard_and_close(sock: socket.socket) -> None:
+    """End our side, discard input until the client ends its side or a limit is reached, close."""
+    with contextlib.suppress(OSError):  # the client has disconnected, or a TimeoutError
         sock.shutdown(socket.SHUT_WR)
-        until_s, left = time.monotonic() + DRAIN_S, DRAIN_BYTES
+        until_s, left = time.monotonic() + DISCARD_S, DISCARD_BYTES
         while left > 0 and (left_s := until_s - time.monotonic()) > 0:
             sock.settimeout(left_s)
-            received = sock.recv_into(_SINK)
+            received = sock.recv_into(_DISCARDED)
             if not received:
                 break
             left -= received
@@ -44,7 +44,7 @@ def drain_and_close(sock: socket.socket) -> None:
 
 
 def reset(sock: socket.socket) -> None:
-    """Break the connection off, once the other side has what was sent before."""
+    """Abort the connection, once the client has confirmed what was sent before."""
     until_s = time.monotonic() + RESET_S
     while unsent(sock) and time.monotonic() < until_s:
         gevent.sleep(_RESET_TICK_S)
@@ -54,9 +54,9 @@ def reset(sock: socket.socket) -> None:
 
 
 def unsent(sock: socket.socket) -> int:
-    """Return how many bytes the other side has not confirmed; 0 where nobody can tell."""
+    """Return how many bytes the client has not confirmed; 0 if the system does not report it."""
     try:
         answer = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, b"\0" * 4)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a closed socket
         return 0
     return int(struct.unpack("i", answer)[0])

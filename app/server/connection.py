@@ -1,64 +1,40 @@
-"""Connections: one request after the other on each, and which of them make room when all is full.
-
-Loaded by gunicorn alone.
-"""
+"""One connection and its requests, and which connections are closed when the process is full."""
 
 import contextlib
-import json
 import socket
-import ssl
 import time
 from typing import Any
 
 import gevent
-from gunicorn.http.errors import (
-    ExpectationFailed,
-    LimitRequestHeaders,
-    LimitRequestLine,
-    NoMoreData,
-)
+from gunicorn.http.errors import NoMoreData
 
 from app.runtime.sockets import end_receiving, peek, shut_down
-from app.server.close import drain_and_close, reset, unsent
+from app.server.close import discard_and_close, reset, unsent
 from app.server.reader import HEAD_S, SEND_S, Reader
+from app.server.rejection import reject
 from app.server.request import WebRequest
 
-#: A connection may carry a request at any moment. Leaving, we close it when it has not done so for
-#: this long, in seconds; what arrives sooner is answered, with `connection: close`.
+#: At shutdown, a connection without a request is closed when it has been idle for this long, in
+#: seconds. A request that arrives earlier is served, with `connection: close`.
 IDLE_S = 1.0
 
 #: How long a new connection may wait for the first byte of a request, in seconds.
 FIRST_S = 75.0
 
-#: The share of the connections above which those that carry no request make room for new ones.
+#: The share of the connections above which idle connections are closed to make room for new ones.
 FULL = 0.9
 
-#: When it is full, a caller that takes nothing of its answer for this long is cut off, in seconds.
-DEAF_S = 10.0
+#: Above that share, clients that read nothing of a response for this long are disconnected, in
+#: seconds.
+STALLED_S = 10.0
 _SWEEP_S = 1.0
-
-#: What a request that is no HTTP, or does not arrive, is answered with: status, code and message.
-_BROKEN = ("400 Bad Request", "invalid_http", "The request is not valid HTTP.")
-_REFUSALS = {
-    ExpectationFailed: ("417 Expectation Failed", "invalid_http", "`expect` is not understood."),
-    LimitRequestLine: ("414 URI Too Long", "invalid_http", "The request's line is too long."),
-    LimitRequestHeaders: (
-        "431 Request Header Fields Too Large",
-        "invalid_http",
-        "The request's headers are too large.",
-    ),
-    TimeoutError: (
-        "408 Request Timeout",
-        "request_timeout",
-        f"The request's head was not complete within {HEAD_S:g} s.",
-    ),
-}
 
 
 class Connection:
-    """One connection, and the request that it carries."""
+    """One connection and its current request."""
 
     def __init__(self, cfg: Any, client: socket.socket, addr: Any, tls: Any) -> None:
+        """Serve `client`, which connects from `addr`; `tls` is an SSL context or None."""
         self.sock = client
         self.request: WebRequest | None = None
         self.served = 0
@@ -67,14 +43,14 @@ class Connection:
         self._addr = addr
         self._tls = tls
         self._unsent = 0
-        self._deaf_since_s = 0.0
+        self._stalled_since_s = 0.0
         self._reader: Reader | None = None
-        self._is_refused = False
+        self._is_rejected = False
 
     def next_request(self, connections: "Connections") -> WebRequest | None:
-        """Wait for the next request; return None when none is to come.
+        """Wait for the next request; return None if the connection has ended or timed out.
 
-        Raises: OSError when the connection breaks, ParseException when it carries no HTTP.
+        Raises: OSError if the connection breaks, ParseException if its input is not valid HTTP.
         """
         connections.wait(self)
         try:
@@ -85,42 +61,42 @@ class Connection:
                 reader,
                 self._addr,
                 self.served + 1,
-                lambda: connections.go_on(self),
+                lambda: connections.stop_waiting(self),
             )
         except (NoMoreData, StopIteration):
             return None
         except TimeoutError as exc:
             if self._reader is not None and self._reader.begun:
-                self._is_refused = True
-                refuse(self.sock, exc)
+                self._is_rejected = True
+                reject(self.sock, exc)
             return None
         except Exception:
-            self._is_refused = True
+            self._is_rejected = True
             raise
         finally:
-            connections.go_on(self)
+            connections.stop_waiting(self)
         self.served += 1
         connections.serve(self)
         return self.request
 
     def close(self) -> None:
-        """End the connection in the way that its last answer needs."""
-        request, self.request, self._reader = self.request, None, None  # they hold us in turn
+        """Close the connection in the way that its last response needs."""
+        request, self.request, self._reader = self.request, None, None  # they refer to this object
         response = request.response if request is not None else None
-        is_broken_off = response is not None and response.is_broken_off
-        if not is_broken_off and not self._may_send_more(request):
+        is_truncated = response is not None and response.is_truncated
+        if not is_truncated and not self._may_receive_more(request):
             self.sock.close()
             return
-        with contextlib.suppress(OSError, ValueError):  # closed already
-            self.sock = socket.socket(fileno=self.sock.detach())  # without its TLS, if it has some
-            (reset if is_broken_off else drain_and_close)(self.sock)
+        with contextlib.suppress(OSError, ValueError):  # already closed
+            self.sock = socket.socket(fileno=self.sock.detach())  # below TLS
+            (reset if is_truncated else discard_and_close)(self.sock)
 
-    def is_deaf(self, now_s: float) -> bool:
-        """Whether the caller has taken nothing of what waits for it for DEAF_S; asked regularly."""
-        waits = unsent(self.sock)
-        if waits == 0 or waits != self._unsent:
-            self._unsent, self._deaf_since_s = waits, now_s
-        return now_s - self._deaf_since_s > DEAF_S
+    def is_stalled(self, now_s: float) -> bool:
+        """Whether the client has read no pending byte for STALLED_S; call it regularly."""
+        pending = unsent(self.sock)
+        if pending == 0 or pending != self._unsent:
+            self._unsent, self._stalled_since_s = pending, now_s
+        return now_s - self._stalled_since_s > STALLED_S
 
     def _ready(self, connections: "Connections") -> Reader:
         if self._reader is None:
@@ -134,20 +110,20 @@ class Connection:
             self._reader = Reader(self.sock, lambda: connections.wait_for_body(self))
         return self._reader
 
-    def _may_send_more(self, request: WebRequest | None) -> bool:
-        """Whether the caller has been answered before all that it sends was read."""
-        if self._is_refused:
+    def _may_receive_more(self, request: WebRequest | None) -> bool:
+        """Whether the client got its response before all of its input was read."""
+        if self._is_rejected:
             return True
         is_read = request is None or request.is_read()
         return not is_read or peek(self.sock) not in (None, b"")
 
 
 class Connections:
-    """All connections of the process, of which some make room when it is full.
+    """All connections of the process; the least useful one is closed to make room for a new one.
 
-    First those that are being closed; then those without an answer yet, whose callers open
-    connections and say nothing, or half a request; then those whose request's body is still to
-    come; then those that were kept. Of each kind, the one that has been so for the longest time.
+    They are closed in this order: connections that are already closing; those without a first
+    request; those whose request's body has not arrived yet; and idle ones that are kept alive.
+    Within a group, the one that has been in it for the longest time is closed first.
     """
 
     def __init__(self, limit: int) -> None:
@@ -156,59 +132,54 @@ class Connections:
         self._closing: dict[Connection, None] = {}
         self._fresh: dict[Connection, None] = {}
         self._sending: dict[Connection, None] = {}
-        self._kept: dict[Connection, None] = {}
+        self._kept_alive: dict[Connection, None] = {}
         self._serving: dict[Connection, None] = {}
         self._swept_s = 0.0
 
     def make_room(self) -> None:
-        """Take note of a new connection, and make room for it."""
+        """Count a new connection; if the process is full, close another one."""
         self._count += 1
         if self._count > self._full:
-            kinds = (self._closing, self._fresh, self._sending, self._kept)
-            oldest = next((next(iter(kind)) for kind in kinds if kind), None)
+            groups = (self._closing, self._fresh, self._sending, self._kept_alive)
+            oldest = next((next(iter(group)) for group in groups if group), None)
             if oldest is not None:
                 self._forget(oldest)
-                shut_down(oldest.sock)  # which wakes whoever reads it
+                shut_down(oldest.sock)  # which wakes the greenlet that reads it
 
     def wait(self, connection: Connection) -> None:
-        """Take note that a connection waits for a request."""
+        """Record that a connection waits for a request."""
         connection.waits_since_s = time.monotonic()
         self._serving.pop(connection, None)
-        (self._kept if connection.served else self._fresh)[connection] = None
+        (self._kept_alive if connection.served else self._fresh)[connection] = None
 
     def serve(self, connection: Connection) -> None:
-        """Take note that a connection carries a request."""
+        """Record that a connection's request is being served."""
         self._serving[connection] = None
 
-    def cut_deaf(self) -> None:
-        """When it is full, cut off callers that take nothing of their answers; called often."""
+    def disconnect_stalled(self) -> None:
+        """If the process is full, disconnect clients that do not read; call it often."""
         now_s = time.monotonic()
         if self._count <= self._full or now_s - self._swept_s < _SWEEP_S:
             return
         self._swept_s = now_s
         for connection in tuple(self._serving):
-            if connection.is_deaf(now_s):
+            if connection.is_stalled(now_s):
                 shut_down(connection.sock)
 
     def wait_for_body(self, connection: Connection) -> None:
-        """Take note that a request has begun, and not all of its body is here."""
+        """Record that a request has started, and that its body is incomplete."""
         self._sending.setdefault(connection)
 
-    def go_on(self, connection: Connection) -> None:
-        """Take note that a connection waits for nothing more."""
-        (self._kept if connection.served else self._fresh).pop(connection, None)
+    def stop_waiting(self, connection: Connection) -> None:
+        """Record that a connection waits neither for a request nor for a body."""
+        (self._kept_alive if connection.served else self._fresh).pop(connection, None)
         self._sending.pop(connection, None)
 
-    def _forget(self, connection: Connection) -> None:
-        self.go_on(connection)
-        self._closing.pop(connection, None)
-        self._serving.pop(connection, None)
-
     def close(self, connection: Connection) -> None:
-        """End a connection."""
+        """Close a connection and forget it."""
         self._forget(connection)
         self._closing[connection] = None
-        gevent.sleep(0)  # thousands may end in one moment: this spreads them over several
+        gevent.sleep(0)  # if thousands end at once, this lets other greenlets run in between
         try:
             connection.close()
         finally:
@@ -217,29 +188,16 @@ class Connections:
         self._serving.pop(connection, None)
 
     def close_idle(self) -> None:
-        """Have those end that have carried nothing for a while: the process leaves."""
+        """At shutdown, end the connections that have been idle for IDLE_S."""
         before_s = time.monotonic() - IDLE_S
-        for connection in (*self._fresh, *self._kept):
-            if connection.waits_since_s < before_s:
-                _stop_listening(connection.sock)
+        for connection in (*self._fresh, *self._kept_alive):
+            if connection.waits_since_s < before_s and peek(connection.sock) is None:
+                # Only the receiving side, below TLS: its reader finds the end of the input.
+                end_receiving(connection.sock)
         for connection in tuple(self._closing):
             shut_down(connection.sock)
 
-
-def refuse(client: socket.socket, exc: BaseException) -> None:
-    """Answer what is no HTTP, or has not arrived."""
-    status, code, message = _REFUSALS.get(type(exc), _BROKEN)
-    error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
-    body = json.dumps({"error": error}).encode()
-    head = f"HTTP/1.1 {status}\r\nconnection: close\r\ncontent-type: application/json\r\n"
-    with contextlib.suppress(OSError, ssl.SSLError):  # it may have left
-        client.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
-
-
-def _stop_listening(client: socket.socket) -> None:
-    """Have a connection's reader find its end, unless there is something to read.
-
-    Only the receiving side, and below any TLS: a request that came in just now gets its answer.
-    """
-    if peek(client) is None:
-        end_receiving(client)
+    def _forget(self, connection: Connection) -> None:
+        self.stop_waiting(connection)
+        self._closing.pop(connection, None)
+        self._serving.pop(connection, None)

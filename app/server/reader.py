@@ -1,8 +1,7 @@
-"""What a caller sends, read against a deadline, with a turn for the others in between.
+"""Reads a client's input with deadlines, and lets other greenlets run in between.
 
-A read that never has to wait never lets another greenlet run, so whoever sends fast enough would
-have the process for himself; and one that waits without a deadline holds a connection for ever.
-Loaded by gunicorn alone.
+A read that never has to wait never switches greenlets, so a client that sends fast enough would
+have the process to itself. A read without a deadline would hold a connection forever.
 """
 
 import re
@@ -15,24 +14,24 @@ from gunicorn.http.unreader import SocketUnreader
 
 from app.runtime.turns import TURN_S
 
-#: How long the rest of a request's head may take once its first byte is here, in seconds.
+#: How long the rest of a request's head may take after its first byte, in seconds.
 HEAD_S = 15.0
-#: The largest head, in bytes: its request line and all its headers.
+#: The largest head (request line and headers), in bytes.
 HEAD_BYTES = 64 * 1024
 
-#: A body may take BODY_S seconds, and a second more for each BODY_BYTES_PER_S that have arrived.
+#: A body may take BODY_S seconds, and one more second per BODY_BYTES_PER_S that have arrived.
 BODY_S = 30.0
 BODY_BYTES_PER_S = 8 * 1024
 
-#: How long a caller may take nothing of what it is sent, in seconds.
+#: How long a client may read nothing of a response, in seconds.
 SEND_S = 60.0
 
-#: After so many bytes the other greenlets get their turn. Bytes of a chunked body are the dearest:
-#: these take some ten milliseconds when each chunk holds one.
+#: After this many bytes, other greenlets run. Chunked bodies are the most expensive: this many
+#: bytes take about ten milliseconds if each chunk holds one byte.
 TURN_BYTES = 16 * 1024
 
-#: Who sends byte by byte wakes us for each: from so many small reads on, each waits a little, and
-#: finds more.
+#: A client that sends byte by byte wakes the process for each byte. After SMALL_READS reads of
+#: fewer than SMALL_BYTES in a row, each read first waits SMALL_WAIT_S, and then finds more.
 SMALL_BYTES = 512
 SMALL_READS = 16
 SMALL_WAIT_S = 0.02
@@ -42,7 +41,7 @@ _HEAD_END = re.compile(rb"\n\r?\n")
 
 
 class Reader(SocketUnreader):  # type: ignore[misc]
-    """The receiving side of one connection; every read may raise TimeoutError."""
+    """The receiving side of one connection. Every read may raise TimeoutError."""
 
     def __init__(self, sock: socket.socket, body_waits: Callable[[], None]) -> None:
         """Read `sock`; `body_waits` is called before each wait for more of a body."""
@@ -63,7 +62,7 @@ class Reader(SocketUnreader):  # type: ignore[misc]
         self._tail = self.buf.getvalue()
         self.begun = bool(self._tail)
         self._until_s = time.monotonic() + (HEAD_S if self.begun else idle_s)
-        if self.begun:  # sent ahead, so that nothing had to be waited for
+        if self.begun:  # a pipelined request: reading it does not wait
             gevent.sleep(TURN_S)
 
     def wait_for_body(self) -> None:
@@ -72,14 +71,17 @@ class Reader(SocketUnreader):  # type: ignore[misc]
         self._until_s = time.monotonic() + BODY_S
 
     def chunk(self, size_hint: int | None = None) -> bytes:
-        """Return what arrives next, b"" at the end; of a head, all of it that is to come."""
+        """Return the next input, b"" at the end; while a head is read, all that is left of it."""
         if self._in_head:
             return self._head()
         self._body_waits()
         return self._receive(min(max(size_hint or 0, self.mxchunk), self.max_body_chunk))
 
     def _head(self) -> bytes:
-        """Return the rest of a head at once: it is searched for its end from its beginning."""
+        """Return the rest of a head at once, because gunicorn parses it from its start each time.
+
+        Input that has no end within HEAD_BYTES is returned for gunicorn to reject.
+        """
         pieces, size, tail = [], 0, self._tail[-3:]
         while True:
             data = self._receive(_RECV_BYTES)

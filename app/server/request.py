@@ -1,7 +1,4 @@
-"""A request as the web process takes it: gunicorn's, without what callers could make of it.
-
-Loaded by gunicorn alone.
-"""
+"""A gunicorn request that ignores forwarding headers, and asks for its body when it is read."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +10,7 @@ from app.server.reader import HEAD_BYTES, Reader
 
 
 class WebRequest(Request):  # type: ignore[misc]
-    """One request. Its body is asked for when it is first read, and not before."""
+    """One request. `100 Continue` is sent when its body is first read, not earlier."""
 
     body: Any
     _expected_100_continue: bool
@@ -26,45 +23,45 @@ class WebRequest(Request):  # type: ignore[misc]
         reader.wait_for_body()
         self.response: Any = None
         self.body.is_here = body_is_here
-        self.body.asks = self._expected_100_continue
-        self._expected_100_continue = False  # gunicorn would ask before anything is looked at
+        self.body.awaits_continue = self._expected_100_continue
+        self._expected_100_continue = False  # gunicorn would send it before the request is checked
 
     def parse(self, unreader: Reader) -> bytes:
-        """Read the head; return what arrived beyond it."""
+        """Read the head; return the input beyond it."""
         self.max_buffer_headers = HEAD_BYTES
         unused: bytes = super().parse(unreader)
         return unused
 
     def set_body_reader(self) -> None:
-        """Find out how the body is framed."""
+        """Choose the reader for the body's framing."""
         super().set_body_reader()
         self.body = WebBody(self.body.reader, self.unreader)
 
     def is_read(self) -> bool:
-        """Say whether all of the body has been taken off the connection.
+        """Return whether all of the body has been read from the connection.
 
-        A short one that arrived with the head is taken now, so that the connection can go on.
+        A short body that arrived with the head is read now, so that the connection can be reused.
         """
         body = self.body
         if isinstance(body.reader, LengthReader):
             length = body.reader.length
             if 0 < length <= self.unreader.buf.getbuffer().nbytes:
-                body.asks = False
+                body.awaits_continue = False
                 body.read(length)
         return bool(body.is_whole)
 
     def _peer_is_trusted_proxy(self) -> bool:
-        """Trust none: these headers would move paths, and say who calls and how."""
+        """Trust no peer: its headers would set the path, the client's address and the scheme."""
         return False
 
 
 class WebBody(Body):  # type: ignore[misc]
-    """A request's body; `asks` says that its caller waits until it is told to send.
+    """A request's body; with `awaits_continue`, its client waits for `100 Continue`.
 
-    It does not know its request, which would then live until the garbage collector finds both.
+    It has no reference to its request: the cycle would live until the garbage collector runs.
     """
 
-    asks = False
+    awaits_continue = False
     is_here: Callable[[], None]
 
     def __init__(self, reader: Any, unreader: Reader) -> None:
@@ -73,15 +70,15 @@ class WebBody(Body):  # type: ignore[misc]
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it has arrived, and was in order."""
+        """Whether all of the body has arrived and was valid."""
         if self.failed:
             return False
         reader = self.reader
         return not (reader.length if isinstance(reader, LengthReader) else reader.parser)
 
     def _read_reader(self, size: int) -> bytes:
-        if self.asks:
-            self.asks = False
+        if self.awaits_continue:
+            self.awaits_continue = False
             if not self._unreader.buf.tell():
                 self._unreader.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
         data: bytes = super()._read_reader(size)

@@ -1,7 +1,4 @@
-"""How the web process writes a response: gunicorn's way, with the head in the body's first packet.
-
-Loaded by gunicorn alone.
-"""
+"""A gunicorn response that sends its head and the first piece of its body in one packet."""
 
 import functools
 import time
@@ -14,7 +11,7 @@ from app.runtime.sockets import send_all
 
 
 class OnePacketResponse(Response):  # type: ignore[misc]
-    """A response whose head waits for the first piece of its body: one system call less."""
+    """A response whose head is held back for the first piece of its body: one system call less."""
 
     headers_sent: bool
 
@@ -25,16 +22,16 @@ class OnePacketResponse(Response):  # type: ignore[misc]
         self.req.response = self
 
     @property
-    def is_broken_off(self) -> bool:
-        """Whether it has begun and will not end, and no length and no last chunk can tell.
+    def is_truncated(self) -> bool:
+        """Whether it ended early and neither a length nor a last chunk shows it.
 
-        To HTTP/1.0 the end of such a response is that of its connection.
+        For HTTP/1.0, the end of such a response is the end of its connection.
         """
         framed = self.chunked or self.response_length is not None
         return self.headers_sent and not self._is_whole and not framed
 
     def default_headers(self) -> list[str]:
-        """Return the status line, and the headers that are ours to set."""
+        """Return the status line, and the headers that the server sets."""
         connection = "upgrade" if self.upgrade else "close" if self.should_close() else "keep-alive"
         major, minor = self.req.version
         headers = [
@@ -48,16 +45,16 @@ class OnePacketResponse(Response):  # type: ignore[misc]
         return headers
 
     def send_headers(self) -> None:
-        """Have the head go out with what is written next, or with the response's end."""
+        """Hold the head back until the first piece of the body, or the end of the response."""
         if not self.headers_sent:
-            if not self.req.is_read():  # where the next request would begin is not known
+            if not self.req.is_read():  # the start of the next request is unknown
                 self.must_close = True
             lines = [*self.default_headers(), *(f"{k}: {v}\r\n" for k, v in self.headers), "\r\n"]
             self._head = "".join(lines).encode("latin-1")
             self.headers_sent = True
 
     def can_sendfile(self) -> bool:
-        """Send no file by itself: it would overtake the head."""
+        """Never send a file directly: it would overtake the head."""
         return False
 
     def close(self) -> None:
@@ -67,7 +64,7 @@ class OnePacketResponse(Response):  # type: ignore[misc]
         if self._head or end:
             self._emit(end)
         self._is_whole = True
-        self.req.response = None  # else both would live until the garbage collector finds them
+        self.req.response = None  # the cycle would live until the garbage collector runs
 
     def _emit_body(self, data: bytes) -> None:
         self._emit(b"%X\r\n%b\r\n" % (len(data), data) if self.chunked else data)

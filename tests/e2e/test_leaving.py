@@ -244,5 +244,5 @@ def test_a_broken_request_is_answered_in_our_shape_and_its_header_is_not_logged(
             assert response.status in (400, 414)
             assert json.load(response)["error"]["code"] == "invalid_http"
     log = (tmp_path / "web.log").read_text()
-    assert "A request was no HTTP" in log
+    assert "A request was not valid HTTP" in log
     assert "tg_distinctive" not in log

@@ -120,10 +120,12 @@ def with_account(base_url: str, settings: Settings, account_id: str = "acme") ->
 
 
 @contextmanager
-def gunicorn(env: Mapping[str, str], log: Path) -> Iterator[tuple[str, int]]:
+def gunicorn(
+    env: Mapping[str, str], log: Path, application: str = "app.wsgi:app"
+) -> Iterator[tuple[str, int]]:
     """Run the real web process; yield its base URL and its pid."""
     port = free_port()
-    command = [sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.conf.py", "app.wsgi:app"]
+    command = [sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.conf.py", application]
     with log.open("wb") as output:
         web = subprocess.Popen(
             command,

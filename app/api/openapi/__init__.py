@@ -1,1 +1,4 @@
-"""The API's description: OpenAPI 3.1, made from the schemas that check requests."""
+"""The API's description in OpenAPI 3.1, generated from the schemas that check requests.
+
+Read `document` first.
+"""

@@ -1,47 +1,47 @@
-"""What the description says of parameters, for people."""
+"""The texts that describe the API and its parameters."""
 
 DESCRIPTION = """\
-A gateway for text completions: one endpoint, the models of many vendors, and an account of every
-token. A key goes into `x-api-key`, or into `Authorization` as a bearer token; where a request has
-several, the first that works counts, and `x-api-key` comes first. Official OpenAI clients work with
-the base URL `/v5`. A request's body may be coded as `gzip` or `deflate`."""
+A gateway for text completions: one endpoint for the models of many vendors, with every token
+accounted for. Send an API key in `x-api-key`, or in `Authorization` as a bearer token. If a request
+has several keys, the first valid one is used, `x-api-key` first. Official OpenAI clients work with
+the base URL `/v5`. Request bodies may be compressed with `gzip` or `deflate`."""
 
-#: By the parameter's name, in a request's body as in a query string.
+#: Parameter of a request body or a query string -> description.
 FIELDS = {
-    "model": "Which model answers: `vendor/name`.",
-    "prompt": "What to complete: a text, texts, or token ids where the vendor takes them.",
-    "best_of": "Of so many samples, answer with the best `n`; cannot be streamed above 1.",
-    "echo": "Put the prompt before its completion.",
-    "frequency_penalty": "Above 0, what has been written often becomes less likely.",
-    "logit_bias": "By token id, what to add to its likelihood; -100 bans it.",
-    "logprobs": "Tell the log probabilities of so many likely tokens.",
-    "max_tokens": "The most tokens to write.",
-    "n": "How many completions of each prompt.",
-    "presence_penalty": "Above 0, what has been written at all becomes less likely.",
-    "seed": "The same seed and request give the same answer, as far as the vendor can.",
-    "stop": "Where to stop: a text, or as many as the vendor takes, mostly four.",
-    "stream": "Answer as server-sent events.",
-    "stream_options": "`include_usage` asks for a last chunk with the tokens used.",
+    "model": "The model, as `vendor/name`.",
+    "prompt": "The text or texts to complete, or token ids if the vendor supports them.",
+    "best_of": "Generate this many completions, return the best `n`. Only 1 can be streamed.",
+    "echo": "Return the prompt before its completion.",
+    "frequency_penalty": "Above 0, tokens become less likely the more often they have occurred.",
+    "logit_bias": "Token id -> value to add to the token's likelihood. -100 bans the token.",
+    "logprobs": "Return the log probabilities of this many most likely tokens.",
+    "max_tokens": "The most tokens to generate.",
+    "n": "The number of completions per prompt.",
+    "presence_penalty": "Above 0, tokens that have occurred become less likely.",
+    "seed": "The same seed and request give the same completion, if the vendor supports it.",
+    "stop": "The text, or texts, before which to stop. Most vendors support up to four.",
+    "stream": "Respond with server-sent events.",
+    "stream_options": "`include_usage`: add a last chunk with the tokens used.",
     "suffix": "The text that follows the completion.",
-    "temperature": "0 for the likeliest words, up to 2.",
-    "top_p": "Choose among the likeliest words, whose probabilities sum up to this.",
-    "user": "Your own user, for the accounts.",
-    "start_time": "From when, in Unix seconds.",
-    "end_time": "Until when, in Unix seconds, not included; absent: until now.",
-    "bucket_width": "How long a bucket is.",
+    "temperature": "Randomness, from 0 (the most likely tokens) to 2.",
+    "top_p": "Sample from the most likely tokens whose probabilities add up to this value.",
+    "user": "An id of your end user. Usage can be grouped by it.",
+    "start_time": "Start of the range, in Unix seconds.",
+    "end_time": "End of the range (exclusive), in Unix seconds. Default: now.",
+    "bucket_width": "Length of a bucket.",
     "project_ids": "Only these accounts.",
-    "user_ids": "Only what was asked with one of these as `user`.",
-    "api_key_ids": "Only these keys.",
+    "user_ids": "Only requests with one of these as `user`.",
+    "api_key_ids": "Only these API keys, by id.",
     "models": "Only these models, as `vendor/name`.",
     "line_items": "Only these models, as `vendor/name`.",
-    "timezone": "Where days begin: a zone of the IANA database.",
-    "format": "`csv` answers with a file of all buckets, which has no pages.",
-    "batch": "Only batch jobs, of which there are none; or only what is none.",
-    "group_by": "Sum by these.",
-    "limit": "How many entries a page has; of a report, how many buckets.",
-    "starting_after": "The page begins behind this id.",
+    "timezone": "Time zone in which days begin, from the IANA database.",
+    "format": "`csv`: respond with one file of all buckets, without pages.",
+    "batch": "`true`: only batch requests (always empty). `false`: only other requests.",
+    "group_by": "Group by these.",
+    "limit": "The most models, or buckets, per page.",
+    "starting_after": "The page starts after this id.",
     "ending_before": "The page ends before this id.",
-    "name": "Only the one with this name.",
-    "model_vendor": "Only those of this vendor.",
-    "page": "The `next_page` of the page before.",
+    "name": "Only the model with this name.",
+    "model_vendor": "Only models of this vendor.",
+    "page": "The `next_page` of the previous page.",
 }

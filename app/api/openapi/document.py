@@ -1,17 +1,18 @@
-"""The whole description: the schemas, then the operations on them."""
+"""The OpenAPI document: schemas and operations."""
 
 import functools
 from typing import Any
 
 from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
+from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from marshmallow import Schema
 from marshmallow.fields import Field
 
 from app.api.models import ModelListParams
 from app.api.openapi import responses
 from app.api.openapi.descriptions import DESCRIPTION, FIELDS
-from app.api.openapi.operations import COMPLETIONS, MODEL, OURS, models, report
+from app.api.openapi.operations import COMPLETIONS, MODEL, OURS, Operation, models, report
 from app.api.schemas.completion import CompletionRequestSchema
 from app.api.schemas.usage_params import CostsParamsSchema, UsageParamsSchema
 
@@ -35,6 +36,14 @@ SECURITY = {
 def describe() -> dict[str, Any]:
     """Return the OpenAPI document."""
     plugin = MarshmallowPlugin(schema_name_resolver=_name)
+    spec = _specification(plugin)
+    for operation in _operations(plugin):
+        spec.path(operation.path, operations={operation.method: operation.dump()})
+    return spec.to_dict()
+
+
+def _specification(plugin: MarshmallowPlugin) -> APISpec:
+    """Return the document without operations."""
     spec = APISpec(
         title="Tollgate",
         version="5",
@@ -45,29 +54,39 @@ def describe() -> dict[str, Any]:
     )
     for name, scheme in SECURITY.items():
         spec.components.security_scheme(name, scheme)
-    if plugin.converter is None:  # it is made when the spec takes the plugin
-        raise TypeError("the plugin has no converter")
-    plugin.converter.add_attribute_function(_own_schema)  # type: ignore[no-untyped-call]
+    _converter(plugin).add_attribute_function(_own_schema)  # type: ignore[no-untyped-call]
     for name, schema in SCHEMAS.items():
         spec.components.schema(name, schema=schema)
+    return spec
+
+
+def _operations(plugin: MarshmallowPlugin) -> list[Operation]:
+    def query(schema: Schema) -> list[Any]:
+        parameters: list[Any] = _converter(plugin).schema2parameters(schema, location="query")
+        return parameters
+
     usage = report(
         "/v5/organization/usage/completions",
         "listCompletionsUsage",
-        "Sum tokens and requests over time",
+        "Get tokens and requests per bucket",
         "UsagePage",
-        plugin.converter.schema2parameters(UsageParamsSchema(), location="query"),
+        query(UsageParamsSchema()),
     )
     costs = report(
         "/v5/organization/costs",
         "listCosts",
-        "Sum what was spent, by day",
+        "Get costs per day",
         "CostsPage",
-        plugin.converter.schema2parameters(CostsParamsSchema(), location="query"),
+        query(CostsParamsSchema()),
     )
-    listed = models(plugin.converter.schema2parameters(ModelListParams(), location="query"))
-    for operation in (COMPLETIONS, listed, MODEL, usage, costs, *OURS):
-        spec.path(operation.path, operations={operation.method: operation.dump()})
-    return spec.to_dict()
+    return [COMPLETIONS, models(query(ModelListParams())), MODEL, usage, costs, *OURS]
+
+
+def _converter(plugin: MarshmallowPlugin) -> OpenAPIConverter:
+    """Return the plugin's converter, which it has once it belongs to a specification."""
+    if plugin.converter is None:
+        raise TypeError("the plugin has no converter")
+    return plugin.converter
 
 
 def _name(schema: Any) -> str:
@@ -75,12 +94,12 @@ def _name(schema: Any) -> str:
 
 
 def _own_schema(_: Any, field: Field[Any], ret: dict[str, Any]) -> dict[str, Any]:
-    """Return what a field of ours takes, in its own words; `ret` is what the plugin found."""
+    """Return the schema of a field with a `json_schema`; it replaces the plugin's in `ret`."""
     own = getattr(field, "json_schema", None)
     if own is None:
         return {}
     ret.clear()
     described: dict[str, Any] = own()
-    if says := FIELDS.get(field.name or ""):
-        described["description"] = says
+    if text := FIELDS.get(field.name or ""):
+        described["description"] = text
     return described

@@ -1,4 +1,4 @@
-"""The errors that an operation may answer with, from the classes themselves."""
+"""The error responses of an operation, generated from the error classes."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -7,12 +7,12 @@ from typing import Any
 from app.gateways.decoding.failures import REJECTED
 from app.vocabulary.errors import TollgateError, VendorRejected
 
-#: Codes that share a class, by its name: what the schemas say of a field.
+#: The codes of InvalidRequest, which depend on the field's problem.
 FIELD_CODES = "`missing_required_parameter`, `invalid_type` or `invalid_value`"
 
 
 def every_error(root: type[TollgateError] = TollgateError) -> Iterator[type[TollgateError]]:
-    """Yield an error's class and all below it that have a code of their own."""
+    """Yield the class of an error and all subclasses that define a code."""
     if "code" in vars(root):
         yield root
     for below in root.__subclasses__():
@@ -23,12 +23,12 @@ def error_responses(errors: Iterable[type[TollgateError]]) -> dict[str, Any]:
     """Return the `responses` of an operation for errors, by status, with their codes explained."""
     by_status: defaultdict[int, dict[str, str]] = defaultdict(dict)
     for error in errors:
-        says = _first_paragraph(error)
+        message = _first_paragraph(error)
         for status in _statuses(error):
-            by_status[status].setdefault(_codes(error), says)
+            by_status[status].setdefault(_codes(error), message)
     return {
         str(status): {
-            "description": "\n".join(f"- {codes}: {says}" for codes, says in known.items()),
+            "description": "\n".join(f"- {codes}: {message}" for codes, message in known.items()),
             "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
         }
         for status, known in sorted(by_status.items())
@@ -36,7 +36,7 @@ def error_responses(errors: Iterable[type[TollgateError]]) -> dict[str, Any]:
 
 
 def _statuses(error: type[TollgateError]) -> Iterable[int]:
-    """Return the statuses of an error: a vendor's refusal keeps its own, but for 422."""
+    """Return the statuses of an error. A vendor's rejection keeps its own, except 422."""
     return REJECTED - {422} if issubclass(error, VendorRejected) else [error.status]
 
 
@@ -48,5 +48,5 @@ def _codes(error: type[TollgateError]) -> str:
 
 def _first_paragraph(error: type[TollgateError]) -> str:
     if error is TollgateError:
-        return "A fault of Tollgate, which is logged under the request's id."
+        return "An error in Tollgate, logged under the request's id."
     return " ".join((error.__doc__ or "").partition("\n\n")[0].split())

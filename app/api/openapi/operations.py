@@ -1,4 +1,4 @@
-"""The operations of the API: what each takes, and every answer that it may give."""
+"""The operations of the API: parameters, bodies and every response."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from app.vocabulary.errors import (
     TollgateError,
 )
 
-#: What any operation that asks for a key may answer with.
+#: The errors of any operation that requires an API key.
 KEYED: tuple[type[TollgateError], ...] = (
     InvalidAPIKey,
     ScopeMissing,
@@ -26,14 +26,14 @@ KEYED: tuple[type[TollgateError], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path. `answers` is by status: what it says, then its media types."""
+    """One method of one path. `answers`: status -> description and schemas by media type."""
 
     method: str
     path: str
     name: str
     summary: str
     answers: dict[str, tuple[str, dict[str, Any]]]
-    says: str = ""
+    description: str = ""
     errors: Iterable[type[TollgateError]] = ()
     parameters: tuple[Any, ...] = ()
     body: str | None = None
@@ -41,14 +41,14 @@ class Operation:
     headers: dict[str, str] = field(default_factory=dict)
 
     def dump(self) -> dict[str, Any]:
-        """Return it as an Operation Object."""
+        """Return OpenAPI's Operation Object."""
         described: dict[str, Any] = {
             "operationId": self.name,
             "summary": self.summary,
             "responses": self._responses(),
         }
-        if self.says:
-            described["description"] = self.says
+        if self.description:
+            described["description"] = self.description
         if self.parameters:
             described["parameters"] = list(self.parameters)
         if self.body:
@@ -61,11 +61,11 @@ class Operation:
     def _responses(self) -> dict[str, Any]:
         found = {
             status: {
-                "description": says,
+                "description": description,
                 "headers": _headers(self.headers),
                 "content": {kind: {"schema": schema} for kind, schema in kinds.items()},
             }
-            for status, (says, kinds) in self.answers.items()
+            for status, (description, kinds) in self.answers.items()
         }
         return found | error_responses(self.errors)
 
@@ -74,30 +74,31 @@ def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _headers(says: dict[str, str]) -> dict[str, Any]:
-    always = {"x-request-id": "Names this request, in the logs and in the ledger."}
+def _headers(texts: dict[str, str]) -> dict[str, Any]:
+    always = {"x-request-id": "The request's id, in the logs and in the ledger."}
     return {
         name: {"description": text, "schema": {"type": "string"}}
-        for name, text in (always | says).items()
+        for name, text in (always | texts).items()
     }
 
 
-def _header(name: str, says: str, **schema: Any) -> dict[str, Any]:
+def _header(name: str, description: str, **schema: Any) -> dict[str, Any]:
     return {
         "name": name,
         "in": "header",
-        "description": says,
+        "description": description,
         "schema": {"type": "string", **schema},
     }
 
 
 ACCOUNT = _header(
-    "x-selected-account-id", "The account that pays; a key of one account needs none."
+    "x-selected-account-id",
+    "The account that pays. Required only if the key belongs to several accounts.",
 )
-TRACE = _header("traceparent", "W3C Trace Context; vendors are told, too.")
+TRACE = _header("traceparent", "W3C Trace Context; forwarded to vendors.")
 IDEMPOTENCY = _header(
     "idempotency-key",
-    "Names this request for a day: whoever repeats it gets the first answer, at no further cost.",
+    "Identifies this request for 24 hours. A retry gets the first response, at no further cost.",
     maxLength=255,
     pattern="^[!-~]+$",
 )
@@ -105,7 +106,7 @@ IDEMPOTENCY = _header(
 _WORDS = {"type": "object", "additionalProperties": {"type": "string"}}
 _PLAIN = {"type": "string"}
 
-#: One event of a stream; an unnamed one is a `message`, and its data a completion, as JSON.
+#: One event of a stream. An unnamed event is a `message`; its data is a completion in JSON.
 _EVENT = {
     "type": "object",
     "properties": {
@@ -119,37 +120,36 @@ COMPLETIONS = Operation(
     "/v5/completions",
     "createCompletion",
     "Complete a prompt",
-    says=(
-        "Answers with one object, or with `stream` as server-sent events: chunks of the same shape,"
-        " then `event: done`. A stream that fails ends in `event: error`, with an error as its"
-        " data, and a connection that is cut. Fields that are not named here go to vendors that"
-        " speak OpenAI's wire as they are; others refuse them, and the names of the chat API are"
-        " refused everywhere."
+    description=(
+        "Responds with one object or, with `stream`, with server-sent events: chunks of the same"
+        " shape, then `event: done`. A failed stream ends with `event: error` and an aborted"
+        " connection. Fields that are not listed here are forwarded to OpenAI-compatible vendors"
+        " and rejected for others. Parameters of the chat API are always rejected."
     ),
     body="CompletionRequest",
     parameters=(ACCOUNT, IDEMPOTENCY, TRACE),
     answers={
         "200": (
-            "The answer.",
+            "The completion.",
             {"application/json": _ref("Completion"), "text/event-stream": _EVENT},
         )
     },
     headers={
-        "x-tollgate-attempts": "Calls of vendors that it took.",
-        "x-tollgate-dropped": "Parameters that the vendor did not get.",
-        "x-tollgate-replay-of": "The request that had this idempotency key first.",
+        "x-tollgate-attempts": "Number of vendor calls.",
+        "x-tollgate-dropped": "Parameters that were not sent to the vendor.",
+        "x-tollgate-replay-of": "The id of the first request with this idempotency key.",
     },
     errors=tuple(every_error()),
 )
 
 
 def models(query: Iterable[Any]) -> Operation:
-    """Return the list of models, whose query string the schema of its view describes."""
+    """Return the operation that lists models, with these query parameters."""
     return Operation(
         "get",
         "/v5/models",
         "listModels",
-        "List what can be called",
+        "List the models",
         parameters=tuple(query),
         answers={"200": ("The models.", {"application/json": _ref("ModelList")})},
         errors=(InvalidRequest, *KEYED),
@@ -160,14 +160,14 @@ MODEL = Operation(
     "get",
     "/v5/models/{model_id}",
     "retrieveModel",
-    "Tell whether a model can be called",
-    says="An id of the list that stands for several models is no model.",
+    "Get a model",
+    description="A pattern of the list, such as `vendor/*`, is not a model.",
     parameters=(
         {
             "name": "model_id",
             "in": "path",
             "required": True,
-            "description": "`vendor/name`; its slashes may be coded as `%2F`.",
+            "description": "`vendor/name`; slashes may be encoded as `%2F`.",
             "schema": {"type": "string"},
         },
     ),
@@ -177,20 +177,20 @@ MODEL = Operation(
 
 
 def report(path: str, name: str, summary: str, page: str, query: Iterable[Any]) -> Operation:
-    """Return one of OpenAI's reports, whose query string the schema of its view describes."""
+    """Return the operation of one of OpenAI's reports, with these query parameters."""
     return Operation(
         "get",
         path,
         name,
         summary,
-        says=(
-            "OpenAI's own API, with accounts where it says projects. A key with the scope `usage`"
-            " sees its own accounts, one with `admin` sees all. Arrays are repeated, with or"
-            " without `[]` after the name."
+        description=(
+            "OpenAI's API; its projects are Tollgate's accounts. A key with the scope `usage` sees"
+            " its own accounts, a key with `admin` sees all. Repeat an array's parameter for each"
+            " item, with or without `[]` after the name."
         ),
         parameters=tuple(query),
         answers={"200": ("The report.", {"application/json": _ref(page), "text/csv": _PLAIN})},
-        headers={"x-tollgate-complete-until": "Up to when it is complete, in Unix seconds."},
+        headers={"x-tollgate-complete-until": "Unix seconds up to which every request is counted."},
         errors=(InvalidRequest, AccountNotAllowed, *KEYED),
     )
 
@@ -200,19 +200,22 @@ OURS = [
         "get",
         "/livez",
         "livez",
-        "Whether the process answers",
+        "Check that the process responds",
         is_keyed=False,
-        answers={"200": ("It does.", {"application/json": _WORDS})},
+        answers={"200": ("The process responds.", {"application/json": _WORDS})},
     ),
     Operation(
         "get",
         "/readyz",
         "readyz",
-        "Whether what every request needs answers",
+        "Check readiness",
         is_keyed=False,
         answers={
-            "200": ("It does.", {"application/json": {"type": "object"}}),
-            "503": ("Something does not; it says what.", {"application/json": {"type": "object"}}),
+            "200": ("Ready.", {"application/json": {"type": "object"}}),
+            "503": (
+                "Not ready; the body names the failed check.",
+                {"application/json": {"type": "object"}},
+            ),
         },
     ),
     Operation(
@@ -221,7 +224,7 @@ OURS = [
         "metrics",
         "Metrics for Prometheus",
         is_keyed=False,
-        answers={"200": ("Prometheus' text format.", {"text/plain": _PLAIN})},
+        answers={"200": ("Prometheus's text format.", {"text/plain": _PLAIN})},
     ),
     Operation(
         "get",
@@ -235,7 +238,7 @@ OURS = [
         "get",
         "/docs",
         "docs",
-        "This description, to be read",
+        "This description, as a page",
         is_keyed=False,
         answers={"200": ("A page.", {"text/html": _PLAIN})},
     ),

@@ -1,4 +1,4 @@
-"""The shapes of requests and responses at the edge, as marshmallow schemas.
+"""Marshmallow schemas: request bodies and query strings in, response bodies out.
 
-Do no I/O. Read `completion` first.
+No I/O. Read `completion` first.
 """

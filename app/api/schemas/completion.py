@@ -1,6 +1,6 @@
-"""Marshmallow at the edge: a caller's JSON to a CompletionRequest, and answers back to JSON.
+"""A JSON request body to a CompletionRequest, and completions back to JSON.
 
-`app.api.schemas.fields` says what each field takes. Source: the public reference of
+`fields` and `completion_fields` check the values. Source: the public reference of
 `POST /v5/completions` and OpenAI's CreateCompletionRequest.
 """
 
@@ -10,43 +10,46 @@ from typing import Any
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, validates_schema
 
+from app.api.schemas.completion_fields import (
+    LogitBiasField,
+    ModelField,
+    PromptField,
+    StopField,
+    StreamOptionsField,
+)
 from app.api.schemas.fields import (
     MISSING,
     VALUE,
     BooleanField,
     IntegerField,
-    LogitBiasField,
-    ModelField,
     NumberField,
     Problem,
-    PromptField,
-    StopField,
-    StreamOptionsField,
     StringField,
 )
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
-#: Names of the chat API that callers send here by mistake, and what to do instead.
+#: Parameters of the chat API that callers send here by mistake -> the next step.
 CHAT_ONLY: Mapping[str, str] = {
     "messages": "send the text as `prompt`",
     "max_completion_tokens": "did you mean `max_tokens`?",
     "top_logprobs": "did you mean `logprobs`?",
-    "tools": "completions call no tools",
-    "tool_choice": "completions call no tools",
-    "parallel_tool_calls": "completions call no tools",
-    "functions": "completions call no functions",
-    "function_call": "completions call no functions",
-    "response_format": "completions answer with plain text",
-    "modalities": "completions answer with plain text",
-    "audio": "completions answer with plain text",
-    "reasoning_effort": "completions have no such setting",
-    "prediction": "completions have no such setting",
-    "web_search_options": "completions have no such setting",
+    "tools": "text completions cannot call tools",
+    "tool_choice": "text completions cannot call tools",
+    "parallel_tool_calls": "text completions cannot call tools",
+    "functions": "text completions cannot call functions",
+    "function_call": "text completions cannot call functions",
+    "response_format": "text completions return plain text",
+    "modalities": "text completions return plain text",
+    "audio": "text completions return plain text",
+    "reasoning_effort": "text completions have no such setting",
+    "prediction": "text completions have no such setting",
+    "web_search_options": "text completions have no such setting",
 }
 
 
-#: The most that an answer repeats of its prompts, for all choices: they may be 128 of megabytes.
+#: The most characters or tokens of prompts that `echo` repeats, over all choices: there may be 128
+#: choices of a prompt of megabytes.
 ECHO_LIMIT = 2**25
 
 
@@ -56,10 +59,10 @@ def _required(field: type[fields.Field[Any]]) -> fields.Field[Any]:
 
 
 class CompletionRequestSchema(Schema):
-    """The body of `POST /v5/completions`, as far as the contract names its fields."""
+    """The body of `POST /v5/completions`: the fields that the contract names."""
 
     class Meta:
-        """Other fields are for the gateway to forward or to refuse."""
+        """The gateway forwards or rejects other fields."""
 
         unknown = EXCLUDE
 
@@ -99,7 +102,7 @@ class CompletionRequestSchema(Schema):
 
 
 def _echoed(values: Mapping[str, Any]) -> int:
-    """Return how many characters or tokens of prompts an answer is to repeat."""
+    """Return how many characters or tokens of prompts the response would repeat."""
     prompt = values["prompt"]
     is_one = isinstance(prompt, str) or isinstance(prompt[0], int)
     length = len(prompt) if is_one else sum(map(len, prompt))
@@ -113,17 +116,17 @@ _KNOWN = frozenset(_FIELDS)
 
 @lru_cache(maxsize=256)
 def _schema_of(names: frozenset[str]) -> CompletionRequestSchema:
-    """Return a schema of these fields alone: looking for the others costs more than the check."""
+    """Return a schema of these fields only: looking for absent ones costs more than the checks."""
     return CompletionRequestSchema(only=[name for name in _FIELDS if name in names])
 
 
 def load_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
-    """Check a caller's JSON object and return what it asks for.
+    """Return the request in a JSON object.
 
-    Raises: InvalidRequest for the first field that is wrong, named in `param`.
+    Raises: InvalidRequest for the first invalid field, named in `param`.
     """
     extra = {n: v for n, v in body.items() if n not in _KNOWN and v is not None}
-    for name in extra:  # looked at first: whoever sends `messages` misses no `prompt`
+    for name in extra:  # first: a body with `messages` must not get an error about `prompt`
         if name in CHAT_ONLY:
             raise UnsupportedParameter(
                 f"`{name}` is not a parameter of text completions: {CHAT_ONLY[name]}.", param=name
@@ -136,7 +139,7 @@ def load_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
 
 
 def first_problem(error: ValidationError) -> InvalidRequest:
-    """Return the caller's error for the first of a marshmallow error's messages.
+    """Return the API's error for the first message of a marshmallow error.
 
     Shapes: `{"stop": {2: ["must be a string"]}}` becomes `param="stop[2]"`.
     """
@@ -150,7 +153,7 @@ def first_problem(error: ValidationError) -> InvalidRequest:
 
 
 def _short(key: Any) -> str:
-    """Return a caller's key, short enough for a message."""
+    """Return a key of the body, short enough for a message."""
     return str(key)[:64]
 
 

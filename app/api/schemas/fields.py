@@ -1,6 +1,7 @@
-"""Fields of a caller's JSON: each checks one value, and says in JSON Schema what it takes.
+"""Fields of a JSON request body: each checks one value and describes itself in JSON Schema.
 
-Types are strict: `"5"`, `5.0` and `true` are no integers, 1 is no boolean. null means absent.
+Types are strict: `"5"`, `5.0` and `true` are not integers, and 1 is not a boolean. null means
+absent. The fields of a completion request are in `completion_fields`.
 """
 
 from collections.abc import Callable
@@ -8,46 +9,37 @@ from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields
 
-from app.runtime.turns import give_turn
-from app.usage.event import TEXT_LIMIT
-
 MISSING = "missing_required_parameter"
 TYPE = "invalid_type"
 VALUE = "invalid_value"
-
-PROMPTS_LIMIT = 2048
-#: Of the contract; a vendor's entry says how many of them it takes.
-STOPS_LIMIT = 128
-#: Token ids that are checked in one go.
-TOKENS_AT_ONCE = 50_000
-STREAM_FLAGS = ("include_usage", "include_obfuscation", "continuous_usage_stats")
 
 JSONSchema = dict[str, Any]
 
 
 class Problem(str):
-    """A sentence about one value, with the error code that it carries to the caller."""
+    """A message about one value, with its error code."""
 
     __slots__ = ("code",)
     code: str
 
     def __new__(cls, code: str, sentence: str) -> "Problem":
-        """Return the sentence, marked with its code."""
         self = super().__new__(cls, sentence)
         self.code = code
         return self
 
 
-def _wrong_type(wanted: str) -> ValidationError:
+def wrong_type(wanted: str) -> ValidationError:
+    """Return the error for a value of another JSON type than `wanted`."""
     return ValidationError([Problem(TYPE, f"must be {wanted}")])
 
 
-def _wrong_value(sentence: str) -> ValidationError:
+def wrong_value(sentence: str) -> ValidationError:
+    """Return the error for a value of the right type that is not allowed."""
     return ValidationError([Problem(VALUE, sentence)])
 
 
-def _each(values: list[Any], check: Callable[[Any], Any], start: int = 0) -> list[Any]:
-    """Check every item from `start` on; the index of the first wrong one joins its error's path."""
+def each(values: list[Any], check: Callable[[Any], Any], start: int = 0) -> list[Any]:
+    """Check the items from `start` on; the error's path includes the first invalid item's index."""
     checked = []
     for index, value in enumerate(values[start:], start):
         try:
@@ -58,14 +50,14 @@ def _each(values: list[Any], check: Callable[[Any], Any], start: int = 0) -> lis
 
 
 class Nullable(fields.Field[Any]):
-    """An optional field for which null is the same as not being there."""
+    """An optional field for which null means absent."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(allow_none=True, **kwargs)
 
 
 class NumberField(Nullable):
-    """A number within bounds, both included."""
+    """A number from `low` to `high`, inclusive."""
 
     types: ClassVar[tuple[type, ...]] = (int, float)
     wanted = "a number"
@@ -77,21 +69,20 @@ class NumberField(Nullable):
         self.high = high
 
     def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
         high = {} if self.high is None else {"maximum": self.high}
         return {"type": [self.json_type, "null"], "minimum": self.low} | high
 
     def _deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
         if type(value) not in self.types:
-            raise _wrong_type(self.wanted)
+            raise wrong_type(self.wanted)
         if value < self.low or (self.high is not None and value > self.high):
             bound = f">= {self.low}" if self.high is None else f"from {self.low} to {self.high}"
-            raise _wrong_value(f"must be {bound}")
+            raise wrong_value(f"must be {bound}")
         return value
 
 
 class IntegerField(NumberField):
-    """A number written without a point."""
+    """A number written without a decimal point."""
 
     types = (int,)
     wanted = "an integer"
@@ -102,12 +93,11 @@ class BooleanField(Nullable):
     """true or false."""
 
     def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
         return {"type": ["boolean", "null"]}
 
     def _deserialize(self, value: Any, *_: Any, **__: Any) -> bool:
         if not isinstance(value, bool):
-            raise _wrong_type("true or false")
+            raise wrong_type("true or false")
         return value
 
 
@@ -115,161 +105,9 @@ class StringField(Nullable):
     """Any text."""
 
     def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
         return {"type": ["string", "null"]}
 
     def _deserialize(self, value: Any, *_: Any, **__: Any) -> str:
         if not isinstance(value, str):
-            raise _wrong_type("a string")
+            raise wrong_type("a string")
         return value
-
-
-#: vendor/name, without blanks around it.
-_MODEL = r"^[^/\s][^/]*/[^/](.*\S)?$"
-
-
-class ModelField(fields.Field[str]):
-    """A vendor, a slash, and a name that may hold further ones."""
-
-    def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
-        return {"type": "string", "pattern": _MODEL, "maxLength": TEXT_LIMIT}
-
-    def _deserialize(self, value: Any, *_: Any, **__: Any) -> str:
-        if not isinstance(value, str):
-            raise _wrong_type("a string")
-        vendor, _slash, name = value.partition("/")
-        if not vendor or not name or name.startswith("/") or value != value.strip():
-            raise _wrong_value("must be `vendor/name`, for example `openai/gpt-4o`")
-        if len(value) > TEXT_LIMIT:
-            raise _wrong_value(f"must be at most {TEXT_LIMIT} characters long")
-        return value
-
-
-class PromptField(fields.Field[Any]):
-    """A string, strings, token ids, or lists of token ids; never empty, never mixed."""
-
-    def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
-        tokens = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1}
-        some = {"type": "array", "minItems": 1, "maxItems": PROMPTS_LIMIT}
-        return {
-            "oneOf": [
-                {"type": "string"},
-                {**some, "items": {"type": "string"}},
-                tokens,
-                {**some, "items": tokens},
-            ]
-        }
-
-    def _deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
-        if isinstance(value, str):
-            return value
-        if not isinstance(value, list):
-            raise _wrong_type("a string or an array of strings")
-        if not value:
-            raise _wrong_value("must not be an empty array")
-        if type(value[0]) is int:
-            return self._tokens(value)
-        if len(value) > PROMPTS_LIMIT:
-            raise _wrong_value(f"must hold at most {PROMPTS_LIMIT} prompts")
-        if isinstance(value[0], list):
-            return tuple(_each(value, self._token_list))
-        return tuple(_each(value, self._text))
-
-    @staticmethod
-    def _text(value: Any) -> str:
-        if not isinstance(value, str):
-            raise _wrong_type("a string, like the rest of the array")
-        return value
-
-    def _tokens(self, value: list[Any]) -> tuple[int, ...]:
-        # Many at once, since a prompt may have a million; one by one to name the wrong one.
-        for start in range(0, len(value), TOKENS_AT_ONCE):
-            some = value[start : start + TOKENS_AT_ONCE]
-            if not {int}.issuperset(map(type, some)) or min(some) < 0:
-                _each(value, self._token, start)
-            give_turn()
-        return tuple(value)
-
-    def _token_list(self, value: Any) -> tuple[int, ...]:
-        if not isinstance(value, list):
-            raise _wrong_type("an array of token ids, like the rest of the array")
-        if not value:
-            raise _wrong_value("must not be an empty array")
-        return self._tokens(value)
-
-    @staticmethod
-    def _token(value: Any) -> int:
-        if type(value) is not int:
-            raise _wrong_type("a token id (an integer), like the rest of the array")
-        if value < 0:
-            raise _wrong_value("must be a token id >= 0")
-        return value
-
-
-class StopField(Nullable):
-    """A text or up to STOPS_LIMIT of them, none empty; no text at all is the same as null."""
-
-    def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
-        one = {"type": "string", "minLength": 1}
-        some = {"type": "array", "items": one, "maxItems": STOPS_LIMIT}
-        return {"oneOf": [one, some, {"type": "null"}]}
-
-    def _deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
-        if isinstance(value, str):
-            return self._sequence(value)
-        if not isinstance(value, list):
-            raise _wrong_type("a string or an array of strings")
-        if len(value) > STOPS_LIMIT:
-            raise _wrong_value(f"must hold at most {STOPS_LIMIT} sequences")
-        return tuple(_each(value, self._sequence)) or None
-
-    @staticmethod
-    def _sequence(value: Any) -> str:
-        if not isinstance(value, str):
-            raise _wrong_type("a string")
-        if not value:
-            raise _wrong_value("must not be empty")
-        return value
-
-
-class LogitBiasField(Nullable):
-    """An object of token ids to numbers."""
-
-    def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
-        bias = {"type": "number", "minimum": -100, "maximum": 100}
-        return {"type": ["object", "null"], "additionalProperties": bias}
-
-    def _deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
-        if not isinstance(value, dict):
-            raise _wrong_type("an object of token ids to numbers")
-        numbers = {int, float}.issuperset(map(type, value.values()))
-        if numbers and (not value or (min(value.values()) >= -100 and max(value.values()) <= 100)):
-            return value
-        for token, bias in value.items():
-            if type(bias) not in (int, float):
-                raise ValidationError({token: [Problem(TYPE, "must be a number")]})
-            if not -100 <= bias <= 100:
-                raise ValidationError({token: [Problem(VALUE, "must be from -100 to 100")]})
-        return value
-
-
-class StreamOptionsField(Nullable):
-    """A free map, of which we read `include_usage`."""
-
-    def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
-        flag = {"type": ["boolean", "null"]}
-        return {"type": ["object", "null"], "properties": dict.fromkeys(STREAM_FLAGS, flag)}
-
-    def _deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
-        if not isinstance(value, dict):
-            raise _wrong_type("an object")
-        options = {name: option for name, option in value.items() if option is not None}
-        for name in STREAM_FLAGS:
-            if not isinstance(options.get(name, False), bool):
-                raise ValidationError({name: [Problem(TYPE, "must be true or false")]})
-        return options

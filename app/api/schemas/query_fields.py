@@ -1,4 +1,4 @@
-"""Kinds of parameters in a query string, which is all text; each refuses what it is not."""
+"""Fields of a query string: each parses and checks one parameter, and describes itself."""
 
 import re
 from functools import cache
@@ -10,25 +10,27 @@ from marshmallow import ValidationError, fields
 from app.api.schemas.fields import TYPE, VALUE, JSONSchema, Problem
 
 
-def refuse(code: str, sentence: str) -> NoReturn:
-    """Raise ValidationError with a problem that `first_problem` understands."""
+def fail(code: str, sentence: str) -> NoReturn:
+    """Raise a ValidationError that `first_problem` can convert."""
     raise ValidationError([Problem(code, sentence)])
 
 
 class Scalar(fields.Field[Any]):
-    """A parameter that is given once."""
+    """A parameter that may be given only once."""
 
     def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
         return {"type": "string"}
 
     def _deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
         if not isinstance(value, str):
-            refuse(VALUE, "must be given once")
+            fail(VALUE, "must be given once")
         return self.parse(value)
 
     def parse(self, text: str) -> Any:
-        """Return what the text says."""
+        """Return the value of a text.
+
+        Raises: ValidationError.
+        """
         return text
 
 
@@ -41,66 +43,58 @@ class Integer(Scalar):
         self.high = high
 
     def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
         return {"type": "integer", "minimum": self.low, "maximum": self.high}
 
     def parse(self, text: str) -> int:
-        """Return the number."""
         if not re.fullmatch(r"-?[0-9]+", text):
-            refuse(TYPE, "must be an integer")
-        # Longer than any bound, and int() refuses thousands of digits with an error of its own.
+            fail(TYPE, "must be an integer")
+        # More digits than any bound has: int() raises its own error for thousands of digits.
         if len(text) > 15 or not self.low <= int(text) <= self.high:
-            refuse(VALUE, f"must be from {self.low} to {self.high}")
+            fail(VALUE, f"must be from {self.low} to {self.high}")
         return int(text)
 
 
 class OneOf(Scalar):
-    """One of a few words; what each stands for is the value."""
+    """One of a few words, each with its value."""
 
     def __init__(self, choices: dict[str, Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.choices = choices
 
     def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
         default = {word for word, value in self.choices.items() if value == self.load_default}
         return {"type": "string", "enum": list(self.choices), "default": min(default)}
 
     def parse(self, text: str) -> Any:
-        """Return what the word stands for."""
         if text not in self.choices:
             words = [f"`{word}`" for word in self.choices]
             last = f" or {words[-1]}" if len(words) > 1 else words[-1]
-            refuse(VALUE, f"must be {', '.join(words[:-1])}{last}")
+            fail(VALUE, f"must be {', '.join(words[:-1])}{last}")
         return self.choices[text]
 
 
 class Flag(Scalar):
-    """True or false, in small letters."""
+    """`true` or `false`."""
 
     def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
         return {"type": "boolean"}
 
     def parse(self, text: str) -> bool:
-        """Return the truth."""
         if text not in ("true", "false"):
-            refuse(TYPE, "must be true or false")
+            fail(TYPE, "must be true or false")
         return text == "true"
 
 
 class TimeZone(Scalar):
-    """The name of a zone in the IANA database."""
+    """The name of a time zone in the IANA database."""
 
     def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
         return {"type": "string", "default": self.load_default, "examples": ["Europe/Zurich"]}
 
     def parse(self, text: str) -> str:
-        """Return the name; `ZoneInfo` has it."""
-        # A name alone would be taken for a path, and not every file there is a zone.
+        # ZoneInfo would treat any text as a path, and not every file there is a zone.
         if text not in _zones():
-            refuse(VALUE, "must be the name of a time zone, for example `Europe/Zurich`")
+            fail(VALUE, "must be the name of a time zone, for example `Europe/Zurich`")
         return text
 
 
@@ -110,10 +104,9 @@ def _zones() -> frozenset[str]:
 
 
 class Texts(fields.Field[frozenset[str]]):
-    """An array of texts, none of them empty."""
+    """An array of non-empty strings."""
 
     def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
         return {"type": "array", "items": {"type": "string", "minLength": 1}}
 
     def _deserialize(self, value: Any, *_: Any, **__: Any) -> frozenset[str]:
@@ -123,9 +116,9 @@ class Texts(fields.Field[frozenset[str]]):
         return frozenset(value)
 
     def problem(self, text: str) -> str | None:
-        """Say what is wrong with one of the texts."""
+        """Return the message about an invalid item; None if the item is valid."""
         if not text or "\0" in text:
-            return "must be text, and not empty"
+            return "must not be empty or contain NUL"
         return None
 
 
@@ -133,12 +126,10 @@ class Models(Texts):
     """An array of `vendor/name`."""
 
     def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
         item = {"type": "string", "pattern": "^[^/]+/.+$"}
         return {"type": "array", "items": item}
 
     def problem(self, text: str) -> str | None:
-        """Say what is wrong with one of the names."""
         vendor, _slash, name = text.partition("/")
         if not vendor or not name or "\0" in text:
             return "must be `vendor/name`, for example `openai/gpt-4o`"
@@ -146,16 +137,14 @@ class Models(Texts):
 
 
 class Words(Texts):
-    """An array of words, all of them among a few."""
+    """An array of words from a fixed list."""
 
     def __init__(self, choices: tuple[str, ...], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.choices = choices
 
     def json_schema(self) -> JSONSchema:
-        """Return what it takes."""
         return {"type": "array", "items": {"type": "string", "enum": list(self.choices)}}
 
     def problem(self, text: str) -> str | None:
-        """Say what is wrong with one of the words."""
         return None if text in self.choices else f"must be one of {', '.join(self.choices)}"

@@ -1,8 +1,8 @@
-"""The query strings of the usage and cost API, checked with marshmallow: text in, UsageParams out.
+"""The query strings of the usage and cost API, as UsageParams.
 
-Arrays come as OpenAI's clients send them (`models[]=a&models[]=b`) or bare (`models=a&models=b`).
-Source: OpenAI's `GET /organization/usage/completions` and `GET /organization/costs`; `timezone` and
-`format` are Tollgate's own.
+Arrays are accepted as OpenAI's clients send them (`models[]=a&models[]=b`) or bare
+(`models=a&models=b`). Source: OpenAI's `GET /organization/usage/completions` and
+`GET /organization/costs`; `timezone` and `format` are Tollgate's own.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ from app.api.schemas.query_fields import (
 from app.ledger.reports.buckets import TIME_LIMIT_S
 from app.ledger.reports.query import GroupKey
 
-#: OpenAI's names of what usage is grouped by -> ours; None has one value for every request here.
+#: OpenAI's names of groups -> ours; None: every request in Tollgate has the same value.
 GROUPS: Mapping[str, GroupKey | None] = {
     "project_id": "account",
     "user_id": "user",
@@ -40,7 +40,7 @@ GROUPS: Mapping[str, GroupKey | None] = {
     "service_tier": None,
     "api_source": None,
 }
-#: The same of costs. A line of the bill is a model's, by the name that the caller asked for.
+#: The same for costs. A line item is a model, by the name that callers request.
 COST_GROUPS: Mapping[str, GroupKey | None] = {
     "project_id": "account",
     "user_id": "user",
@@ -52,7 +52,7 @@ COST_GROUPS: Mapping[str, GroupKey | None] = {
 
 @dataclass(frozen=True, slots=True)
 class BucketWidth:
-    """A width that may be asked for: in seconds, with the default and largest page in buckets."""
+    """An allowed bucket width in seconds, with the default and largest page size in buckets."""
 
     seconds: int
     default_limit: int
@@ -66,13 +66,13 @@ WIDTHS: Mapping[str, BucketWidth] = {
 }
 COST_WIDTHS: Mapping[str, BucketWidth] = {"1d": BucketWidth(86_400, 7, 180)}
 
-#: Buckets of one file, which has no pages: a week of minutes, a year of hours.
+#: The most buckets in a file: a week of minutes, more than a year of hours.
 FILE_BUCKETS = 10_080
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageParams:
-    """What a caller asks; None and `end_s` None mean that it was left open."""
+    """A checked query; None: the parameter is absent."""
 
     start_s: int
     end_s: int | None
@@ -90,18 +90,18 @@ class UsageParams:
 
     @property
     def zone(self) -> tzinfo:
-        """Where days begin."""
+        """The time zone in which days begin."""
         return UTC if self.timezone == "UTC" else ZoneInfo(self.timezone)
 
     def fingerprint(self) -> bytes:
-        """Return what must be the same on every page: all but the page and its size."""
+        """Return what must be the same for all pages: everything except the page and its size."""
         return orjson.dumps(astuple(replace(self, limit=0, page=None)), default=sorted)
 
 
 def load_usage_params(query: MultiDict[str, str]) -> UsageParams:
     """Check the query string of `GET /v5/organization/usage/completions`.
 
-    Raises: InvalidRequest for the first parameter that is wrong, named in `param`.
+    Raises: InvalidRequest for the first invalid parameter, named in `param`.
     """
     return _load(_USAGE, query)
 
@@ -109,7 +109,7 @@ def load_usage_params(query: MultiDict[str, str]) -> UsageParams:
 def load_costs_params(query: MultiDict[str, str]) -> UsageParams:
     """Check the query string of `GET /v5/organization/costs`.
 
-    Raises: InvalidRequest for the first parameter that is wrong, named in `param`.
+    Raises: InvalidRequest for the first invalid parameter, named in `param`.
     """
     return _load(_COSTS, query)
 
@@ -123,7 +123,7 @@ def _load(schema: Schema, query: MultiDict[str, str]) -> UsageParams:
 
 
 def _fold(schema: Schema, query: MultiDict[str, str]) -> dict[str, str | list[str]]:
-    """Gather both spellings of an array; a scalar that is repeated stays a list, to be refused."""
+    """Merge both spellings of an array. A repeated scalar stays a list, which its field rejects."""
     folded: dict[str, Any] = {}
     for name, values in query.lists():
         bare = name.removesuffix("[]")
@@ -139,7 +139,7 @@ _UNKNOWN = Problem("unknown_parameter", "is not a parameter of this query")
 
 
 class _RangeSchema(Schema):
-    """What both queries take."""
+    """The parameters of both queries."""
 
     error_messages = {"unknown": _UNKNOWN}  # noqa: RUF012  marshmallow declares it like this
 
@@ -167,7 +167,7 @@ class _RangeSchema(Schema):
             raise ValidationError([Problem(VALUE, sentence)], "limit")
         for name in ("limit", "page") if values["as_csv"] else ():
             if values[name] is not None:
-                sentence = "cannot be given with `format=csv`: a file has all of the range"
+                sentence = "cannot be given with `format=csv`: a file contains the whole range"
                 raise ValidationError([Problem(VALUE, sentence)], name)
 
     @post_load

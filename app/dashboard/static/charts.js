@@ -1,4 +1,4 @@
-// Draws each table of figures as stacked bars, with uPlot. Without it the tables are all there is.
+// Draws each table of values as a stacked bar chart with uPlot. Without scripts, the tables remain.
 "use strict";
 
 (() => {

@@ -18,7 +18,7 @@ from app.api.schemas.completion import (
     dump_usage,
     load_completion_request,
 )
-from app.api.schemas.fields import PROMPTS_LIMIT
+from app.api.schemas.completion_fields import PROMPTS_LIMIT
 from app.formats import strict_json
 from app.usage.event import TEXT_LIMIT
 from app.vocabulary.completion import PARAMETERS, Choice, Completion, CompletionRequest, Usage

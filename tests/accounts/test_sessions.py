@@ -8,7 +8,7 @@ from sqlalchemy import Engine, select
 
 from app.accounts.accounts import Accounts
 from app.accounts.apikey import ApiKey
-from app.dashboard.sessions import SESSION_S, Sessions
+from app.accounts.sessions import SESSION_S, Sessions
 from app.storage.sql.tables import sessions
 
 NOW_S = 1_780_000_000.0

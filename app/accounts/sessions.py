@@ -1,6 +1,7 @@
-"""Sessions: who has signed in at the dashboard, in SQL.
+"""Sessions of the dashboard, in SQL.
 
-A session is a random token that only the browser keeps. Knows no cookie and no API key's secret.
+A session is a random token. The ledger stores its SHA-256 hash and the id of the API key that
+signed in. Does not depend on cookies or on API keys' secrets.
 """
 
 import hashlib
@@ -14,7 +15,7 @@ from app.accounts.apikey import ApiKey
 from app.storage.sql.tables import sessions
 from app.storage.sql.transactions import insert, reading, write
 
-#: How long a session lasts, used or not; a key that expires or is revoked ends it earlier.
+#: How long a session lasts, in seconds. It ends earlier if its key expires or is revoked.
 SESSION_S = 12 * 3600
 
 _TOKEN_BYTES = 32
@@ -31,7 +32,7 @@ class Sessions:
         self._now_s = now_s
 
     def begin(self, key: ApiKey) -> str:
-        """Begin a session for who holds a key; return its token: 256 random bits."""
+        """Start a session for a key; return its token: 256 random bits."""
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         now_ms = self._now_ms()
         row = {
@@ -48,14 +49,14 @@ class Sessions:
         return token
 
     def key_id(self, token: str) -> str | None:
-        """Return the id of the key that the session began with; None when it is over."""
+        """Return the id of the key that started the session; None if the session has ended."""
         live = sessions.c.expires_at_ms > self._now_ms()
         statement = select(sessions.c.key_id).where(sessions.c.token_sha256 == _digest(token), live)
         with reading(self._engine) as connection:
             return connection.scalar(statement)
 
     def end(self, token: str) -> None:
-        """End a session for good; one that is over already is no error."""
+        """End a session; do nothing if it has ended already."""
         statement = delete(sessions).where(sessions.c.token_sha256 == _digest(token))
         write(self._engine, lambda connection: connection.execute(statement))
 
@@ -64,5 +65,5 @@ class Sessions:
 
 
 def _digest(token: str) -> bytes:
-    # surrogatepass: a cookie may decode to anything, and a wrong token is no error of ours.
+    # surrogatepass: a cookie may decode to anything, and a wrong token must not be a server error.
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
