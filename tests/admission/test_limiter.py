@@ -15,13 +15,14 @@ from app.admission.limiter import TOKENS_LIMIT, Limiter
 from app.admission.reservations import Reservations
 from app.admission.spending import Spending
 from app.pricing.price_book import PriceBook, load_prices
+from app.storage.redis.connection import connect
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import EVENTS, OPEN, RESERVED
 from app.storage.sql.database import create_engine
 from app.usage.meter import Meter, RequestContext
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import LimitReached
 from app.vocabulary.limits import Limits

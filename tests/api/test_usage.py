@@ -13,9 +13,10 @@ from openai import OpenAI, PermissionDeniedError
 
 from app.ledger.posting import Ledger
 from app.settings import Settings
+from app.storage.redis.connection import connect
 from app.usage.event import UsageEvent, new_event_id
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 from tests.api.usage_site import (
     DAY_S,
     HOUR_S,
@@ -381,7 +382,7 @@ def test_figures_are_not_complete_while_events_wait_in_the_stream(
     OpenRecords(redis).open(event.event_id, b"{}", event.started_at_ms)
     stream.publish(event)
     assert _complete_until_s(site) == MIDNIGHT_S
-    entries = stream.claim("worker", 10)
+    entries = stream.claim_new("worker", 10)
     assert _complete_until_s(site) == MIDNIGHT_S
     stream.ack([entry.entry_id for entry in entries], [event.event_id])
     assert _complete_until_s(site) > MIDNIGHT_S

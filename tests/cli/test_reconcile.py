@@ -85,7 +85,7 @@ def test_what_is_on_its_way_is_counted_and_is_no_fault(
     stream, records = EventStream(redis), OpenRecords(redis)
     for _ in range(3):
         stream.publish(usage_event())
-    stream.claim("drain", 1)
+    stream.claim_new("drain", 1)
     records.heartbeat("web-1")
     now_ms = int(time.time() * 1000)
     records.open("e1", orjson.dumps({"owner": "web-1", "started_at_ms": LONG_AGO_MS}), 1)

@@ -11,7 +11,8 @@ from sqlalchemy import text
 from app.container import EXTENSION
 from app.dashboard.requests import PAGE
 from app.settings import Settings
-from app.usage.redis.stream import EventStream, connect
+from app.storage.redis.connection import connect
+from app.usage.redis.stream import EventStream
 from app.vocabulary.limits import NANO
 from tests.dashboard.site import DashboardSite, at, make_site
 from tests.support.events import usage_event

@@ -9,13 +9,14 @@ import orjson
 import pytest
 from redis import Redis
 
+from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS, OPEN
 from app.usage.call_meter import CallMeter
 from app.usage.event import TEXT_LIMIT, Status, UsageEvent
 from app.usage.meter import Meter, RequestContext
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, HalfUsage, Usage
 from app.vocabulary.errors import (
     GatewayError,

@@ -12,13 +12,14 @@ import orjson
 import pytest
 from redis import Redis
 
+from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS, OPEN, OWNER
 from app.usage import recorder as accounting_module
 from app.usage.event import UsageEvent
 from app.usage.meter import Meter, RequestContext
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 from app.usage.spool import read
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import StreamUnavailable

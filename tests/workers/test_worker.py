@@ -12,10 +12,11 @@ from redis import Redis
 from sqlalchemy import Engine
 
 from app.settings import Settings
+from app.storage.redis.connection import connect
 from app.storage.redis.keys import OPEN
 from app.storage.sql.database import create_engine
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import StreamUnavailable
 from tests.support.events import usage_event
 from tests.support.services.celery_worker import CeleryWorker
@@ -112,7 +113,7 @@ def test_a_database_that_hangs_holds_up_no_other_task(
     long_ago_ms = usage_event().started_at_ms - 3_600_000
     record = {"event_id": "lost", "owner": "dead", "started_at_ms": long_ago_ms}
     try:
-        stream.claim("nobody", 1)  # which makes the consumer group
+        stream.claim_new("nobody", 1)  # which makes the consumer group
         with engine.begin() as connection:
             connection.execute(sa.text("LOCK TABLE entries IN ACCESS EXCLUSIVE MODE"))
             stream.publish(usage_event())

@@ -42,7 +42,7 @@ def test_a_request_counts_as_started_until_the_ledger_has_it(
     records.open(event.event_id, b"{}", 1_000)
     records.open("younger", b"{}", 2_000)
     stream.publish(event)
-    (entry,) = stream.claim("worker", 10)
+    (entry,) = stream.claim_new("worker", 10)
     assert records.oldest_started_ms() == 1_000
     stream.ack([entry.entry_id], [event.event_id])
     assert records.oldest_started_ms() == 2_000

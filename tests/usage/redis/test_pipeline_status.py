@@ -3,10 +3,11 @@
 import orjson
 from redis import Redis
 
+from app.storage.redis.connection import connect
 from app.storage.redis.keys import DEAD
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.pipeline_status import PipelineStatus, look
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 from tests.support.events import usage_event
 
 
@@ -28,8 +29,8 @@ def test_a_look_counts_what_waits_and_whose_it_is(redis_url: str) -> None:
         stream = EventStream(redis)
         for _ in range(3):
             stream.publish(usage_event())
-        (first,) = stream.claim("drain", 1)
-        stream.claim("other", 1)
+        (first,) = stream.claim_new("drain", 1)
+        stream.claim_new("other", 1)
         open_requests(redis)
         redis.xadd(DEAD, {"event": b"", "reason": "no"})
         assert look(redis) == PipelineStatus(
