@@ -17,7 +17,7 @@ from app.ledger.reports.query import ENTRY_MEASURES
 from app.ledger.retention import pruned_until_s
 from app.storage.sql.database import reading, write
 from app.storage.sql.tables import DAY_S, ROLLUP_KEY, ROLLUP_MEASURES, ROLLUP_TABLES, entries
-from app.usage.event import NUMBER_LIMIT
+from app.usage.message import NUMBER_LIMIT
 
 #: Entries summed in one statement, at least; more where one day has more.
 AT_ONCE = 50_000

@@ -17,7 +17,7 @@ from app.pricing.price_book import PriceBook
 from app.storage.sql.database import reading, write
 from app.storage.sql.tables import entries, repricings
 from app.usage.cost import Cost, cost_of
-from app.usage.event import new_event_id
+from app.usage.event_id import new_event_id
 
 #: Entries of one transaction.
 AT_ONCE = 2_000

@@ -24,7 +24,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from app.observability.metrics_directory import VARIABLE
-from app.usage.event import Status, UsageEvent
+from app.usage.event import UsageEvent
 from app.vendors.vendor import Vendor
 
 P = ParamSpec("P")
@@ -70,7 +70,7 @@ TOKENS = {
 #: What alerts name, of vendors' statuses and of requests. These series are there from the start: of
 #: one that begins with 1, Prometheus sees no increase.
 WATCHED_STATUSES = (401, 402, 403)
-WATCHED_ENDS: tuple[Status, ...] = ("completed", "failed", "truncated")
+WATCHED_ENDS: tuple[str, ...] = ("completed", "failed", "truncated")
 
 
 def _unobtrusive(
@@ -171,7 +171,7 @@ class Metrics:
         )
         self._open: dict[bool, Gauge] = {}
         self._answers: dict[tuple[str | None, int], Counter] = {}
-        self._series: dict[tuple[str, str, Status, bool], _Series] = {}
+        self._series: dict[tuple[str, str, str, bool], _Series] = {}
         for name in (vendor.name for vendor in vendors if vendor.missing is None):
             self._begin_vendor(name)
 
@@ -269,7 +269,7 @@ class _Series:
     """What the requests of one vendor, model and end have in common."""
 
     def __init__(
-        self, metrics: Metrics, vendor: str, model: str, status: Status, stream: bool
+        self, metrics: Metrics, vendor: str, model: str, status: str, stream: bool
     ) -> None:
         self._completions = metrics.completions.labels(vendor, model, status)
         self._calls = metrics.vendor_calls.labels(vendor)

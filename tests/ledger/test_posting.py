@@ -4,7 +4,6 @@ import random
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import asdict, fields, replace
 from sqlalchemy import Engine, Table
 
 from app.ledger.posting import Entry, Ledger, summed
@@ -24,9 +24,11 @@ from app.storage.sql.database import create_engine, reading
 from app.storage.sql.tables import ROLLUP_KEY, SLOT_S, entries, rollups
 from app.usage.call_usage import CallUsage, encode_calls
 from app.usage.cost import cost_of
-from app.usage.event import TEXT_LIMIT, UsageEvent, new_event_id
+from app.usage.event import UsageEvent
+from app.usage.event_id import new_event_id
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 from app.vocabulary.errors import LedgerUnavailable
+from app.vocabulary.text import TEXT_LIMIT
 from tests.support.events import usage_event
 from tests.support.services.sqlite import new_ledger
 
@@ -82,8 +84,8 @@ def test_an_entry_holds_its_event_to_the_last_field(engine: Engine) -> None:
         service_tier="flex",
         completion_source="estimated",
         calls=(
-            CallUsage("a", 'the "model" \\ \u2028', None, None, Usage(prompt_tokens=2**40)),
-            CallUsage("b", "m", "m-1", "flex", Usage(completion_tokens=3, total_tokens=4)),
+            CallUsage.of("a", 'the "model" \\ \u2028', None, None, Usage(prompt_tokens=2**40)),
+            CallUsage.of("b", "m", "m-1", "flex", Usage(completion_tokens=3, total_tokens=4)),
         ),
         **{name: 2**40 + i for i, name in enumerate(USAGE_COUNTS)},
     )

@@ -26,7 +26,8 @@ from app.ledger.reconcile import (
 from app.ledger.reports.query import UsageQuery, UsageReader
 from app.storage.sql.database import create_engine, reading
 from app.storage.sql.tables import DAY_S, ROLLUP_TABLES, SLOT_S, daily_rollups, rollups
-from app.usage.event import NUMBER_LIMIT, UsageEvent
+from app.usage.event import UsageEvent
+from app.usage.message import NUMBER_LIMIT
 from tests.ledger.test_posting import EVENTS, MIDNIGHT_MS, as_posted, empty_ledger, ledger_of
 from tests.support.events import usage_event
 from tests.support.services.polling import wait_until

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, fields
 
 from app.runtime.turns import give_turn
-from app.usage.event import TEXT_LIMIT
+from app.vocabulary.text import TEXT_LIMIT
 
 MISSING = "missing_required_parameter"
 TYPE = "invalid_type"

@@ -1,4 +1,3 @@
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -63,7 +62,7 @@ def test_a_process_is_alive_while_its_sign_lasts(records: OpenRecords, redis: "R
 
 
 def test_of_two_reapers_one_makes_the_event(records: OpenRecords, redis: "Redis") -> None:
-    event = dataclasses.replace(usage_event(), status="abandoned")
+    event = usage_event(status="abandoned")
     records.open(event.event_id, b"{}", 1)
     assert [records.abandon(event), records.abandon(event)] == [True, False]
     entries: Any = redis.xrange(EVENTS)
