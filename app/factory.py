@@ -30,6 +30,7 @@ from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.routing import Router
 from app.serving.service import CompletionService
 from app.settings import Settings
+from app.storage.redis.connection import connect
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.sql.engine import create_engine
 from app.tracing.trace_context import tracing
@@ -38,7 +39,7 @@ from app.transport.watchdog import Watchdog
 from app.usage.recorder import Recorder
 from app.usage.redis.idempotency_keys import IdempotencyKeys
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 from app.vendors.table import VendorTable, load_vendors
 
 _SLASHES = re.compile("/{2,}")

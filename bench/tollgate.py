@@ -15,10 +15,10 @@ from app.accounts.accounts import Accounts
 from app.devstack.children import Children
 from app.devstack.stack import free_port, valkey_command, valkey_is_ready
 from app.settings import ROOT
+from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS
 from app.storage.sql.engine import create_engine
 from app.storage.sql.migrations import upgrade
-from app.usage.redis.stream import connect
 from bench.starting import first_answer_s, start, wait_until
 from bench.target import Target
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from sqlalchemy.exc import DataError, IntegrityError
 
 from app.ledger.posting import Ledger
-from app.usage.event import UndecodableEvent, UsageEvent
+from app.usage.event import UsageEvent
+from app.usage.message import UndecodableMessage
 from app.usage.redis.stream import EventStream, StreamEntry
 
 #: What a ledger says of an event that it can never hold. Anything else is a fault of ours or of a
@@ -115,14 +116,14 @@ def _decode_all(entries: Sequence[StreamEntry]) -> Batch:
     for entry in entries:
         try:
             batch.decoded.append((entry, _decode(entry)))
-        except UndecodableEvent as exc:
+        except UndecodableMessage as exc:
             batch.undecodable.append((entry, str(exc)))
     return batch
 
 
 def _decode(entry: StreamEntry) -> UsageEvent:
     if entry.raw is None:
-        raise UndecodableEvent("no event: deleted while pending, or written by another program")
+        raise UndecodableMessage("no event: deleted while pending, or written by another program")
     return UsageEvent.decode(entry.raw)
 
 

@@ -1,119 +1,113 @@
-"""The reaper: requests whose process died become `abandoned` events, with an estimate.
+"""The reaper: turns the open requests of crashed processes into `abandoned` events.
 
-No Celery here. An abandoned entry is provisional: if the true event turns up after all (out of a
-spool, or from a process that was only paused), the ledger puts it in its place.
+Does not depend on Celery. An abandoned entry is provisional: if the true event turns up after all
+(from a spool, or from a process that was only paused), the ledger replaces the entry by it.
 """
 
 import logging
 import time
-from collections.abc import Mapping
-from typing import Any
-
-import orjson
 
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.usage.charge import charge_of
-from app.usage.event import NUMBER_LIMIT, SideSource, UndecodableEvent, UsageEvent
+from app.usage.event import SideSource, UsageEvent
+from app.usage.message import UndecodableMessage
+from app.usage.open_record import OpenRecord
 from app.usage.redis.open_records import OpenRecords
-from app.vocabulary.completion import USAGE_COUNTS
 
-#: Characters of text that make one token, roughly, in the languages that most prompts are in.
+#: Characters of text per token, roughly, in the languages of most prompts.
 CHARS_PER_TOKEN = 4
 
-#: A record this young is never reaped, in ms: its process may not have given its first sign yet.
+#: A record younger than this is never reaped, in ms: its process may not have sent a heartbeat yet.
 YOUNG_MS = 10_000
 
 logger = logging.getLogger(__name__)
 
 
 def reap(records: OpenRecords, now_ms: int | None = None, *, prices: PriceBook = NO_PRICES) -> int:
-    """Post what dead processes left open; return how many requests that were.
+    """Publish an event for each open request of a crashed process; return how many.
 
-    What they had reserved of their limits is given back, but for the estimate and what it costs.
-    Several reapers side by side make one event of a record.
+    The event's estimated usage and cost replace what the request reserved of its limits. Several
+    reapers at the same time make one event per record. Undecodable records become dead letters, and
+    are included in the count.
     Raises: StreamUnavailable; the next run does the rest.
     """
     now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
-    open_records = records.all()
-    decoded = {event_id: _load(raw) for event_id, raw in open_records.items()}
-    owners = {str(record.get("owner")) for record in decoded.values()}
-    alive = records.live_owners(owners)
-    reaped = 0
-    for event_id, record in decoded.items():
-        if record.get("owner") in alive or _is_young(record, now_ms):
-            continue
-        reaped += _reap(records, event_id, record, open_records[event_id], prices)
+    reaped, decoded = 0, list[OpenRecord]()
+    for event_id, raw in records.all().items():
+        try:
+            decoded.append(OpenRecord.decode(raw))
+        except UndecodableMessage as exc:
+            reaped += _reject(records, event_id, raw, exc)
+    live = records.live_owners({record.owner for record in decoded if record.owner})
+    for record in decoded:
+        if record.owner not in live and not _is_young(record, now_ms):
+            event = abandoned(record)
+            reaped += records.abandon(event, charge_of(event, prices))
     records.sweep(now_ms - 60_000)
     records.release_orphans()
     if reaped:
-        logger.warning("%s requests of dead processes were posted, estimated", reaped)
+        logger.warning("estimated events of crashed processes: %s", reaped)
     return reaped
 
 
-def _reap(
-    records: OpenRecords, event_id: str, record: Mapping[str, Any], raw: bytes, prices: PriceBook
-) -> bool:
-    try:
-        event = abandoned(record)
-        return records.abandon(event, charge_of(event, prices))
-    except UndecodableEvent as exc:
-        logger.warning("open record %s went to the dead stream: %s", event_id, exc)
-        return records.dead_letter(event_id, raw, f"open record: {exc}")
+def _reject(records: OpenRecords, event_id: str, raw: bytes, exc: UndecodableMessage) -> bool:
+    logger.warning("open record %s went to the dead-letter stream: %s", event_id, exc)
+    return records.dead_letter(event_id, raw, f"open record: {exc}")
 
 
-def abandoned(record: Mapping[str, Any]) -> UsageEvent:
-    """Return the event of a request that did not live to make its own.
+def abandoned(record: OpenRecord) -> UsageEvent:
+    """Return the event of a request whose process crashed.
 
-    Tokens are those of the last checkpoint, and what it knows as the vendor's count stays that;
-    before the first one, the prompt's by its length.
-    Raises: UndecodableEvent.
+    Its tokens are those of the last checkpoint; before the first one, the prompt's are estimated by
+    its length. A side that the vendor has counted keeps that source. Any other side is an estimate,
+    even if nothing is known of it: the vendor may have done more.
     """
-    counts = {name: _number(record, name) or 0 for name in USAGE_COUNTS}
-    if _number(record, "prompt_tokens") is None:
-        counts["prompt_tokens"] = -(-(_number(record, "prompt_chars") or 0) // CHARS_PER_TOKEN)
-    counts["total_tokens"] = counts["prompt_tokens"] + counts["completion_tokens"]
-    sides = {name: _side(record, name) for name in ("prompt", "completion")}
-    fields = {
-        "vendor_served": None,
-        "model_served": None,
-        "service_tier": None,
-        "vendor_request_id": None,
-        "http_status": None,
-        "attempts": 0,
-        "first_token_ms": None,
-        "duration_ms": 0,
-        **record,
-        **counts,
-        "status": "abandoned",
-        "source": "vendor" if {*sides.values()} == {"vendor"} else "estimated",
-        **{f"{name}_source": source for name, source in sides.items()},
-    }
-    return UsageEvent.decode(orjson.dumps(fields))
+    prompt_tokens = record.prompt_tokens
+    if prompt_tokens is None:
+        prompt_tokens = -(-record.prompt_chars // CHARS_PER_TOKEN)
+    completion_tokens = record.completion_tokens or 0
+    prompt_source = _source(record.prompt_source, record.prompt_tokens)
+    completion_source = _source(record.completion_source, record.completion_tokens)
+    is_counted = prompt_source == completion_source == "vendor"
+    return UsageEvent(
+        event_id=record.event_id,
+        request_id=record.request_id,
+        account_id=record.account_id,
+        api_key_id=record.api_key_id,
+        user=record.user,
+        vendor=record.vendor,
+        model=record.model,
+        vendor_served=None,
+        model_served=None,
+        service_tier=record.service_tier,
+        stream=record.stream,
+        status="abandoned",
+        source="vendor" if is_counted else "estimated",
+        prompt_source=prompt_source,
+        completion_source=completion_source,
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+        total_tokens=prompt_tokens + completion_tokens,
+        cached_tokens=record.cached_tokens,
+        cache_write_tokens=record.cache_write_tokens,
+        reasoning_tokens=record.reasoning_tokens,
+        audio_prompt_tokens=record.audio_prompt_tokens,
+        audio_completion_tokens=record.audio_completion_tokens,
+        accepted_prediction_tokens=record.accepted_prediction_tokens,
+        rejected_prediction_tokens=record.rejected_prediction_tokens,
+        vendor_request_id=None,
+        http_status=None,
+        attempts=record.attempts,
+        client_retry_count=record.client_retry_count,
+        started_at_ms=record.started_at_ms,
+        first_token_ms=None,
+        duration_ms=record.duration_ms,
+    )
 
 
-def _number(record: Mapping[str, Any], name: str) -> int | None:
-    number = record.get(name)
-    if number is not None and (type(number) is not int or not 0 <= number <= NUMBER_LIMIT):
-        raise UndecodableEvent(f"{name} is of a wrong type or out of range")
-    return number
+def _source(source: str, tokens: int | None) -> SideSource:
+    return "vendor" if source == "vendor" and tokens is not None else "estimated"
 
 
-def _side(record: Mapping[str, Any], side: str) -> SideSource:
-    """Return whose count a side is; what no vendor has counted is our estimate, if it is nothing:
-    the vendor may have done more.
-    """
-    is_told = record.get(f"{side}_source") == "vendor" and record.get(f"{side}_tokens") is not None
-    return "vendor" if is_told else "estimated"
-
-
-def _is_young(record: Mapping[str, Any], now_ms: int) -> bool:
-    started = record.get("started_at_ms")
-    return type(started) is int and now_ms - YOUNG_MS < started <= now_ms
-
-
-def _load(raw: bytes) -> Mapping[str, Any]:
-    try:
-        record = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return {}
-    return record if isinstance(record, dict) else {}
+def _is_young(record: OpenRecord, now_ms: int) -> bool:
+    return now_ms - YOUNG_MS < record.started_at_ms <= now_ms

@@ -16,9 +16,10 @@ from celery.signals import worker_before_create_process, worker_process_init
 from app.ledger.posting import Ledger
 from app.observability.alarms import Alarms
 from app.pricing.price_book import load_prices
+from app.storage.redis.connection import connect
 from app.storage.sql.engine import create_engine
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import Unavailable
 from workers.celery_app import celery_app, settings
 from workers.consumer import drain

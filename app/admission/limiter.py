@@ -6,7 +6,6 @@ Knows what a request may use at most, and how to tell its caller; the counting i
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from app.admission.at_most import CostCandidate, cost_at_most, usage_at_most
 from app.admission.limit_messages import LimitOutcome, limit_headers, refusal, warning
@@ -26,33 +25,21 @@ MONEY_LIMIT_NANOUSD = 2**52
 logger = logging.getLogger(__name__)
 
 
-class AdmissionRequest(Protocol):
-    """A request that is to be admitted."""
+_Checked = tuple[Limits, Check]
 
-    @property
-    def event_id(self) -> str:
-        """The identity of its event."""
-        ...
 
-    @property
-    def started_at_ms(self) -> int:
-        """When it started, in Unix milliseconds."""
-        ...
+@dataclass(frozen=True, slots=True)
+class AdmissionRequest:
+    """What decides whether a request is admitted: its limits, and what it may use of them.
 
-    @property
-    def limits(self) -> Sequence[Limits]:
-        """What it must fit in."""
-        ...
+    `candidates` are the vendor entries that may serve it; `started_at_ms` is in Unix milliseconds.
+    """
 
-    @property
-    def request(self) -> CompletionRequest:
-        """What is asked for."""
-        ...
-
-    @property
-    def candidates(self) -> Sequence[CostCandidate]:
-        """The deployments that may serve it."""
-        ...
+    event_id: str
+    started_at_ms: int
+    limits: Sequence[Limits]
+    request: CompletionRequest
+    candidates: Sequence[CostCandidate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +61,14 @@ class Limiter:
         self.prices = prices
         self._spending = spending
 
-    def admit(self, limited: AdmissionRequest, record: bytes) -> Admission:
+    def admit(self, admission: AdmissionRequest, record: bytes) -> Admission:
         """Open the request's record and reserve what it may use, or neither.
 
         Raises: LimitReached; StreamUnavailable.
         """
-        admitted, outcomes = self._ask(limited, record)
+        admitted, outcomes = self._ask(admission, record)
         if not admitted and self._knows_better(outcomes):
-            admitted, outcomes = self._ask(limited, record)
+            admitted, outcomes = self._ask(admission, record)
         headers = limit_headers(outcomes)
         if not admitted:
             error = refusal(outcomes)
@@ -94,10 +81,10 @@ class Limiter:
                 logger.warning("budget: %s", warning(outcome))
         return Admission(headers)
 
-    def _ask(self, limited: AdmissionRequest, record: bytes) -> tuple[bool, list[LimitOutcome]]:
-        checked = [pair for limits in limited.limits for pair in self._checks(limits, limited)]
+    def _ask(self, admission: AdmissionRequest, record: bytes) -> tuple[bool, list[LimitOutcome]]:
+        checked = [pair for limits in admission.limits for pair in self._checks(limits, admission)]
         admitted, states = self._reservations.admit(
-            limited.event_id, record, limited.started_at_ms, [check for _, check in checked]
+            admission.event_id, record, admission.started_at_ms, [check for _, check in checked]
         )
         return admitted, [
             LimitOutcome(*pair, state) for pair, state in zip(checked, states, strict=True)
@@ -110,24 +97,24 @@ class Limiter:
         over = [it for it in outcomes if it.check.kind == "budget" and not it.state.fits]
         return any([self._spending.renew(it.limits, it.check.start_s) for it in over])
 
-    def _checks(self, limits: Limits, limited: AdmissionRequest) -> Iterator[tuple[Limits, Check]]:
+    def _checks(self, limits: Limits, admission: AdmissionRequest) -> Iterator[_Checked]:
         prefix = f"{LIMITS}{limits.kind}:{limits.subject_id}:"
-        at_most = usage_at_most(limited.request)
+        at_most = usage_at_most(admission.request)
         if (limit := limits.requests_per_minute) is not None:
             yield limits, Check(kind="requests", key=f"{prefix}rpm", limit=limit, amount=1)
         if (limit := limits.tokens_per_minute) is not None:
             amount = min(at_most.total_tokens, TOKENS_LIMIT)
-            if limited.request.max_tokens is None:  # our guess alone is no reason to refuse it
+            if admission.request.max_tokens is None:  # our guess alone is no reason to refuse it
                 amount = min(amount, max(at_most.prompt_tokens, limit))
             yield limits, Check(kind="tokens", key=f"{prefix}tpm", limit=limit, amount=amount)
-        if (limit := limits.streams) is not None and limited.request.stream:
+        if (limit := limits.streams) is not None and admission.request.stream:
             yield limits, Check(kind="streams", key=f"{prefix}streams", limit=limit, amount=1)
         if limits.has_budget:
-            yield limits, self._budget(limits, limited, prefix)
+            yield limits, self._budget(limits, admission, prefix)
 
-    def _budget(self, limits: Limits, limited: AdmissionRequest, prefix: str) -> Check:
-        start = period_start(limits.period, limited.started_at_ms)
-        cost_nanousd = cost_at_most(limited.request, limited.candidates, self.prices)
+    def _budget(self, limits: Limits, admission: AdmissionRequest, prefix: str) -> Check:
+        start = period_start(limits.period, admission.started_at_ms)
+        cost_nanousd = cost_at_most(admission.request, admission.candidates, self.prices)
         start_s = int(start.timestamp())
         known = self._spending.since(limits, start_s)
         return Check(

@@ -16,7 +16,7 @@ from app.runtime.turns import give_turn
 from app.serving.service import Answer
 from app.serving.stream import CompletionStream
 from app.transport.call import Cancelled
-from app.usage.meter import RequestContext
+from app.usage.request_context import RequestContext
 from app.vocabulary.completion import CompletionRequest
 
 completions_blueprint = Blueprint("completions", __name__)

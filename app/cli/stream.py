@@ -7,7 +7,7 @@ import click
 from redis import Redis
 
 from app.settings import Settings
-from app.usage.redis.stream import connect
+from app.storage.redis.connection import connect
 from app.vocabulary.errors import StreamUnavailable
 
 

@@ -13,7 +13,7 @@ import requests
 
 from app.devstack.children import Children
 from app.settings import CONFIG_DIR
-from app.usage.redis.stream import connect
+from app.storage.redis.connection import connect
 
 HOST = "127.0.0.1"
 #: How long a process may take to be ready; a busy machine needs a few seconds.

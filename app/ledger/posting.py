@@ -5,7 +5,7 @@ Does not depend on the stream that delivers events, or on the queries that read 
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
 from types import MappingProxyType
@@ -36,7 +36,7 @@ from app.usage.event import CERTAIN_SOURCES, UsageEvent, sides_of
 from app.vocabulary.completion import USAGE_COUNTS
 
 #: Stored unchanged: all fields of an event except the last, `calls`.
-_FIELDS: tuple[str, ...] = tuple(f.name for f in fields(UsageEvent))[:-1]
+_FIELDS: tuple[str, ...] = UsageEvent.__struct_fields__[:-1]
 _COLUMNS: tuple[str, ...] = (*_FIELDS, "calls", "cost_nanousd", "price_id")
 NOT_CHARGED: Mapping[str, int] = MappingProxyType({})
 #: The most entries in one statement, to bound memory.

@@ -11,10 +11,10 @@ from typing import Any
 
 from redis import Redis, ResponseError
 
+from app.storage.redis.connection import write_probe
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.redis.primary import NotPrimary
-from app.usage.redis.stream import write_probe
 from app.usage.spool import foreign_files, spool_fault, spooled_bytes
 from app.vocabulary.errors import StreamUnavailable
 

@@ -58,7 +58,7 @@ class BacklogCollector(Collector):
                     stream.backlog(),
                     records.count(),
                     stream.dead_count(),
-                    stream.drained(),
+                    stream.posted(),
                     stream.oldest_ms(),
                 )
             )

@@ -125,13 +125,13 @@ class CompletionStream:
             return
         self._closed = True
         self._watchdog.forget(self)
-        drained = False
+        read_to_end = False
         try:
             if self._status is None:
-                self._status, drained = self._finish_after_disconnect()
+                self._status, read_to_end = self._finish_after_disconnect()
         finally:  # even if the server kills this thread meanwhile
             self._channel.close()
-            self._meter.record(self._status or "disconnected", drained=drained)
+            self._meter.record(self._status or "disconnected", read_to_end=read_to_end)
 
     def _relayed(self, chunks: list[Completion]) -> list[Completion]:
         """Return the chunks with choices, after noting the choices that end in them."""

@@ -1,4 +1,4 @@
-"""How Redis and the database are reached. Does not know which store uses them.
+"""Access to Redis and to the database. Does not know which stores use them.
 
-Read `sql.engine` and `redis.group_commit` first.
+Read `sql.engine` and `redis.connection` first.
 """

@@ -1,7 +1,8 @@
-"""The meter of one vendor call: what it used, side by side, and whose count that is.
+"""CallMeter: what one vendor call used, prompt and completion apart, and who counted each side.
 
-A vendor's word wins over any count of ours, for as much as it says: of a stream that was cut after
-the prompt was counted, the prompt is the vendor's, and the completion is counted from its text.
+A vendor's count takes precedence over an estimate, for as much as it covers. If a stream ends after
+the vendor has counted the prompt, the prompt's count is the vendor's, and the completion is
+estimated from its text.
 """
 
 import time
@@ -15,21 +16,20 @@ from app.usage.event import SideSource
 from app.vocabulary.completion import USAGE_COUNTS, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
 
-#: A count of the completion that may only say that it has begun.
+#: A completion count up to this may only mean that the completion has started.
 PLACEHOLDER = 1
 
-
-#: What is counted in several ways is told by the least certain one.
+#: Sources from the least reliable one on. Nothing used is no doubt about the rest.
 _BY_DOUBT: tuple[SideSource, ...] = ("estimated", "vendor", "none")
 
 
 def least_certain(sources: Iterable[SideSource]) -> SideSource:
-    """Return the source of what has several: an estimate as soon as one is."""
+    """Return the least reliable of several sources; "none" if there are none."""
     return min(sources, key=_BY_DOUBT.index, default="none")
 
 
 class Counted(NamedTuple):
-    """What a call has used, and whose count each side of it is."""
+    """What a call has used, and the source of each side."""
 
     usage: Usage
     prompt_source: SideSource
@@ -37,7 +37,7 @@ class Counted(NamedTuple):
 
     @property
     def source(self) -> SideSource:
-        """Whose count it is: an estimate as soon as one side is."""
+        """The source of the whole: an estimate if one side is estimated."""
         prompt, completion = self.prompt_source, self.completion_source
         return prompt if prompt == completion else least_certain((prompt, completion))
 
@@ -48,43 +48,43 @@ NOTHING = Counted(Usage(), "none", "none")
 class CallMeter:
     """Counts one vendor call.
 
-    `news` is called when the vendor has counted the prompt while the answer goes on: a crash from
-    then on is not to cost that count.
+    `on_count` is called when the vendor first reports a count while the response continues: a crash
+    from then on must not lose that count.
     """
 
     def __init__(
-        self, vendor: str, request: CompletionRequest, news: Callable[[], None] | None = None
+        self, vendor: str, request: CompletionRequest, on_count: Callable[[], None] | None = None
     ) -> None:
         self.vendor = vendor
         self.vendor_request_id: str | None = None
         self.http_status: int | None = None
-        #: The vendor's word for how it served the call, where it said one.
+        #: The vendor's word for how it served the call, if it named one.
         self.service_tier: str | None = None
         #: Whether the call was given up before anything was sent.
         self.was_skipped = False
-        #: Whether the vendor may have done paid work.
+        #: Whether the vendor may have done billable work.
         self.billable = False
-        #: Whether the answer came to its end, so that the vendor's last count is of all of it.
+        #: Whether the response came to its end, so that the vendor's last count covers all of it.
         self.is_whole = False
         self.model_served: str | None = None
         self.first_token_at_s: float | None = None
         self._request = request
-        self._news = news
+        self._on_count = on_count
         self._texts: defaultdict[int, list[str]] = defaultdict(list)
         self._since_report: list[str] = []
         self._reported: Usage | None = None
-        self._counted_pieces: dict[int, int] = {}
+        self._counted_deltas: dict[int, int] = {}
         self._counted_tokens = 0
 
     @property
     def model_asked(self) -> str:
-        """What the vendor was asked for, by its own name."""
+        """The vendor's name of the model that the call asks for."""
         return self._request.model_name
 
     def observe(self, chunk: Completion) -> None:
-        """Take note of a chunk, or of a whole answer; of its usage, which is a running total."""
+        """Count a chunk, or a whole response. A chunk's usage is a running total."""
         if self.model_served is None or chunk.model != self._request.model_name:
-            # Where a chunk names no model, it bears the name that was asked for.
+            # A chunk that names no model has the requested name.
             self.model_served = chunk.model
         if chunk.service_tier is not None:
             self.service_tier = chunk.service_tier
@@ -95,43 +95,43 @@ class CallMeter:
                 self._texts[choice.index].append(choice.text)
                 self._since_report.append(choice.text)
         if chunk.usage:
-            if self._reported is None and self._news is not None:
-                self._news()
+            if self._reported is None and self._on_count is not None:
+                self._on_count()
             self._reported = chunk.usage
             self._since_report.clear()
 
     def failed(self, error: GatewayError) -> None:
-        """Take note of how the call failed."""
-        if error.vendor_status is not None:  # else it failed after its status, or before
+        """Store how the call failed."""
+        if error.vendor_status is not None:  # otherwise it failed before or after its status
             self.http_status = error.vendor_status
         self.billable = error.billable
 
     def so_far(self) -> Counted:
-        """Return what is known by now; of the text, what is new since the last time is counted."""
+        """Return the usage by now; only text that came since the last call is tokenized."""
         if self._is_counted:
             return self._counted(None)
-        return self._counted(self._running() if self._runs else self._new_tokens())
+        return self._counted(self._running() if self._runs else self._tokens_so_far())
 
-    def _new_tokens(self) -> int:
-        for index, pieces in tuple(self._texts.items()):
-            known = self._counted_pieces.get(index, 0)
-            new = pieces[known:]
-            self._counted_pieces[index] = known + len(new)
+    def _tokens_so_far(self) -> int:
+        for index, deltas in tuple(self._texts.items()):
+            known = self._counted_deltas.get(index, 0)
+            new = deltas[known:]
+            self._counted_deltas[index] = known + len(new)
             self._counted_tokens += count_tokens("".join(new))
         return self._counted_tokens
 
     @cached_property
-    def settled(self) -> Counted:
-        """What the call has used; to be asked when it is over."""
+    def final(self) -> Counted:
+        """The usage of the call; to be read when it is over."""
         if self._reported is None and not self.billable and not self._texts:
             return NOTHING
         return self._counted(None if self._is_counted else self._estimated())
 
     @property
     def _is_counted(self) -> bool:
-        """Whether the vendor's count of the completion is of all its text.
+        """Whether the vendor's count of the completion covers all its text.
 
-        Nothing is no count of a text, unless that is the prompt's echo.
+        A count of 0 covers a text only if that is the prompt's echo.
         """
         if self._reported is None or self._reported.lacks in ("completion", "both"):
             return False
@@ -141,46 +141,45 @@ class CallMeter:
 
     @property
     def _runs(self) -> bool:
-        """Whether the vendor has counted some of the completion, and not only that it began."""
+        """Whether the vendor has counted some of the completion, and not only that it started."""
         return self._reported is not None and self._reported.completion_tokens > PLACEHOLDER
 
     def _running(self) -> int:
-        """Return the vendor's running count and the tokens of the text after it."""
+        """Return the vendor's running count plus the tokens of the text after it."""
         known = self._reported.completion_tokens if self._reported is not None else 0
         return known + count_tokens("".join(self._since_report))
 
     def _estimated(self) -> int:
         if self._runs:
             return self._running()
-        texts = {index: "".join(pieces) for index, pieces in self._texts.items()}
+        texts = {index: "".join(deltas) for index, deltas in self._texts.items()}
         return count_completions(self._request, texts)
 
     def _counted(self, completion: int | None) -> Counted:
-        """Return all counts; `completion` None is the vendor's own."""
-        told = self._reported or Usage()
-        known = told.prompt_tokens + told.completion_tokens
-        if completion is None and not told.lacks and told.total_tokens == known:
-            return Counted(told, "vendor", "vendor")  # as it mostly is
+        """Return the usage with this estimate of the completion; None for the vendor's count."""
+        reported = self._reported or Usage()
+        known = reported.prompt_tokens + reported.completion_tokens
+        if completion is None and not reported.lacks and reported.total_tokens == known:
+            return Counted(reported, "vendor", "vendor")  # the usual case
         prompt_source: SideSource = "vendor"
-        prompt = told.prompt_tokens
-        if self._reported is None or told.lacks in ("prompt", "both"):
+        prompt = reported.prompt_tokens
+        if self._reported is None or reported.lacks in ("prompt", "both"):
             prompt, prompt_source = self._prompt_tokens, "estimated"
         completion_source: SideSource = "vendor" if completion is None else "estimated"
-        if told.lacks == "both":  # a total alone, which stands
-            prompt = min(prompt, told.total_tokens)
-            completion = told.total_tokens - prompt
-        generated = told.completion_tokens if completion is None else completion
-        counts = {name: getattr(told, name) for name in USAGE_COUNTS}
-        return Counted(
-            Usage(**_fitting(counts, prompt, generated)), prompt_source, completion_source
-        )
+        if reported.lacks == "both":  # only a total, which stands
+            prompt = min(prompt, reported.total_tokens)
+            completion = reported.total_tokens - prompt
+        generated = reported.completion_tokens if completion is None else completion
+        counts = {name: getattr(reported, name) for name in USAGE_COUNTS}
+        usage = Usage(**_with_sides(counts, prompt, generated))
+        return Counted(usage, prompt_source, completion_source)
 
     @cached_property
     def _prompt_tokens(self) -> int:
         return count_prompts(self._request)
 
 
-def _fitting(counts: Mapping[str, int], prompt: int, completion: int) -> dict[str, int]:
+def _with_sides(counts: Mapping[str, int], prompt: int, completion: int) -> dict[str, int]:
     return {
         **counts,
         "prompt_tokens": prompt,

@@ -17,13 +17,15 @@ from app.ledger.posting import Ledger
 from app.ledger.reconcile import day_ranges, rebuild
 from app.ledger.repricing import reprice
 from app.pricing.price_book import PriceBook, load_prices
+from app.storage.redis.connection import connect
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.sql.tables import corrections, daily_rollups
 from app.storage.sql.transactions import reading
-from app.usage.meter import Meter, RequestContext
+from app.usage.meter import Meter
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
+from app.usage.request_context import RequestContext
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import InsufficientQuota, RateLimited
 from app.vocabulary.limits import Limits

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
+from msgspec.structs import replace
 from redis import Redis
 from sqlalchemy import Engine
 
@@ -15,13 +16,15 @@ from app.admission.limiter import TOKENS_LIMIT, Limiter
 from app.admission.reservations import Reservations
 from app.admission.spending import Spending
 from app.pricing.price_book import PriceBook, load_prices
+from app.storage.redis.connection import connect
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import EVENTS, OPEN, RESERVED
 from app.storage.sql.engine import create_engine
-from app.usage.meter import Meter, RequestContext
+from app.usage.meter import Meter
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
+from app.usage.request_context import RequestContext
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import LimitReached
 from app.vocabulary.limits import Limits
@@ -174,7 +177,8 @@ def test_what_a_dead_process_had_reserved_is_given_back_but_for_the_estimate(
         request_id="req_1", account_id="acme", api_key_id="key_1", limits=(ACME,)
     )
     meter = Meter(books, context, ASKED)
-    limiter.admit(meter, meter.record_of_opening("a process that is gone"))
+    record = replace(meter.opening(), owner="a crashed process")
+    limiter.admit(meter.admission_request, record.encode())
     late_ms = meter.started_at_ms + 60_000
     assert reap(OpenRecords(redis), late_ms, prices=prices) == 1
     assert budget(redis) == {b"spent": b"6000", b"reserved": b"0"}

@@ -9,13 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from msgspec import structs
 from openai import OpenAI, PermissionDeniedError
 
 from app.ledger.posting import Ledger
 from app.settings import Settings
-from app.usage.event import UsageEvent, new_event_id
+from app.storage.redis.connection import connect
+from app.usage.event import UsageEvent
+from app.usage.event_id import new_event_id
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 from tests.api.usage_site import (
     DAY_S,
     HOUR_S,
@@ -381,7 +384,7 @@ def test_figures_are_not_complete_while_events_wait_in_the_stream(
     OpenRecords(redis).open(event.event_id, b"{}", event.started_at_ms)
     stream.publish(event)
     assert _complete_until_s(site) == MIDNIGHT_S
-    entries = stream.claim("worker", 10)
+    entries = stream.claim_new("worker", 10)
     assert _complete_until_s(site) == MIDNIGHT_S
     stream.ack([entry.entry_id for entry in entries], [event.event_id])
     assert _complete_until_s(site) > MIDNIGHT_S
@@ -441,7 +444,7 @@ def test_sums_over_pages_keys_models_and_users_equal_the_range(
     timezone: str,
 ) -> None:
     account_id, end_s = new_event_id(), start_s + length_s
-    events = [dataclasses.replace(event, account_id=account_id) for event in events]
+    events = [structs.replace(event, account_id=account_id) for event in events]
     shared_site.post(*events)
     within = [e for e in events if start_s * 1000 <= e.started_at_ms < end_s * 1000]
     expected = (

@@ -6,8 +6,9 @@ import os
 from typing import Any
 
 from app.ledger.posting import Ledger
+from app.storage.redis.connection import connect
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 from tests.chaos.haste import HASTE, hasten_owners
 from tests.chaos.traps import after, before, set_clock_back
 from workers import reaper, tasks

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from redis import Redis
 from sqlalchemy import Engine
@@ -20,7 +19,7 @@ from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.usage.spool import Spool
 from tests.cli.command import Tollgate
-from tests.support.events import usage_event
+from tests.support.events import open_record, usage_event
 
 LONG_AGO_MS = int((time.time() - PATIENCE_S - 3600) * 1000)
 
@@ -85,11 +84,11 @@ def test_what_is_on_its_way_is_counted_and_is_no_fault(
     stream, records = EventStream(redis), OpenRecords(redis)
     for _ in range(3):
         stream.publish(usage_event())
-    stream.claim("drain", 1)
+    stream.claim_new("drain", 1)
     records.heartbeat("web-1")
     now_ms = int(time.time() * 1000)
-    records.open("e1", orjson.dumps({"owner": "web-1", "started_at_ms": LONG_AGO_MS}), 1)
-    records.open("e2", orjson.dumps({"owner": "gone", "started_at_ms": now_ms}), 1)
+    records.open("e1", open_record(owner="web-1", started_at_ms=LONG_AGO_MS).encode(), 1)
+    records.open("e2", open_record(owner="gone", started_at_ms=now_ms).encode(), 1)
     spool = Spool(spool_dir, "web-1")
     spool.append("event", b"{}")
     counts, _ = table(tollgate)
@@ -112,7 +111,7 @@ def test_what_was_left_behind_is_a_fault_with_what_to_do_about_it(
 ) -> None:
     redis.xadd(EVENTS, {"event": usage_event().encode()}, id=f"{LONG_AGO_MS}-0")
     redis.xadd(DEAD, {"event": b"?", "reason": "not JSON"})
-    OpenRecords(redis).open("e1", orjson.dumps({"owner": "g", "started_at_ms": LONG_AGO_MS}), 1)
+    OpenRecords(redis).open("e1", open_record(owner="g", started_at_ms=LONG_AGO_MS).encode(), 1)
     spool_dir.mkdir()
     (spool_dir / "gone.1.jsonl").write_bytes(b'{"event":{}}\n')
     counts, said = table(tollgate, exit_code=1)

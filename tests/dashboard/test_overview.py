@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from app.settings import Settings
-from app.usage.redis.stream import EventStream, connect
+from app.storage.redis.connection import connect
+from app.usage.redis.stream import EventStream
 from tests.dashboard.site import DashboardSite, at, make_site, shown, table
 from tests.support.events import usage_event
 

@@ -126,7 +126,7 @@ def test_release_web_worker_and_beat_run(
             own_valkey.kill()
             assert gateway.post(ASK).status_code == 200
             own_valkey.start()
-            wait_until(lambda: int(gateway.redis.get("usage:drained") or 0) == 2)
+            wait_until(lambda: int(gateway.redis.get("usage:posted") or 0) == 2)
     for log in logs:
         assert "ermission" not in log.read_text()
     assert "Traceback" not in logs[0].read_text()

@@ -20,7 +20,8 @@ from app.storage.sql.tables import entries, rollups
 from app.storage.sql.transactions import reading
 from app.usage.call_usage import encode_calls
 from app.usage.cost import cost_of
-from app.usage.event import UsageEvent, new_event_id
+from app.usage.event import UsageEvent
+from app.usage.event_id import new_event_id
 from tests.support.events import usage_event
 from tests.support.services.sqlite import new_ledger
 

@@ -55,9 +55,9 @@ def test_several_entries_of_the_table_may_be_one_company(engine: Engine) -> None
 def test_of_a_request_of_several_calls_each_is_on_its_vendors_bill(engine: Engine) -> None:
     usage = Usage(prompt_tokens=3, completion_tokens=2, total_tokens=5)
     calls = (
-        CallUsage("openai", "x", "m-2026-01-01", None, usage),
-        CallUsage("openai", "plain", None, "flex", usage),
-        CallUsage("azure", "x", "m-2026-01-01", None, usage),
+        CallUsage.of("openai", "x", "m-2026-01-01", None, usage),
+        CallUsage.of("openai", "plain", None, "flex", usage),
+        CallUsage.of("azure", "x", "m-2026-01-01", None, usage),
     )
     Ledger(engine).post([at(0), at(1, calls=calls, vendor_served="azure")])
     raw = pages(page(bucket(("m-2026-01-01", 6, 4), ("plain", 3, 2))))

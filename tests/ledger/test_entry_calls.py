@@ -13,8 +13,8 @@ from app.vocabulary.completion import Usage
 from tests.ledger.ledgers import MIDNIGHT_S, at
 
 CALLS = (
-    CallUsage("x", "m", None, "flex", Usage(prompt_tokens=1, total_tokens=1)),
-    CallUsage("y", "n", "n-1", None, Usage(completion_tokens=2, total_tokens=2)),
+    CallUsage.of("x", "m", None, "flex", Usage(prompt_tokens=1, total_tokens=1)),
+    CallUsage.of("y", "n", "n-1", None, Usage(completion_tokens=2, total_tokens=2)),
 )
 
 

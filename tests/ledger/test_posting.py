@@ -1,20 +1,21 @@
 """The ledger: each event posted once, whatever is repeated, reordered or posted at once."""
 
 import random
-from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from msgspec.structs import fields, replace
 from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
 from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import SLOT_S, entries, rollups
 from app.usage.call_usage import CallUsage
-from app.usage.event import TEXT_LIMIT, UsageEvent
+from app.usage.event import UsageEvent
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 from app.vocabulary.errors import LedgerUnavailable
+from app.vocabulary.text import TEXT_LIMIT
 from tests.ledger.ledgers import HOUR_MS, MIDNIGHT_MS, as_posted, ledger_of, rows
 from tests.support.events import usage_event
 
@@ -35,8 +36,8 @@ def test_an_entry_holds_its_event_to_the_last_field(engine: Engine) -> None:
         service_tier="flex",
         completion_source="estimated",
         calls=(
-            CallUsage("a", 'the "model" \\ \u2028', None, None, Usage(prompt_tokens=2**40)),
-            CallUsage("b", "m", "m-1", "flex", Usage(completion_tokens=3, total_tokens=4)),
+            CallUsage.of("a", 'the "model" \\ \u2028', None, None, Usage(prompt_tokens=2**40)),
+            CallUsage.of("b", "m", "m-1", "flex", Usage(completion_tokens=3, total_tokens=4)),
         ),
         **{name: 2**40 + i for i, name in enumerate(USAGE_COUNTS)},
     )

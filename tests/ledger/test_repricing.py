@@ -121,7 +121,7 @@ def test_calls_are_priced_anew_one_by_one_and_their_lacks_are_listed(
     engine: Engine, tmp_path: Path
 ) -> None:
     usage = Usage(prompt_tokens=150_000, total_tokens=150_000)
-    two = tuple(CallUsage("x", "long", None, tier, usage) for tier in (None, "flex"))
+    two = tuple(CallUsage.of("x", "long", None, tier, usage) for tier in (None, "flex"))
     Ledger(engine, NO_PRICES).post([at(0, calls=two), at(1, calls=two[:1]), at(2, calls=two)])
     path, rows = tmp_path / "own.toml", '[[prices]]\nmodel = "x/*"\noutput = 0\ninput = '
     path.write_text(rows + "[[0, 1], [200000, 2]]\n")

@@ -47,7 +47,7 @@ def test_a_request_that_used_nothing_needs_no_price(engine: Engine) -> None:
 
 def test_of_several_calls_those_without_a_price_are_listed(engine: Engine, tmp_path: Path) -> None:
     usage = Usage(prompt_tokens=2, total_tokens=2)
-    calls = tuple(CallUsage("x", "m", None, tier, usage) for tier in (None, "flex", "flex"))
+    calls = tuple(CallUsage.of("x", "m", None, tier, usage) for tier in (None, "flex", "flex"))
     Ledger(engine, NO_PRICES).post([at(0, calls=calls), at(7, calls=calls[1:2])])
     path = tmp_path / "own.toml"
     path.write_text('[[prices]]\nmodel = "x/m"\ninput = 1\noutput = 1\n')

@@ -9,8 +9,9 @@ from redis import Redis
 
 from app.observability import alarms as alarms_module
 from app.observability.alarms import Alarms
+from app.storage.redis.connection import connect
 from app.storage.redis.keys import DEAD, EVENTS
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 from app.usage.spool import Spool
 from tests.support.events import usage_event
 from tests.support.services.valkey import Valkey

@@ -1,9 +1,9 @@
 """The price book: whose price, of which model, from when; unknown is unknown."""
 
-import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from app.pricing.price_book import NO_PRICES, PriceBook, load_prices
 from app.usage.call_usage import CallUsage
@@ -112,7 +112,7 @@ def test_a_service_tier_has_its_own_price_or_none(tmp_path: Path) -> None:
         event = usage_event(
             vendor="x", vendor_served="x", model="m", service_tier=word, prompt_tokens=10**6
         )
-        return cost_of(dataclasses.replace(event, completion_tokens=0), own).nanousd
+        return cost_of(structs.replace(event, completion_tokens=0), own).nanousd
 
     standard = [None, "", "default", "standard", "auto", "on_demand", "ON_DEMAND", "Default"]
     assert {cost(word) for word in standard} == {4 * 10**9}
@@ -145,7 +145,7 @@ def test_each_call_has_the_price_of_its_own_prompt_and_of_who_served_it(tmp_path
 
     def call(vendor: str, model: str, prompt_tokens: int, tier: str | None = None) -> CallUsage:
         usage = Usage(prompt_tokens=prompt_tokens, total_tokens=prompt_tokens)
-        return CallUsage(vendor, model, None, tier, usage)
+        return CallUsage.of(vendor, model, None, tier, usage)
 
     def cost(*calls: CallUsage) -> int | None:
         total = sum(it.usage.prompt_tokens for it in calls)
@@ -165,7 +165,7 @@ def test_each_call_has_the_price_of_its_own_prompt_and_of_who_served_it(tmp_path
 def test_a_request_of_several_prices_names_them_all(tmp_path: Path) -> None:
     own = book(tmp_path, row("x/m", "1") + row("y/m", "2"))
     usage = Usage(prompt_tokens=1, total_tokens=1)
-    calls = tuple(CallUsage(vendor, "m", None, None, usage) for vendor in "xxy")
+    calls = tuple(CallUsage.of(vendor, "m", None, None, usage) for vendor in "xxy")
     cost = cost_of(usage_event(calls=calls), own)
     assert [price.name for price in cost.prices] == ["file:x/m", "file:y/m"]
     assert cost.price_id == "+".join(price.price_id for price in cost.prices)

@@ -1,8 +1,10 @@
-"""Usage events for tests."""
+"""Usage events and open records for tests."""
 
 from typing import Any
 
-from app.usage.event import UsageEvent, new_event_id
+from app.usage.event import UsageEvent
+from app.usage.event_id import new_event_id
+from app.usage.open_record import OpenRecord
 
 
 def usage_event(**changes: Any) -> UsageEvent:
@@ -10,6 +12,23 @@ def usage_event(**changes: Any) -> UsageEvent:
     return UsageEvent(**(DEFAULTS | {"event_id": new_event_id()} | changes))
 
 
+def open_record(**changes: Any) -> OpenRecord:
+    """Return the record of the same request before its vendor is called, with `changes`."""
+    opening = {name: DEFAULTS[name] for name in OPENING}
+    return OpenRecord(**(opening | {"event_id": "e1", "owner": "o"} | changes))
+
+
+OPENING = (
+    "request_id",
+    "account_id",
+    "api_key_id",
+    "user",
+    "vendor",
+    "model",
+    "stream",
+    "client_retry_count",
+    "started_at_ms",
+)
 DEFAULTS: dict[str, Any] = {
     "request_id": "req_1",
     "account_id": "acct_1",

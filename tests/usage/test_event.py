@@ -9,19 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.usage.call_usage import CallUsage, decode_calls, encode_calls
-from app.usage.event import (
-    NUMBER_LIMIT,
-    SIDE_SOURCES,
-    SOURCES,
-    STATUSES,
-    TEXT_LIMIT,
-    UndecodableEvent,
-    UsageEvent,
-    clip,
-    clip_user,
-    new_event_id,
-)
+from app.usage.event import FORMER_SOURCES, SIDE_SOURCES, SOURCES, STATUSES, UsageEvent
+from app.usage.event_id import new_event_id
+from app.usage.message import NUMBER_LIMIT, UndecodableMessage
+from app.usage.stored_text import clip, clip_or_none
 from app.vocabulary.completion import USAGE_COUNTS, Usage
+from app.vocabulary.text import TEXT_LIMIT
 from tests.support.events import DEFAULTS, usage_event
 
 NULLABLE = {
@@ -50,7 +43,7 @@ def calls(texts: st.SearchStrategy[str]) -> st.SearchStrategy[CallUsage]:
     """Calls whose texts are drawn from `texts`."""
     counts = dict.fromkeys(USAGE_COUNTS, st.integers(0, NUMBER_LIMIT))
     told = st.none() | texts
-    return st.builds(CallUsage, texts, texts, told, told, st.builds(Usage, **counts))
+    return st.builds(CallUsage.of, texts, texts, told, told, st.builds(Usage, **counts))
 
 
 def field_values(name: str, texts: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
@@ -92,20 +85,20 @@ def test_whatever_callers_and_vendors_write_is_encoded_so_that_it_decodes(
         text = getattr(event, name)
         assert getattr(decoded, name) == (None if text is None else clip(text))
     for told, call in zip(decoded.calls, event.calls, strict=True):
-        assert told[:4] == tuple(map(clip_user, call[:4]))
+        assert told == call.sanitized()
         assert told.usage == call.usage
 
 
 def test_the_wire_form_is_one_json_object_in_field_order() -> None:
     event = usage_event(event_id="e", user="Zoë")
     written = json.loads(event.encode())
-    assert list(written) == list(UsageEvent.__dataclass_fields__)
+    assert list(written) == list(UsageEvent.__struct_fields__)
     assert written == DEFAULTS | {"event_id": "e", "user": "Zoë", "calls": []}
 
 
 def test_a_call_is_written_without_its_nulls_and_zeros() -> None:
     usage = Usage(prompt_tokens=3, total_tokens=3)
-    event = usage_event(calls=(CallUsage("openai", "m", None, "flex", usage),))
+    event = usage_event(calls=(CallUsage.of("openai", "m", None, "flex", usage),))
     written = json.loads(event.encode())["calls"]
     told = {"vendor": "openai", "model": "m", "service_tier": "flex"}
     assert written == [told | {"prompt_tokens": 3, "total_tokens": 3}]
@@ -114,14 +107,26 @@ def test_a_call_is_written_without_its_nulls_and_zeros() -> None:
 
 @pytest.mark.parametrize(
     ("source", "side"),
-    [("vendor", "vendor"), ("drained", "vendor"), ("estimated", "estimated"), ("none", "none")],
+    [
+        ("vendor", "vendor"),
+        ("drained", "vendor"),
+        ("read", "vendor"),
+        ("estimated", "estimated"),
+        ("none", "none"),
+    ],
 )
 def test_an_event_of_the_version_before_is_read(source: str, side: str) -> None:
     written = json.loads(usage_event(event_id="e", source=source).encode())
     before = {name: value for name, value in written.items() if name not in LATER}
     event = UsageEvent.decode(json.dumps(before).encode())
-    changes = {"source": source, "prompt_source": side, "completion_source": side}
-    assert event == usage_event(event_id="e", **changes)
+    changes = {"prompt_source": side, "completion_source": side}
+    source = FORMER_SOURCES.get(source, source)
+    assert event == usage_event(event_id="e", source=source, **changes)
+
+
+def test_a_former_word_for_a_source_means_the_present_one() -> None:
+    former = usage_event(event_id="e", source="drained")
+    assert UsageEvent.decode(former.encode()) == usage_event(event_id="e", source="read")
 
 
 #: What the version before asks of an event: each of these is there, of the same type as ever.
@@ -129,7 +134,7 @@ ASKED_BEFORE = {"event_id", *DEFAULTS} - LATER
 
 
 def test_the_version_before_finds_all_that_it_asks_for() -> None:
-    calls = (CallUsage("v", "m", None, None, Usage(prompt_tokens=1)),)
+    calls = (CallUsage.of("v", "m", None, None, Usage(prompt_tokens=1)),)
     event = usage_event(event_id="e", calls=calls, prompt_source="estimated")
     written = json.loads(event.encode())
     assert written.keys() >= ASKED_BEFORE
@@ -150,7 +155,7 @@ def test_what_a_later_version_says_of_a_call_beyond_this_one_is_left_out() -> No
     call = {"vendor": "v", "model": "m", "prompt_tokens": 3, "total_tokens": 3, "region": "eu"}
     raw = json.dumps(json.loads(usage_event().encode()) | {"calls": [call]}).encode()
     usage = Usage(prompt_tokens=3, total_tokens=3)
-    assert UsageEvent.decode(raw).calls == (CallUsage("v", "m", None, None, usage),)
+    assert UsageEvent.decode(raw).calls == (CallUsage.of("v", "m", None, None, usage),)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +173,7 @@ def test_what_a_later_version_says_of_a_call_beyond_this_one_is_left_out() -> No
 )
 def test_calls_that_are_none_are_refused(calls: Any) -> None:
     raw = json.dumps(json.loads(usage_event().encode()) | {"calls": calls}).encode()
-    with pytest.raises(UndecodableEvent, match=r"^calls is of a wrong type or out of range$"):
+    with pytest.raises(UndecodableMessage, match=r"^calls is of a wrong type or out of range$"):
         UsageEvent.decode(raw)
 
 
@@ -182,7 +187,7 @@ def test_a_field_of_a_later_version_is_left_out() -> None:
 def test_a_missing_field_is_named(name: str) -> None:
     written = json.loads(usage_event().encode())
     del written[name]
-    with pytest.raises(UndecodableEvent, match=f"^{name} is missing$"):
+    with pytest.raises(UndecodableMessage, match=f"^{name} is missing$"):
         UsageEvent.decode(json.dumps(written).encode())
 
 
@@ -209,7 +214,7 @@ def wrong_values() -> list[tuple[str, Any]]:
 @pytest.mark.parametrize(("name", "value"), wrong_values())
 def test_a_wrong_value_is_refused_by_name_and_not_quoted(name: str, value: Any) -> None:
     written = json.loads(usage_event().encode()) | {name: value}
-    with pytest.raises(UndecodableEvent) as refusal:
+    with pytest.raises(UndecodableMessage) as refusal:
         UsageEvent.decode(json.dumps(written).encode())
     assert str(refusal.value) == f"{name} is of a wrong type or out of range"
 
@@ -218,25 +223,25 @@ def test_a_wrong_value_is_refused_by_name_and_not_quoted(name: str, value: Any) 
     "raw", [b"", b"{", b"\xff\xfe", b"nul", b'{"a": NaN}', b"[" * 100_000, b"\0", b"{}x"]
 )
 def test_what_is_not_json_is_refused(raw: bytes) -> None:
-    with pytest.raises(UndecodableEvent, match=r"^not JSON$"):
+    with pytest.raises(UndecodableMessage, match=r"^not JSON$"):
         UsageEvent.decode(raw)
 
 
 @pytest.mark.parametrize("raw", [b"[]", b"null", b'"x"', b"5", b"true"])
 def test_json_that_is_no_object_is_refused(raw: bytes) -> None:
-    with pytest.raises(UndecodableEvent, match=r"^not a JSON object$"):
+    with pytest.raises(UndecodableMessage, match=r"^not a JSON object$"):
         UsageEvent.decode(raw)
 
 
 @given(st.binary(max_size=200))
 def test_random_bytes_are_decoded_or_refused(raw: bytes) -> None:
-    with pytest.raises(UndecodableEvent):
+    with pytest.raises(UndecodableMessage):
         UsageEvent.decode(raw)
 
 
 def test_a_count_that_no_ledger_holds_is_still_encoded_and_then_refused() -> None:
     raw = usage_event(completion_tokens=10**30).encode()
-    with pytest.raises(UndecodableEvent, match="completion_tokens"):
+    with pytest.raises(UndecodableMessage, match="completion_tokens"):
         UsageEvent.decode(raw)
 
 
@@ -260,11 +265,11 @@ def test_a_user_of_100_kb_is_kept_short_and_stays_distinct() -> None:
     ],
 )
 def test_text_is_mended_only_where_a_ledger_cannot_hold_it(text: str, kept: str) -> None:
-    assert clip(text) == clip_user(text) == kept
+    assert clip(text) == clip_or_none(text) == kept
 
 
 def test_no_user_stays_no_user() -> None:
-    assert clip_user(None) is None
+    assert clip_or_none(None) is None
 
 
 @given(st.integers(0, 2**48 - 1))

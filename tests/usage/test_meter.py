@@ -9,13 +9,15 @@ import orjson
 import pytest
 from redis import Redis
 
+from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS, OPEN
 from app.usage.call_meter import CallMeter
-from app.usage.event import TEXT_LIMIT, Status, UsageEvent
-from app.usage.meter import Meter, RequestContext
+from app.usage.event import Status, UsageEvent
+from app.usage.meter import Meter
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
+from app.usage.request_context import RequestContext
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, HalfUsage, Usage
 from app.vocabulary.errors import (
     GatewayError,
@@ -27,6 +29,7 @@ from app.vocabulary.errors import (
     VendorTimeout,
     VendorUnreachable,
 )
+from app.vocabulary.text import TEXT_LIMIT
 
 CONTEXT = RequestContext(
     request_id="req_1", account_id="acct_1", api_key_id="key_1", client_retry_count=2
@@ -77,7 +80,7 @@ def recorded(redis: "Redis") -> list[UsageEvent]:
 
 def test_the_vendors_count_wins_over_any_estimate() -> None:
     call = metered(chunk("one two three four"), chunk("five", usage=COUNT))
-    assert call.settled == (COUNT, "vendor", "vendor")
+    assert call.final == (COUNT, "vendor", "vendor")
 
 
 def test_the_last_count_that_is_not_zero_is_the_vendors() -> None:
@@ -87,13 +90,13 @@ def test_the_last_count_that_is_not_zero_is_the_vendors() -> None:
         [chunk("a", usage=Usage()), chunk("b", usage=COUNT), chunk(usage=Usage())],
         [chunk("a", usage=COUNT), chunk("b"), chunk()],
     ):
-        assert metered(*chunks).settled == (COUNT, "vendor", "vendor")
+        assert metered(*chunks).final == (COUNT, "vendor", "vendor")
 
 
 def test_without_a_count_the_text_is_counted_and_marked() -> None:
     for nothing in (None, Usage()):
         call = metered(chunk("hello", usage=nothing), chunk(" world", usage=nothing))
-        assert call.settled == (
+        assert call.final == (
             Usage(prompt_tokens=2, completion_tokens=2, total_tokens=4),
             "estimated",
             "estimated",
@@ -135,7 +138,7 @@ def test_half_a_count_is_a_fact_and_the_other_half_an_estimate(
         [chunk("hello world", usage=report)],
         [chunk("hello world"), chunk(usage=report)],
     ):
-        assert metered(*chunks).settled == (usage, prompt_source, completion_source)
+        assert metered(*chunks).final == (usage, prompt_source, completion_source)
 
 
 def test_a_running_count_and_the_text_after_it_make_the_count_of_a_cut_stream() -> None:
@@ -145,7 +148,7 @@ def test_a_running_count_and_the_text_after_it_make_the_count_of_a_cut_stream() 
         call.observe(one)
     call.failed(VendorFailed("broke off", billable=True))
     usage = Usage(prompt_tokens=9, completion_tokens=7, total_tokens=16, cached_tokens=4)
-    assert call.settled == (usage, "vendor", "estimated")
+    assert call.final == (usage, "vendor", "estimated")
 
 
 def test_a_count_that_only_says_that_the_answer_has_begun_is_none_of_its_text() -> None:
@@ -153,21 +156,21 @@ def test_a_count_that_only_says_that_the_answer_has_begun_is_none_of_its_text() 
     call = CallMeter("sim", ASKED)
     for one in (chunk(usage=begun), chunk("hello world")):
         call.observe(one)
-    assert call.settled.usage.completion_tokens == 2
+    assert call.final.usage.completion_tokens == 2
 
 
 def test_an_echo_is_no_part_of_an_estimate() -> None:
     request = CompletionRequest(model="sim/m", prompt="hello world", echo=True, n=2)
     call = metered(chunk("hello ", "hello world"), chunk("world", " again"), request=request)
-    assert call.settled[0].completion_tokens == 1
+    assert call.final[0].completion_tokens == 1
 
 
 def test_a_prompt_that_may_have_been_billed_is_estimated_and_else_there_is_nothing() -> None:
     call = CallMeter("sim", ASKED)
-    assert call.settled == (Usage(), "none", "none")
+    assert call.final == (Usage(), "none", "none")
     call = CallMeter("sim", ASKED)
     call.billable = True
-    assert call.settled == (Usage(prompt_tokens=2, total_tokens=2), "estimated", "estimated")
+    assert call.final == (Usage(prompt_tokens=2, total_tokens=2), "estimated", "estimated")
 
 
 FAILURES: list[tuple[GatewayError, bool]] = [
@@ -192,17 +195,17 @@ def test_a_failure_is_billed_as_far_as_work_may_have_been_done(
         call = CallMeter("sim", ASKED)
         call.billable = begun
         call.failed(error)
-        assert call.settled[1] == ("estimated" if billed else "none")
+        assert call.final[1] == ("estimated" if billed else "none")
         # what was said was generated, whatever came after
         call = metered(chunk("hello world"))
         call.failed(error)
-        assert call.settled[0].completion_tokens == 2
+        assert call.final[0].completion_tokens == 2
 
 
 def test_the_words_of_an_error_are_never_counted() -> None:
     call = metered()
     call.failed(VendorFailed("a very long story of what went wrong", billable=True))
-    assert call.settled[0].completion_tokens == 0
+    assert call.final[0].completion_tokens == 0
 
 
 def test_a_failure_tells_its_status_and_leaves_the_one_there_was() -> None:
@@ -283,7 +286,7 @@ def test_a_request_without_a_token_has_no_time_to_the_first(
 
 
 STATUSES: list[tuple[Status, bool, bool, bool, str]] = [
-    # status, drained, the vendor counted, work was done -> source
+    # status, read to the end, the vendor counted, work was done -> source
     ("completed", False, True, True, "vendor"),
     ("completed", False, False, True, "estimated"),
     ("failed", False, False, False, "none"),
@@ -294,18 +297,18 @@ STATUSES: list[tuple[Status, bool, bool, bool, str]] = [
     ("disconnected", False, False, False, "none"),
     ("disconnected", False, False, True, "estimated"),
     ("disconnected", False, True, True, "vendor"),
-    ("disconnected", True, True, True, "drained"),
+    ("disconnected", True, True, True, "read"),
     ("disconnected", True, False, True, "estimated"),
     ("disconnected", True, False, False, "none"),
 ]
 
 
-@pytest.mark.parametrize(("status", "drained", "counted", "worked", "source"), STATUSES)
+@pytest.mark.parametrize(("status", "read_to_end", "counted", "worked", "source"), STATUSES)
 def test_an_event_tells_its_status_and_whose_count_it_is(
     books: Recorder,
     redis: "Redis",
     status: Status,
-    drained: bool,
+    read_to_end: bool,
     counted: bool,
     worked: bool,
     source: str,
@@ -315,7 +318,7 @@ def test_an_event_tells_its_status_and_whose_count_it_is(
     call.billable = worked
     if counted:
         call.observe(chunk(usage=COUNT))
-    meter.record(status, drained=drained)
+    meter.record(status, read_to_end=read_to_end)
     [event] = recorded(redis)
     assert (event.status, event.source) == (status, source)
     assert bool(event.usage) == (source != "none")

@@ -1,6 +1,5 @@
 """Recorder while Redis comes and goes."""
 
-import dataclasses
 import logging
 import os
 import re
@@ -12,13 +11,15 @@ import orjson
 import pytest
 from redis import Redis
 
+from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS, OPEN, OWNER
 from app.usage import recorder as accounting_module
 from app.usage.event import UsageEvent
-from app.usage.meter import Meter, RequestContext
+from app.usage.meter import Meter
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
+from app.usage.request_context import RequestContext
 from app.usage.spool import read
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import StreamUnavailable
@@ -189,7 +190,7 @@ def test_a_new_process_tells_what_a_dead_one_left(
     own_valkey.kill()
     answered, unanswered = request(dead), request(dead)
     answer(answered)
-    for _, file in [*dead._spool._closed, (None, dead._spool._file)]:
+    for _, file in [*dead._fallback.spool._closed, (None, dead._fallback.spool._file)]:
         assert file is not None
         os.close(file)  # as the kernel does for a killed process: its locks go
     dead._closing.set()
@@ -258,7 +259,7 @@ def test_when_the_disk_fails_too_the_event_is_in_the_log_and_no_prompt_is(
     a_file_is_in_its_place(tmp_path / "spool")
     answer(meter)
     answer(meter)
-    lines = [r for r in caplog.records if "not recorded" in r.getMessage()]
+    lines = [r for r in caplog.records if "not recorded yet" in r.getMessage()]
     assert [line.levelno for line in lines] == [logging.ERROR]
     found = re.search(r"\{.*\}", lines[0].getMessage())
     assert found
@@ -293,7 +294,7 @@ def test_a_living_process_requests_are_not_reaped(books: Recorder, redis: "Redis
     redis.delete(*redis.keys(f"{OWNER}*"))
     assert reap(OpenRecords(redis), now_ms=meter.started_at_ms + 1000) == 0  # too young
     assert reap(OpenRecords(redis), now_ms=meter.started_at_ms - 3_600_000) == 1  # a clock jumped
-    assert dataclasses.asdict(events(redis)[0])["status"] == "abandoned"
+    assert events(redis)[0].status == "abandoned"
 
 
 def test_what_a_restored_redis_has_forgotten_is_estimated_and_not_lost(

@@ -8,8 +8,9 @@ from redis import Redis
 from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
+from app.storage.redis.connection import connect
 from app.storage.sql.engine import create_engine
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 
 
 @pytest.fixture

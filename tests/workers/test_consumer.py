@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from threading import Thread
 from typing import Any
 
@@ -15,11 +14,13 @@ from sqlalchemy import Engine
 
 from app.ledger.posting import NOT_CHARGED, Ledger
 from app.ledger.reconcile import day_ranges, differences
+from app.storage.redis.connection import connect
 from app.storage.sql.tables import entries, rollups
 from app.storage.sql.transactions import reading
-from app.usage.event import TEXT_LIMIT, UsageEvent
-from app.usage.redis.stream import EventStream, connect
+from app.usage.event import UsageEvent
+from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable
+from app.vocabulary.text import TEXT_LIMIT
 from tests.support.events import usage_event
 from tests.workers.contents import event_ids, rolled_up, waiting
 from workers.consumer import PostReport, drain
@@ -167,12 +168,14 @@ def test_a_fault_of_ours_buries_no_event(stream: EventStream, ledger: Ledger) ->
 
 def raw_event(**changes: Any) -> bytes:
     """An event as another program might write it."""
-    return json.dumps(asdict(usage_event()) | changes).encode()
+    return json.dumps(json.loads(usage_event().encode()) | changes).encode()
 
 
 def without(name: str) -> bytes:
     """An event that lacks a field."""
-    return json.dumps({k: v for k, v in asdict(usage_event()).items() if k != name}).encode()
+    written = json.loads(usage_event().encode())
+    del written[name]
+    return json.dumps(written).encode()
 
 
 POISON: list[tuple[dict[str, bytes], bytes]] = [
@@ -229,7 +232,7 @@ def test_an_entry_deleted_while_pending_is_counted_and_blocks_nothing(
     stream: EventStream, ledger: Ledger, redis: "Redis"
 ) -> None:
     published = publish(stream, 3)
-    deleted = stream.claim("dead", 3)[1]
+    deleted = stream.claim_new("dead", 3)[1]
     published.remove(UsageEvent.decode(deleted.raw or b"").event_id)
     redis.xdel("usage:events", deleted.entry_id)
     assert drain(stream, ledger, consumer="alive") == PostReport(posted=2, buried=1)
@@ -278,7 +281,7 @@ def test_what_a_dead_consumer_claimed_is_posted_by_another(
     stream: EventStream, ledger: Ledger
 ) -> None:
     published = publish(stream, 5)
-    stream.claim("dead", 3)
+    stream.claim_new("dead", 3)
     assert drain(stream, ledger, consumer="alive", limit=2) == PostReport(posted=5)
     assert event_ids(ledger.engine) == published
 
@@ -324,7 +327,7 @@ def test_whatever_comes_in_whatever_batches_each_good_event_is_posted_once(
     for raw in raws:
         redis.xadd("usage:events", {"event": raw})
     if crashed:
-        stream.claim("dead", crashed)
+        stream.claim_new("dead", crashed)
     report = drain(stream, sqlite_ledger, consumer="alive", limit=limit, time_budget_s=120)
     good = [raw for raw in raws if raw != b"poison"]
     expected = sorted({UsageEvent.decode(raw).event_id for raw in good})

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from app.settings import ROOT
+from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 from tests.support.events import usage_event
 from tests.support.services.celery_worker import CeleryWorker
 from tests.support.services.polling import wait_until

@@ -68,7 +68,7 @@ def test_one_process_of_a_worker_drains_and_the_others_leave_it_to_that_one(
 def test_the_hourly_task_keeps_consumers_that_were_just_here(
     tasks: ModuleType, stream: EventStream
 ) -> None:
-    stream.claim("recent", 1)
+    stream.claim_new("recent", 1)
     tasks.forget_idle_consumers()
     assert stream.forget_idle_consumers(idle_ms=0) == 1
 

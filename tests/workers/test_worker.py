@@ -5,19 +5,19 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import orjson
 import pytest
 import sqlalchemy as sa
 from redis import Redis
 from sqlalchemy import Engine
 
 from app.settings import Settings
+from app.storage.redis.connection import connect
 from app.storage.redis.keys import OPEN
 from app.storage.sql.engine import create_engine
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import StreamUnavailable
-from tests.support.events import usage_event
+from tests.support.events import open_record, usage_event
 from tests.support.services.celery_worker import CeleryWorker
 from tests.support.services.polling import wait_until
 from tests.support.services.tls import TLSProxy
@@ -110,16 +110,16 @@ def test_a_database_that_hangs_holds_up_no_other_task(
     )
     stream, engine = EventStream(redis), create_engine(postgres_url)
     long_ago_ms = usage_event().started_at_ms - 3_600_000
-    record = {"event_id": "lost", "owner": "dead", "started_at_ms": long_ago_ms}
+    record = open_record(event_id="lost", owner="dead", started_at_ms=long_ago_ms)
     try:
-        stream.claim("nobody", 1)  # which makes the consumer group
+        stream.claim_new("nobody", 1)  # which makes the consumer group
         with engine.begin() as connection:
             connection.execute(sa.text("LOCK TABLE entries IN ACCESS EXCLUSIVE MODE"))
             stream.publish(usage_event())
             worker.start()
             wait_until(lambda: waiting(redis)[1] == 1)  # the drain has claimed it, and hangs
             stream.publish(usage_event())  # for a second drain to hang on
-            OpenRecords(redis).open("lost", orjson.dumps(record), long_ago_ms)
+            OpenRecords(redis).open("lost", record.encode(), long_ago_ms)
             wait_until(lambda: not redis.hlen(OPEN))
             assert waiting(redis)[1] == 1
         wait_until(lambda: entry_count(engine) == 2)

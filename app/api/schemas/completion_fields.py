@@ -15,7 +15,7 @@ from app.api.schemas.fields import (
     wrong_value,
 )
 from app.runtime.turns import give_turn
-from app.usage.event import TEXT_LIMIT
+from app.vocabulary.text import TEXT_LIMIT
 
 PROMPTS_LIMIT = 2048
 #: The API's limit; a vendor's entry has the vendor's own.

@@ -18,7 +18,7 @@ from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
 from app.ledger.reconcile import Difference, count_entries, day_ranges, differences, rebuild
 from app.settings import Settings
-from app.usage.redis.pipeline_status import PipelineStatus, look
+from app.usage.redis.pipeline_status import PipelineStatus, read_status
 from app.usage.spool import SpoolFile, spool_files
 
 #: What waits for longer than this waits for somebody, in seconds: a worker looks every second,
@@ -72,7 +72,7 @@ def reconcile(rebuilds: bool, bill: Path | None, vendors: tuple[str, ...], as_js
         reconcile_bill(bill, vendors, as_json)
         return
     with open_redis() as redis:
-        transit = look(redis)
+        transit = read_status(redis)
     spooled = _spooled(Settings.from_env().spool_dir)
     with open_ledger() as engine:
         rollups = _compare(engine, rebuilds)

@@ -13,7 +13,7 @@ from prometheus_client import Counter, Gauge
 from prometheus_client.registry import Collector
 
 from app.observability.metrics.families import Families
-from app.usage.event import Status, UsageEvent
+from app.usage.event import UsageEvent
 from app.vendors.vendor import Vendor
 
 P = ParamSpec("P")
@@ -40,7 +40,7 @@ TOKENS = {
 #: Statuses of vendors and of requests that alerts watch. Their series exist from the start, because
 #: Prometheus sees no increase in a series that begins with 1.
 WATCHED_VENDOR_STATUSES = (401, 402, 403)
-WATCHED_STATUSES: tuple[Status, ...] = ("completed", "failed", "truncated")
+WATCHED_STATUSES: tuple[str, ...] = ("completed", "failed", "truncated")
 
 
 def _never_raising(
@@ -72,7 +72,7 @@ class Metrics:
         self._families = Families()
         self._open: dict[bool, Gauge] = {}
         self._responses: dict[tuple[str | None, int], Counter] = {}
-        self._series: dict[tuple[str, str, Status, bool], _Series] = {}
+        self._series: dict[tuple[str, str, str, bool], _Series] = {}
         for name in (vendor.name for vendor in vendors if vendor.missing is None):
             self._create_vendor_series(name)
 
@@ -167,7 +167,7 @@ class _Series:
     """The series of requests with the same vendor, model, status and kind of response."""
 
     def __init__(
-        self, families: Families, vendor: str, model: str, status: Status, stream: bool
+        self, families: Families, vendor: str, model: str, status: str, stream: bool
     ) -> None:
         self._completions = families.completions.labels(vendor, model, status)
         self._calls = families.vendor_calls.labels(vendor)

@@ -1,4 +1,4 @@
-"""Redis: the keys, errors, and scripts that are run in groups.
+"""Redis: connections, keys, errors, and the runner of Lua scripts.
 
-Does not know what a store keeps under its keys. Read `group_commit` first.
+Does not know what a store keeps under its keys. Read `connection` first.
 """

@@ -1,4 +1,4 @@
-"""Redis' failures, as ours."""
+"""Turns exceptions of the Redis client into StreamUnavailable."""
 
 from contextlib import ContextDecorator
 from types import TracebackType
@@ -9,7 +9,7 @@ from app.vocabulary.errors import StreamUnavailable
 
 
 class _RedisErrors(ContextDecorator):
-    # A class, and one object of it: every request passes here twice, and a generator is dear.
+    # One shared object, not a generator: every request enters it twice, and a generator costs more.
 
     def __enter__(self) -> None:
         pass
@@ -28,6 +28,6 @@ _ERRORS = _RedisErrors()
 def redis_errors() -> _RedisErrors:
     """Turn what the Redis client raises, in a block or a function, into StreamUnavailable.
 
-    Redis' own words may hold an address or a user name; the class says enough to a caller.
+    The message has only the exception's class: Redis's message may contain an address or a user.
     """
     return _ERRORS

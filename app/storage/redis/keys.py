@@ -1,12 +1,12 @@
-"""The keys of Redis that hold usage on its way to the ledger."""
+"""The Redis keys of usage on its way to the ledger."""
 
 OPEN = "usage:open"
 STARTED = "usage:started"
 OWNER = "usage:owner:"
 EVENTS = "usage:events"
 DEAD = "usage:dead"
-DRAINED = "usage:drained"
+POSTED = "usage:posted"
 RESERVED = "usage:reserved"
 LIMITS = "limits:"
-#: Written to see that Redis takes it.
+#: Written to find out whether Redis accepts writes.
 PROBE = "usage:probe"

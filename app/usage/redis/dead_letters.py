@@ -1,6 +1,6 @@
-"""DeadLetterStream: entries that no ledger could take, kept with the reason until someone decides.
+"""DeadLetterStream: entries that the ledger cannot take, with the reason, until an operator acts.
 
-Does not know what is inside an event, nor why the drain refused it.
+Does not know what an entry contains, nor why the consumer rejected it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,32 +11,17 @@ from redis import Redis
 
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.keys import DEAD, EVENTS
+from app.storage.redis.scripts import Script, read_lua, run
 
-#: Entries read or moved in one round trip, so that memory stays flat.
+#: Entries read in one round trip, so that memory stays flat.
 AT_ONCE = 500
 
-#: An entry is on one of the two streams at any time, and never on both.
-RETRY = """
-local moved = {}
-for _, id in ipairs(ARGV) do
-  local found = redis.call('XRANGE', KEYS[1], id, id)[1]
-  if found then
-    for i = 1, #found[2], 2 do
-      if found[2][i] == 'event' then
-        redis.call('XADD', KEYS[2], '*', 'event', found[2][i + 1])
-      end
-    end
-    redis.call('XDEL', KEYS[1], id)
-    moved[#moved + 1] = id
-  end
-end
-return moved
-"""
+RETRY = Script(read_lua(__package__, "retry_dead_letters"))
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """One buried entry; `raw` is what should have been an event, perhaps nothing."""
+    """One rejected entry; `raw` is what should have been an event, perhaps empty."""
 
     entry_id: str
     raw: bytes
@@ -44,25 +29,25 @@ class DeadLetter:
 
     @property
     def dead_lettered_at_ms(self) -> int:
-        """When it was buried: Unix milliseconds, Redis' clock."""
+        """When it was moved here: Unix milliseconds by Redis's clock."""
         return int(self.entry_id.partition("-")[0])
 
 
 class DeadLetterStream:
-    """The dead stream; every method raises StreamUnavailable when Redis will not do it."""
+    """The dead-letter stream; every method raises StreamUnavailable if Redis fails."""
 
     def __init__(self, redis: "Redis") -> None:
         self._redis = redis
 
     @redis_errors()
     def count(self) -> int:
-        """Count the buried entries."""
+        """Count the dead letters."""
         return self._redis.xlen(DEAD)
 
     def entries(self) -> Iterator[DeadLetter]:
-        """Yield the entries that are there now, the oldest first.
+        """Yield the dead letters that exist at the call, the oldest first.
 
-        What is buried meanwhile is left out: an entry that was tried again may come back.
+        Later ones are left out: an entry that is retried may come back.
         """
         with redis_errors():
             last: Any = self._redis.xrevrange(DEAD, count=1)
@@ -77,18 +62,18 @@ class DeadLetterStream:
 
     @redis_errors()
     def retry(self, entry_ids: Sequence[str]) -> list[str]:
-        """Put entries back on the stream of events; return the ids of those that were there."""
-        moved: Any = self._redis.eval(RETRY, 2, DEAD, EVENTS, *entry_ids)
+        """Move dead letters back to the event stream; return the ids of those that existed."""
+        moved: Any = run(self._redis, RETRY, [DEAD, EVENTS], entry_ids)
         return [entry_id.decode() for entry_id in moved]
 
     @redis_errors()
     def drop(self, entry_ids: Sequence[str]) -> list[str]:
-        """Forget entries for good; return the ids of those that were there."""
+        """Delete dead letters for good; return the ids of those that existed."""
         with self._redis.pipeline(transaction=True) as pipe:
             for entry_id in entry_ids:
                 pipe.xdel(DEAD, entry_id)
-            dropped = pipe.execute()
-        return [entry_id for entry_id, gone in zip(entry_ids, dropped, strict=True) if gone]
+            deleted = pipe.execute()
+        return [entry_id for entry_id, count in zip(entry_ids, deleted, strict=True) if count]
 
 
 def _entry(entry_id: bytes, fields: dict[bytes, bytes]) -> DeadLetter:

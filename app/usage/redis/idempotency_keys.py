@@ -21,6 +21,7 @@ import orjson
 from redis import Redis
 
 from app.storage.redis.errors import redis_errors
+from app.storage.redis.scripts import Script, read_lua, run
 from app.usage.redis.open_records import OpenRecords
 from app.vocabulary.errors import (
     IdempotencyInProgress,
@@ -49,13 +50,7 @@ RETRY_AFTER_S = 2
 #: What official clients obey: the same request will get the same answer.
 FINAL = {"x-should-retry": "false"}
 
-#: Replace a value if it is still the one that was seen; nothing in its place deletes it.
-REPLACE = """
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-if ARGV[2] == '' then return redis.call('DEL', KEYS[1]) end
-redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
-return 1
-"""
+REPLACE = Script(read_lua(__package__, "replace_note"))
 
 logger = logging.getLogger(__name__)
 
@@ -102,7 +97,6 @@ class IdempotencyKeys:
         self._redis = redis
         self._records = records
         self._owner = owner
-        self._replace = redis.register_script(REPLACE)
 
     def claim(
         self, account_id: str, key: str, body: bytes, request_id: str
@@ -160,7 +154,7 @@ class IdempotencyKeys:
     @redis_errors()
     def replace(self, name: str, old: bytes, new: bytes, lasts_s: int) -> bool:
         """Put a value in the place of the one that was seen; nothing deletes it."""
-        return bool(self._replace(keys=[name], args=[old, new, lasts_s]))
+        return bool(run(self._redis, REPLACE, [name], [old, new, lasts_s]))
 
 
 class Claim:

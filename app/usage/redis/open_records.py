@@ -1,12 +1,11 @@
-"""OpenRecords: the requests that have been admitted and have not ended, in Redis.
+"""OpenRecords: requests that were admitted and have not finished, in Redis.
 
-A record is written before a vendor is called and removed with the event, so that a process that
-dies in between leaves word of its call. Does not know what a record says.
+A record is written before a vendor is called and removed with the event, so that the call of a
+process that crashes in between is known. Does not know what a record contains.
 
     usage:open        hash        event id -> record
-    usage:started     sorted set  event id -> when it started, Unix ms; until the ledger has it
-    usage:owner:<id>  string      a process that is alive; it expires when the process does not
-                                  renew it
+    usage:started     sorted set  event id -> start in Unix ms; kept until the ledger has the event
+    usage:owner:<id>  string      heartbeat of a live process; expires unless the process renews it
 """
 
 from collections.abc import Collection, Mapping
@@ -18,77 +17,28 @@ from app.admission.reservations import NOTHING, RELEASE, Charge
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import DEAD, EVENTS, OPEN, OWNER, PROBE, RESERVED, STARTED
+from app.storage.redis.scripts import Argument, Script, read_lua, run
 from app.usage.event import UsageEvent
 
-#: How long a process counts as alive after its last sign, and how often it gives one, seconds.
+#: How long a process counts as live after its last heartbeat, and the time between two heartbeats,
+#: in seconds.
 OWNER_TTL_S = 30
 OWNER_RENEWAL_S = 5
 
-#: Each script is one atomic step in one round trip.
-OPEN_RECORD = """
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-redis.call('ZADD', KEYS[2], ARGV[3], ARGV[1])
-"""
-
-#: A record that was removed meanwhile must not come back.
-UPDATE_RECORDS = """
-for i = 1, #ARGV, 2 do
-  if redis.call('HEXISTS', KEYS[1], ARGV[i]) == 1 then
-    redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
-  end
-end
-"""
-
-#: Whoever removes the record makes the event: the process itself, or one of several reapers.
-ABANDON = f"""
-{RELEASE}
-if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
-redis.call('XADD', KEYS[2], '*', ARGV[2], ARGV[3], 'reason', ARGV[4])
-release(KEYS[3], ARGV[1], tonumber(ARGV[5]), tonumber(ARGV[6]))
-return 1
-"""
-
-#: Ids whose event went to the dead stream, or was lost with it, hold nobody up for ever.
-SWEEP_STARTED = """
-if redis.call('XLEN', KEYS[2]) > 0 then return 0 end
-local swept = 0
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, 1000)) do
-  if redis.call('HEXISTS', KEYS[3], id) == 0 then
-    swept = swept + redis.call('ZREM', KEYS[1], id)
-  end
-end
-return swept
-"""
-
-#: Begins with a write that changes nothing, and that a replica refuses: on a former primary every
-#: process would seem dead.
-ALIVE = """
-redis.call('DEL', KEYS[1])
-return redis.call('MGET', unpack(KEYS, 2))
-"""
-
-#: What is reserved for no open record was left by a version that knew no reservations.
-RELEASE_ORPHANS = f"""
-{RELEASE}
-local released = 0
-for _, id in ipairs(redis.call('HKEYS', KEYS[2])) do
-  if redis.call('HEXISTS', KEYS[1], id) == 0 then
-    released = released + release(KEYS[2], id, 0, 0)
-  end
-end
-return released
-"""
+OPEN_RECORD = Script(read_lua(__package__, "open_record"))
+UPDATE_RECORDS = Script(read_lua(__package__, "update_records"))
+ABANDON = Script(RELEASE + read_lua(__package__, "abandon"))
+SWEEP_STARTED = Script(read_lua(__package__, "sweep_started"))
+LIVE_OWNERS = Script(read_lua(__package__, "live_owners"))
+RELEASE_ORPHANS = Script(RELEASE + read_lua(__package__, "release_orphans"))
 
 
 class OpenRecords:
-    """The open records; every method raises StreamUnavailable when Redis will not do it."""
+    """The open records; every method raises StreamUnavailable if Redis fails."""
 
     def __init__(self, redis: "Redis", commit: GroupCommit | None = None) -> None:
         self._redis = redis
         self._commit = commit or GroupCommit(redis)
-        self._update = redis.register_script(UPDATE_RECORDS)
-        self._alive = redis.register_script(ALIVE)
-        self._abandon = redis.register_script(ABANDON)
 
     @redis_errors()
     def open(self, event_id: str, record: bytes, started_at_ms: int) -> None:
@@ -97,75 +47,77 @@ class OpenRecords:
 
     @redis_errors()
     def update(self, records: Mapping[str, bytes]) -> None:
-        """Write what has become of requests since; those that have ended stay away."""
+        """Replace records by event id; those of finished requests stay removed."""
         if records:
-            args: list[str | bytes] = []
+            args: list[Argument] = []
             for event_id, record in records.items():
                 args += (event_id, record)
-            self._update(keys=[OPEN], args=args)
+            run(self._redis, UPDATE_RECORDS, [OPEN], args)
 
     @redis_errors()
     def close(self, event_id: str) -> None:
-        """Remove a record whose event is on its way by another road."""
+        """Remove the record of a request whose event is published separately."""
         self._redis.hdel(OPEN, event_id)
 
     @redis_errors()
     def all(self) -> dict[str, bytes]:
-        """Return the records, by event id."""
+        """Return the records by event id."""
         found: Any = self._redis.hscan_iter(OPEN, count=1000)
         return {event_id.decode(): record for event_id, record in found}
 
     @redis_errors()
     def count(self) -> int:
-        """Count the requests that have not ended."""
+        """Count the requests that have not finished."""
         return self._redis.hlen(OPEN)
 
     @redis_errors()
     def heartbeat(self, owner: str) -> None:
-        """Say that a process is alive, for OWNER_TTL_S from now."""
+        """Mark a process as live for OWNER_TTL_S from now."""
         self._redis.set(OWNER + owner, 1, ex=OWNER_TTL_S)
 
     @redis_errors()
     def live_owners(self, owners: Collection[str]) -> frozenset[str]:
-        """Return those of `owners` that are alive."""
+        """Return those of `owners` that are live."""
         names = sorted(owners)
         if not names:
             return frozenset()
-        signs: Any = self._alive(keys=[PROBE, *(OWNER + name for name in names)])
-        return frozenset(name for name, sign in zip(names, signs, strict=True) if sign)
+        keys = [PROBE, *(OWNER + name for name in names)]
+        heartbeats: Any = run(self._redis, LIVE_OWNERS, keys)
+        return frozenset(name for name, sign in zip(names, heartbeats, strict=True) if sign)
 
     @redis_errors()
-    def abandon(self, event: UsageEvent, spent: Charge = NOTHING) -> bool:
-        """Turn a record into its event; False where another was faster.
+    def abandon(self, event: UsageEvent, charge: Charge = NOTHING) -> bool:
+        """Replace a record by its event; False if the record is gone.
 
-        `spent` takes the place of what the request reserved of its limits, if it did.
+        `charge` replaces what the request reserved of its limits, if it did.
         """
-        args: list[str | bytes | int] = [event.event_id, "event", event.encode(), "abandoned"]
-        args += spent.arguments()
-        return bool(self._abandon(keys=[OPEN, EVENTS, RESERVED], args=args))
+        return self._replace_by(EVENTS, event.event_id, event.encode(), "abandoned", charge)
 
     @redis_errors()
     def dead_letter(self, event_id: str, record: bytes, reason: str) -> bool:
-        """Move a record that nobody can read to the dead stream; False where it is gone."""
-        args: list[str | bytes | int] = [event_id, "event", record, reason, *NOTHING.arguments()]
-        return bool(self._abandon(keys=[OPEN, DEAD, RESERVED], args=args))
+        """Move an undecodable record to the dead-letter stream; False if the record is gone."""
+        return self._replace_by(DEAD, event_id, record, reason, NOTHING)
+
+    def _replace_by(
+        self, stream: str, event_id: str, entry: bytes, reason: str, charge: Charge
+    ) -> bool:
+        args: list[Argument] = [event_id, entry, reason, *charge.arguments()]
+        return bool(run(self._redis, ABANDON, [OPEN, stream, RESERVED], args))
 
     @redis_errors()
     def oldest_started_ms(self) -> int | None:
-        """Return when the oldest request started that the ledger does not have, in Unix ms."""
+        """Return the earliest start of a request that the ledger does not have, in Unix ms."""
         first: Any = self._redis.zrange(STARTED, 0, 0, withscores=True)
         return int(first[0][1]) if first else None
 
     @redis_errors()
     def sweep(self, before_ms: int) -> int:
-        """Forget when requests started that are neither open nor waiting; return how many."""
-        keys = [STARTED, EVENTS, OPEN]
-        swept: Any = self._redis.eval(SWEEP_STARTED, len(keys), *keys, str(before_ms))
+        """Forget the start times of requests that are neither open nor waiting; return how many."""
+        swept: Any = run(self._redis, SWEEP_STARTED, [STARTED, EVENTS, OPEN], [before_ms])
         return int(swept)
 
     @redis_errors()
     def release_orphans(self) -> int:
-        """Give back what is reserved for requests that are not open; return how many they were."""
-        keys = [OPEN, RESERVED]
-        released: Any = self._redis.eval(RELEASE_ORPHANS, len(keys), *keys)
+        """Release the reservations of requests that are not open; return how many."""
+        released: Any = run(self._redis, RELEASE_ORPHANS, [OPEN, RESERVED])
         return int(released)

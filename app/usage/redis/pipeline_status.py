@@ -1,12 +1,12 @@
-"""What Redis holds on its way to the ledger; only looks."""
+"""PipelineStatus: what is in Redis on its way to the ledger. Only reads."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-import orjson
 from redis import Redis
 
+from app.usage.message import UndecodableMessage
+from app.usage.open_record import OpenRecord
 from app.usage.redis.dead_letters import DeadLetterStream
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
@@ -14,10 +14,11 @@ from app.usage.redis.stream import EventStream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineStatus:
-    """Counts of events and of requests; times in Unix ms, None where there is nothing.
+    """Counts of events and of requests; times in Unix ms, None if there is nothing.
 
-    `claimed` events are part of `waiting` ones. `open_orphaned` requests are those whose process is
-    gone; `oldest_orphaned_ms` is when the first of them started.
+    `claimed` events are included in `waiting`. `open_orphaned` requests are those whose process has
+    exited or whose record cannot be decoded; the earliest of them started at `oldest_orphaned_ms`,
+    which is 0 if that is unknown.
     """
 
     waiting: int
@@ -29,34 +30,30 @@ class PipelineStatus:
     dead: int
 
 
-def look(redis: "Redis") -> PipelineStatus:
-    """Return what is there now.
+def read_status(redis: "Redis") -> PipelineStatus:
+    """Return the present status.
 
     Raises: StreamUnavailable.
     """
     events, records = EventStream(redis), OpenRecords(redis)
-    opened = [_load(record) for record in records.all().values()]
-    alive = records.live_owners({str(record.get("owner")) for record in opened})
-    gone = [record for record in opened if record.get("owner") not in alive]
+    opened = list(_decode_all(records.all().values()))
+    live = records.live_owners({it.owner for it in opened if it is not None and it.owner})
+    orphaned = [it for it in opened if it is None or it.owner not in live]
     return PipelineStatus(
         waiting=events.backlog(),
         claimed=events.claimed(),
         oldest_waiting_ms=events.oldest_ms(),
-        open_alive=len(opened) - len(gone),
-        open_orphaned=len(gone),
-        oldest_orphaned_ms=min((_started_ms(record) for record in gone), default=None),
+        open_alive=len(opened) - len(orphaned),
+        open_orphaned=len(orphaned),
+        oldest_orphaned_ms=min((it.started_at_ms if it else 0 for it in orphaned), default=None),
         dead=DeadLetterStream(redis).count(),
     )
 
 
-def _started_ms(record: Mapping[str, Any]) -> int:
-    started = record.get("started_at_ms")
-    return started if isinstance(started, int) else 0
-
-
-def _load(raw: bytes) -> Mapping[str, Any]:
-    try:
-        record = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return {}
-    return record if isinstance(record, dict) else {}
+def _decode_all(raws: Iterable[bytes]) -> Iterable[OpenRecord | None]:
+    """Yield the records, None for each that cannot be decoded."""
+    for raw in raws:
+        try:
+            yield OpenRecord.decode(raw)
+        except UndecodableMessage:
+            yield None

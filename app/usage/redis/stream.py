@@ -1,10 +1,11 @@
-"""EventStream: the events of requests that have ended, in Redis, until the ledger has them.
+"""EventStream: the events of finished requests, in Redis, until the ledger has them.
 
-Does not know what is inside an event, nor where it is posted.
+Does not know what an event contains, nor where it is posted.
 
-    usage:events  stream  ended requests; one consumer group, so its length is exactly the backlog
-    usage:dead    stream  entries that no ledger can take, with the reason; kept until someone looks
-    usage:drained string  how many entries were acknowledged since this Redis began
+    usage:events  stream  finished requests; it has one consumer group, so its length is the backlog
+    usage:dead    stream  the dead letters: entries that the ledger cannot take, with the reason;
+                          kept until an operator retries or drops them
+    usage:posted  string  number of entries acknowledged since this Redis started
 """
 
 import logging
@@ -12,102 +13,41 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from redis import BlockingConnectionPool, Redis, ResponseError, SSLConnection
+from redis import Redis, ResponseError
 
 from app.admission.reservations import RELEASE, Charge
-from app.settings import ConfigError
+from app.storage.redis.connection import write_probe
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
-from app.storage.redis.keys import DEAD, DRAINED, EVENTS, OPEN, PROBE, RESERVED, STARTED
-from app.storage.redis.primary import (
-    FollowingConnection,
-    FollowingTLSConnection,
-    Pool,
-    retry_elsewhere,
-)
+from app.storage.redis.keys import DEAD, EVENTS, OPEN, POSTED, RESERVED, STARTED
+from app.storage.redis.scripts import Argument, Script, read_lua, run
 from app.usage.event import UsageEvent
 
+#: The consumer group. Its name stays as the first version wrote it: Redis would deliver every entry
+#: of the stream again to a group of another name.
 GROUP = "drain"
 
-#: Connections of one process, besides its group commit's one; hosted plans count them. Measured:
-#: 500 greenlets making 7,000 calls a second wait 1.6 ms (median) for these, and 10 ms with a
-#: connection each. A URL may say otherwise (`?max_connections=5`).
-CONNECTIONS = 16
-
-#: One script is one atomic step, as MULTI would be, at two thirds of its cost in this process;
-#: every request pays it.
-PUBLISH = """
-redis.call('XADD', KEYS[1], '*', 'event', ARGV[1])
-redis.call('HDEL', KEYS[2], ARGV[2])
-"""
-
-#: The same for a request that has reserved something of a limit. Where that is a budget, the entry
-#: tells what the budget was charged, which may not be what the ledger makes of it.
-PUBLISH_AND_RELEASE = f"""
-{RELEASE}
-local taken = redis.call('HGET', KEYS[3], ARGV[2])
-if taken and string.find(taken, '"kind":"budget"', 1, true) then
-  redis.call('XADD', KEYS[1], '*', 'event', ARGV[1], 'charged', ARGV[4])
-else
-  redis.call('XADD', KEYS[1], '*', 'event', ARGV[1])
-end
-redis.call('HDEL', KEYS[2], ARGV[2])
-release(KEYS[3], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]))
-"""
-
-#: How long a probe stays, in seconds; nobody reads it.
-PROBE_S = 60
-
-#: Entries claimed or acknowledged in one step, which Redis keeps all others waiting for: a few
-#: milliseconds. Lua takes no more than some thousands of arguments, besides.
+#: Entries claimed or acknowledged in one step, which blocks Redis for a few milliseconds. A Lua
+#: call also takes no more than some thousands of arguments.
 AT_ONCE = 1000
 
-#: A script, since a full Redis lets one go on that has made room: it would refuse the last command
-#: of a transaction, and with it the whole.
-ACK = """
-local count = tonumber(ARGV[2])
-redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 3, 2 + count))
-redis.call('XDEL', KEYS[1], unpack(ARGV, 3, 2 + count))
-if #ARGV > 2 + count then
-  redis.call('ZREM', KEYS[2], unpack(ARGV, 3 + count))
-end
-redis.call('INCRBY', KEYS[3], count)
-"""
-
-#: An entry that another consumer buried meanwhile is gone, and is not buried again. What somebody
-#: deleted before is told to one consumer alone.
-BURY = """
-local there = redis.call('XDEL', KEYS[1], ARGV[2])
-redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])
-if there == 1 or ARGV[5] == 'deleted' then
-  redis.call('XADD', KEYS[2], '*', 'event', ARGV[3], 'reason', ARGV[4], 'entry_id', ARGV[2])
-end
-"""
-
-#: One script, so that no entry is delivered to a consumer between the look and the removal: with
-#: the consumer its pending entries would go, and nobody would be given them again.
-FORGET_CONSUMERS = """
-if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-local forgotten = 0
-for _, pairs_ in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
-  local consumer = {}
-  for i = 1, #pairs_, 2 do consumer[pairs_[i]] = pairs_[i + 1] end
-  if consumer.pending == 0 and consumer.idle >= tonumber(ARGV[2]) then
-    redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], consumer.name)
-    forgotten = forgotten + 1
-  end
-end
-return forgotten
-"""
+#: One script is one atomic step, as MULTI would be, at two thirds of its cost in this process.
+#: Every request pays it.
+PUBLISH = Script(read_lua(__package__, "publish"))
+PUBLISH_AND_RELEASE = Script(RELEASE + read_lua(__package__, "publish_and_release"))
+ACK = Script(read_lua(__package__, "ack"))
+DEAD_LETTER = Script(read_lua(__package__, "dead_letter"))
+FORGET_IDLE_CONSUMERS = Script(read_lua(__package__, "forget_idle_consumers"))
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class StreamEntry:
-    """One claimed entry; `raw` is None when it holds no event (deleted, or written by others).
+    """One claimed entry.
 
-    `charged` is what budgets have been charged for it, in nano-dollars, where they were.
+    `raw` is None if it holds no event: it was deleted, or another program wrote it.
+    `charged` is what budgets were charged for it, in nano-dollars; None if they were not.
     """
 
     entry_id: str
@@ -116,47 +56,11 @@ class StreamEntry:
     charged: int | None = None
 
 
-def connect(url: str, timeout_s: float) -> "Redis":
-    """Return a client that tries once and waits at most `timeout_s` for each of three things:
-    a free connection, the connect, the answer. What a server refuses that is not the primary (any
-    more), it tries once more on a new connection.
-
-    `rediss://` checks the certificate unless the URL says `ssl_cert_reqs=none`.
-    Raises: ConfigError when the URL cannot be read; it holds no part of the URL.
-    """
-    try:
-        pool = BlockingConnectionPool.from_url(
-            url,
-            max_connections=CONNECTIONS,
-            timeout=timeout_s,
-            socket_timeout=timeout_s,
-            socket_connect_timeout=timeout_s,
-            # The default retries for seconds, while a caller waits for an answer.
-            retry=retry_elsewhere(),
-            together=Pool(),
-            # A pooled connection is looked at before use anyway; a PING would be a round trip more.
-            health_check_interval=0,
-            # RESP3 costs each new connection further round trips and gives us nothing.
-            protocol=2,
-        )
-    except ValueError:
-        # The cause may quote the password: it stays out of the traceback.
-        raise ConfigError("REDIS_URL is no Redis URL (redis://host:port/0)") from None
-    is_tls = issubclass(pool.connection_class, SSLConnection)
-    pool.connection_class = FollowingTLSConnection if is_tls else FollowingConnection
-    return Redis.from_pool(pool)
-
-
-def write_probe(redis: "Redis") -> None:
-    """Write what nobody reads. Raises: RedisError, OSError, where Redis takes no write."""
-    redis.set(PROBE, 1, ex=PROBE_S)
-
-
 class EventStream:
-    """The stream of usage events; every method raises StreamUnavailable when Redis will not do it.
+    """The stream of usage events; every method raises StreamUnavailable if Redis fails.
 
-    `claim_idle_ms`: how long a claimed entry may stay unacknowledged before another consumer takes
-    it. A slower consumer costs a repeated post, which is a no-op, never a loss.
+    `claim_idle_ms`: how long a claimed entry may stay unacknowledged before another consumer claims
+    it. A consumer that is slower repeats a post, which is a no-op; nothing is lost.
     """
 
     def __init__(
@@ -166,28 +70,21 @@ class EventStream:
         self._commit = commit or GroupCommit(redis)
         self._claim_idle_ms = claim_idle_ms
 
-    def publish(self, event: UsageEvent, spent: Charge | None = None) -> None:
+    def publish(self, event: UsageEvent, charge: Charge | None = None) -> None:
         """Append the event and remove its open record, both or neither.
 
-        `spent` takes the place of what the request reserved of its limits, if it did.
+        `charge` replaces what the request reserved of its limits; None if it has no limits.
         """
-        self.publish_encoded(event.event_id, event.encode(), spent)
+        self.publish_encoded(event.event_id, event.encode(), charge)
 
     @redis_errors()
-    def publish_encoded(self, event_id: str, encoded: bytes, spent: Charge | None = None) -> None:
-        """Append an event as it was encoded before; the drain finds out whether it is one."""
-        if spent is None:
+    def publish_encoded(self, event_id: str, encoded: bytes, charge: Charge | None = None) -> None:
+        """Append an event that was encoded before; the consumer validates it."""
+        if charge is None:
             self._commit.run(PUBLISH, [EVENTS, OPEN], [encoded, event_id])
         else:
-            args: list[str | bytes | int] = [encoded, event_id, *spent.arguments()]
+            args: list[Argument] = [encoded, event_id, *charge.arguments()]
             self._commit.run(PUBLISH_AND_RELEASE, [EVENTS, OPEN, RESERVED], args)
-
-    @redis_errors()
-    def claim(self, consumer: str, limit: int) -> list[StreamEntry]:
-        """Return up to `limit` entries: what dead consumers left, else new ones, else none."""
-        return self._in_group(
-            lambda: self._claim_left_over(consumer, limit) or self._claim_new(consumer, limit)
-        )
 
     @redis_errors()
     def claim_left_over(self, consumer: str, limit: int) -> list[StreamEntry]:
@@ -196,7 +93,7 @@ class EventStream:
 
     @redis_errors()
     def claim_new(self, consumer: str, limit: int) -> list[StreamEntry]:
-        """Return up to `limit` entries that nobody has claimed before."""
+        """Return up to `limit` entries that no consumer has claimed yet."""
         return self._in_group(lambda: self._claim_new(consumer, limit))
 
     def _in_group(self, claim: Callable[[], list[StreamEntry]]) -> list[StreamEntry]:
@@ -214,25 +111,21 @@ class EventStream:
             count = min(AT_ONCE, limit - len(claimed))
             answer: Any = self._redis.xreadgroup(GROUP, consumer, {EVENTS: ">"}, count=count)
             new = [entry for _, entries in answer for entry in entries]
-            claimed += [_entry(entry_id, record) for entry_id, record in new]
+            claimed += [_entry(entry_id, fields) for entry_id, fields in new]
             if len(new) < count:
                 break
         return claimed
 
     def _claim_left_over(self, consumer: str, limit: int) -> list[StreamEntry]:
         cursor: Any = b"0-0"
+        count = min(AT_ONCE, limit)
         while True:
             answer: Any = self._redis.xautoclaim(
-                EVENTS,
-                GROUP,
-                consumer,
-                self._claim_idle_ms,
-                start_id=cursor,
-                count=min(AT_ONCE, limit),
+                EVENTS, GROUP, consumer, self._claim_idle_ms, start_id=cursor, count=count
             )
             cursor, entries, deleted = answer
-            claimed = [_entry(entry_id, record) for entry_id, record in entries]
-            # Somebody deleted these while they were pending. Reported as entries without an event.
+            claimed = [_entry(entry_id, fields) for entry_id, fields in entries]
+            # These were deleted while they were pending. They are reported without an event.
             claimed += [StreamEntry(entry_id.decode(), None, True) for entry_id in deleted]
             if claimed or cursor == b"0-0":
                 return claimed
@@ -248,40 +141,38 @@ class EventStream:
 
     @redis_errors()
     def ack(self, entry_ids: Sequence[str], event_ids: Sequence[str] = ()) -> None:
-        """Take posted entries off the stream, and their events off those that are waited for.
+        """Delete posted entries from the stream, and the start times of their requests.
 
-        Shapes: an event id for each entry id, or none at all. Ids that are gone already are no
-        error.
+        Shapes: an event id for each entry id, or none at all. Ids that do not exist are ignored.
         """
         for start in range(0, len(entry_ids), AT_ONCE):
             end = start + AT_ONCE
             ids = entry_ids[start:end]
-            args = [str(len(ids)), *ids, *event_ids[start:end]]
-            self._redis.eval(ACK, 3, EVENTS, STARTED, DRAINED, GROUP, *args)
+            args: list[Argument] = [GROUP, len(ids), *ids, *event_ids[start:end]]
+            run(self._redis, ACK, [EVENTS, STARTED, POSTED], args)
 
     @redis_errors()
     def dead_letter(self, entries: Iterable[tuple[StreamEntry, str]]) -> None:
-        """Move entries to the dead stream, each with the reason and once, all or none."""
-        with self._redis.pipeline(transaction=True) as pipe:
-            for entry, reason in entries:
-                deleted = "deleted" if entry.is_deleted else ""
-                args: list[Any] = [GROUP, entry.entry_id, entry.raw or b"", reason, deleted]
-                pipe.eval(BURY, 2, EVENTS, DEAD, *args)
-            pipe.execute()
+        """Move entries to the dead-letter stream, each with the reason and once, all or none."""
+        args: list[Argument] = [GROUP]
+        for entry, reason in entries:
+            deleted = "deleted" if entry.is_deleted else ""
+            args += [entry.entry_id, entry.raw or b"", reason, deleted]
+        run(self._redis, DEAD_LETTER, [EVENTS, DEAD], args)
 
     @redis_errors()
     def check_write(self) -> None:
-        """Write something: whoever only reads may be asking a former primary."""
+        """Write a probe: a former primary still answers reads."""
         write_probe(self._redis)
 
     @redis_errors()
     def backlog(self) -> int:
-        """Count the events that the ledger does not have yet, claimed ones included."""
+        """Count the events that the ledger does not have yet, including claimed ones."""
         return self._redis.xlen(EVENTS)
 
     @redis_errors()
     def claimed(self) -> int:
-        """Count those of them that a consumer has claimed and not acknowledged."""
+        """Count the events of the backlog that a consumer has claimed and not acknowledged."""
         try:
             summary: Any = self._redis.xpending(EVENTS, GROUP)
         except ResponseError as exc:
@@ -292,31 +183,32 @@ class EventStream:
 
     @redis_errors()
     def oldest_ms(self) -> int | None:
-        """Return when the oldest waiting event was published: Unix milliseconds, Redis' clock."""
+        """Return when the oldest waiting event was published: Unix ms by Redis's clock."""
         first: Any = self._redis.xrange(EVENTS, count=1)
         return int(first[0][0].partition(b"-")[0]) if first else None
 
     @redis_errors()
-    def drained(self) -> int:
-        """Count the entries acknowledged so far, by all workers; 0 again when Redis forgets."""
-        return int(self._redis.get(DRAINED) or 0)
+    def posted(self) -> int:
+        """Count the entries that all workers have acknowledged; 0 after Redis lost its data."""
+        return int(self._redis.get(POSTED) or 0)
 
     @redis_errors()
     def dead_count(self) -> int:
-        """Count the buried entries."""
+        """Count the dead letters."""
         return self._redis.xlen(DEAD)
 
     @redis_errors()
     def forget_idle_consumers(self, idle_ms: int = 3_600_000) -> int:
-        """Drop consumers idle for `idle_ms` with nothing pending; return how many.
+        """Delete consumers that have been idle for `idle_ms` and have no pending entries.
 
-        Each worker process has a name of its own, so names would pile up for ever.
+        Returns how many. Each worker process has its own consumer name, so that without this the
+        names would accumulate.
         """
-        forgotten: Any = self._redis.eval(FORGET_CONSUMERS, 1, EVENTS, GROUP, str(idle_ms))
+        forgotten: Any = run(self._redis, FORGET_IDLE_CONSUMERS, [EVENTS], [GROUP, idle_ms])
         return int(forgotten)
 
 
-def _entry(entry_id: bytes, record: dict[bytes, bytes]) -> StreamEntry:
-    charged = record.get(b"charged")
+def _entry(entry_id: bytes, fields: dict[bytes, bytes]) -> StreamEntry:
+    charged = fields.get(b"charged")
     amount = None if charged is None else int(charged)
-    return StreamEntry(entry_id.decode(), record.get(b"event"), charged=amount)
+    return StreamEntry(entry_id.decode(), fields.get(b"event"), charged=amount)

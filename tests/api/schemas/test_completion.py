@@ -20,9 +20,9 @@ from app.api.schemas.completion import (
 )
 from app.api.schemas.completion_fields import PROMPTS_LIMIT
 from app.formats import strict_json
-from app.usage.event import TEXT_LIMIT
 from app.vocabulary.completion import PARAMETERS, Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
+from app.vocabulary.text import TEXT_LIMIT
 
 LEAST = {"model": "openai/m", "prompt": "a secret prompt"}
 

@@ -5,8 +5,10 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import structs
 
-from app.usage.event import UsageEvent, new_event_id
+from app.usage.event import UsageEvent
+from app.usage.event_id import new_event_id
 from tests.contract.wild.case import Case
 from tests.contract.wild.rig import Outcome
 from tests.contract.wild.truth import Sample, Told, Truth
@@ -15,7 +17,7 @@ from tests.contract.wild.verdict import faults
 #: Whose count each side is, where events say so: as values of a guess.
 GUESSED: dict[str, Any] = {
     field.name: "estimated"
-    for field in dataclasses.fields(UsageEvent)
+    for field in structs.fields(UsageEvent)
     if field.name in ("source", "prompt_source", "completion_source")
 }
 
@@ -83,7 +85,7 @@ def test_a_good_answer_has_no_fault() -> None:
 
 
 def test_an_answer_that_is_lost_is_seen() -> None:
-    event = dataclasses.replace(EVENT, status="failed")
+    event = structs.replace(EVENT, status="failed")
     (fault,) = faults(case_of(), failed(), [event])
     assert "lost" in fault
 
@@ -129,7 +131,7 @@ def test_any_number_of_events_but_one_is_seen(count: int) -> None:
     ],
 )
 def test_an_event_that_is_not_the_truth_is_seen(wrong: dict[str, Any]) -> None:
-    assert faults(case_of(), whole("A 0"), [dataclasses.replace(EVENT, **wrong)])
+    assert faults(case_of(), whole("A 0"), [structs.replace(EVENT, **wrong)])
 
 
 def test_a_guess_called_the_vendors_is_seen() -> None:
@@ -138,7 +140,7 @@ def test_a_guess_called_the_vendors_is_seen() -> None:
 
 
 def test_a_running_count_is_the_least() -> None:
-    event = dataclasses.replace(EVENT, status="failed", **GUESSED)
+    event = structs.replace(EVENT, status="failed", **GUESSED)
     case = case_of(told=Told(11, None, 3, at_least=8), failure=frozenset({502}))
     assert "at least 8" in " ".join(faults(case, failed(), [event]))
 
@@ -150,13 +152,13 @@ def test_a_failure_told_as_a_success_is_seen() -> None:
 
 def test_a_failure_told_as_another_one_is_seen() -> None:
     case = case_of(failure=frozenset({429}))
-    event = dataclasses.replace(EVENT, status="failed")
+    event = structs.replace(EVENT, status="failed")
     assert "not as one of [429]" in " ".join(faults(case, failed(), [event]))
 
 
 def test_what_is_booked_for_nothing_is_seen() -> None:
     case = case_of(failure=frozenset({502}), free=True)
-    event = dataclasses.replace(EVENT, status="failed")
+    event = structs.replace(EVENT, status="failed")
     assert "nothing was to be" in " ".join(faults(case, failed(), [event]))
 
 

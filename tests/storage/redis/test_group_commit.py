@@ -10,11 +10,12 @@ from redis import Redis, RedisError, ResponseError
 
 from app.settings import ROOT
 from app.storage.redis.group_commit import GroupCommit
+from app.storage.redis.scripts import Script
 from tests.support.services.valkey import Valkey
 
-ADD = "return redis.call('INCRBY', KEYS[1], ARGV[1])"
-ECHO = "return ARGV[1]"
-REFUSE = "return redis.error_reply('no ' .. ARGV[1])"
+ADD = Script("return redis.call('INCRBY', KEYS[1], ARGV[1])")
+ECHO = Script("return ARGV[1]")
+REJECT = Script("return redis.error_reply('no ' .. ARGV[1])")
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def test_each_call_gets_its_own_answer_or_its_own_error(redis: "Redis") -> None:
     def ask(number: int) -> object:
         if number % 5 == 0:
             with pytest.raises(ResponseError, match=f"no {number}"):
-                commit.run(REFUSE, [], [number])
+                commit.run(REJECT, [], [number])
             return None
         commit.run(ADD, ["sum"], [number])
         return commit.run(ECHO, [], [f"text {number}"])
@@ -46,14 +47,14 @@ def test_those_that_wait_together_go_in_one_round_trip(
 ) -> None:
     commit = GroupCommit(redis)
     gate, sizes = threading.Event(), list[int]()
-    real = GroupCommit._answer
+    real = GroupCommit._round_trip
 
     def slow(self: GroupCommit, batch: list[object]) -> None:
         sizes.append(len(batch))
         gate.wait(30)
         real(self, batch)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(GroupCommit, "_answer", slow)
+    monkeypatch.setattr(GroupCommit, "_round_trip", slow)
     with ThreadPoolExecutor(10) as pool:
         first = pool.submit(commit.run, ECHO, [], ["first"])
         rest = [pool.submit(commit.run, ECHO, [], [f"{n}"]) for n in range(9)]
@@ -92,9 +93,10 @@ monkey.patch_all()
 import os, sys, gevent
 from redis import Redis
 from app.storage.redis.group_commit import GroupCommit
+from app.storage.redis.scripts import Script
 
 commit = GroupCommit(Redis.from_url(sys.argv[1]))
-run = lambda text: commit.run("return ARGV[1]", [], [text])
+run = lambda text: commit.run(Script("return ARGV[1]"), [], [text])
 run("connected")
 os.kill(int(sys.argv[2]), 19)
 leader, killed, heir = (gevent.spawn(run, name) for name in ("leader", "killed", "heir"))

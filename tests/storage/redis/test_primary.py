@@ -15,11 +15,12 @@ from app.admission.reservations import Check, Reservations
 from app.serving.circuit_breaker import CircuitBreaker
 from app.settings import Settings
 from app.storage.redis import primary
+from app.storage.redis.connection import connect
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import EVENTS, OPEN
 from app.usage.redis.idempotency_keys import Claim, IdempotencyKeys
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, StreamEntry, connect
+from app.usage.redis.stream import EventStream, StreamEntry
 from tests.support.events import usage_event
 from tests.support.gateway import Gateway, running
 from tests.support.services.polling import wait_until
@@ -78,7 +79,7 @@ def test_whoever_writes_finds_the_new_primary_at_once(
             rests.record_failure("sim")
             stream.publish(usage_event(event_id=name))
             stream.publish(usage_event())
-            first, second = stream.claim("here", 10)
+            first, second = stream.claim_new("here", 10)
             stream.dead_letter([(first, "because")])
             stream.ack([second.entry_id])
             assert stream.dead_count() > 0

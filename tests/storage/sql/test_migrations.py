@@ -63,7 +63,7 @@ def _old(url: str) -> Iterator[Engine]:
 def post_as_before(engine: Engine, time_s: int) -> None:
     """Post a request as the first version did, which knows no costs, days, hours and calls."""
     event = at(time_s - MIDNIGHT_S)
-    names = [name for name in event.__dataclass_fields__ if name not in LATER_COLUMNS]
+    names = [name for name in event.__struct_fields__ if name not in LATER_COLUMNS]
     values = {name: getattr(event, name) for name in names}
     entry = sa.table("entries", *(sa.column(name) for name in names))
     sums = {"requests": 1, "failed_requests": 0, "estimated_requests": 0, "slot_s": time_s}
@@ -113,6 +113,22 @@ def test_what_the_version_before_has_posted_is_read_listed_and_priced_anew(
     }
     changed = sum(it.changed for it in reprice(old, prices, 0, 2**44))
     assert (changed, UsageReader(old).rows(DAY)[0].unpriced_requests) == (97, 0)
+
+
+def test_a_former_word_for_a_source_is_replaced(old: Engine) -> None:
+    set_sources(old, "drained")
+    upgrade(old.url.render_as_string(hide_password=False))
+    with reading(old) as connection:
+        assert set(connection.scalars(sa.select(entries.c.source))) == {"read"}
+    set_sources(old, "drained")  # as workers of the version before go on
+    (row,) = UsageReader(old).rows(DAY)
+    assert row.estimated_requests == 0
+    assert lacking(old) == []
+
+
+def set_sources(engine: Engine, source: str) -> None:
+    with engine.execution_options(writes=True).begin() as connection:
+        connection.execute(sa.update(entries).values(source=source))
 
 
 @pytest.mark.parametrize("old", ["postgresql"], indirect=True)

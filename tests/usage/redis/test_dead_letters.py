@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
+from app.storage.redis.connection import connect
 from app.storage.redis.keys import DEAD, EVENTS
 from app.usage.redis.dead_letters import AT_ONCE, DeadLetter, DeadLetterStream
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import StreamUnavailable
 
 
@@ -23,7 +24,9 @@ def dead_letter(redis: "Redis", *raws: bytes) -> list[str]:
     stream = EventStream(redis, claim_idle_ms=0)
     for raw in raws:
         redis.xadd(EVENTS, {"event": raw})
-    stream.dead_letter((entry, f"no: {entry.raw!r}") for entry in stream.claim("drain", len(raws)))
+    stream.dead_letter(
+        (entry, f"no: {entry.raw!r}") for entry in stream.claim_new("drain", len(raws))
+    )
     return [entry.entry_id for entry in DeadLetterStream(redis).entries()]
 
 
@@ -66,7 +69,7 @@ def test_a_retried_entry_is_back_on_the_stream_as_it_was(redis: "Redis") -> None
     assert dead.retry([third, first, "1-0", first]) == [third, first]
     assert [entry.entry_id for entry in dead.entries()] == [second]
     stream = EventStream(redis)
-    assert [entry.raw for entry in stream.claim("drain", 10)] == [b"", b"\xff\0 one"]
+    assert [entry.raw for entry in stream.claim_new("drain", 10)] == [b"", b"\xff\0 one"]
 
 
 def test_a_dropped_entry_is_nowhere(redis: "Redis") -> None:

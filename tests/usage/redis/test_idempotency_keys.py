@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from app.storage.redis.connection import connect
 from app.storage.redis.keys import OWNER
 from app.usage.redis.idempotency_keys import (
     BODY_LIMIT,
@@ -19,7 +20,6 @@ from app.usage.redis.idempotency_keys import (
     StoredResponse,
 )
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import connect
 from app.vocabulary.errors import (
     IdempotencyConflict,
     IdempotencyInProgress,

@@ -1,4 +1,3 @@
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,7 +41,7 @@ def test_a_request_counts_as_started_until_the_ledger_has_it(
     records.open(event.event_id, b"{}", 1_000)
     records.open("younger", b"{}", 2_000)
     stream.publish(event)
-    (entry,) = stream.claim("worker", 10)
+    (entry,) = stream.claim_new("worker", 10)
     assert records.oldest_started_ms() == 1_000
     stream.ack([entry.entry_id], [event.event_id])
     assert records.oldest_started_ms() == 2_000
@@ -63,7 +62,7 @@ def test_a_process_is_alive_while_its_sign_lasts(records: OpenRecords, redis: "R
 
 
 def test_of_two_reapers_one_makes_the_event(records: OpenRecords, redis: "Redis") -> None:
-    event = dataclasses.replace(usage_event(), status="abandoned")
+    event = usage_event(status="abandoned")
     records.open(event.event_id, b"{}", 1)
     assert [records.abandon(event), records.abandon(event)] == [True, False]
     entries: Any = redis.xrange(EVENTS)

@@ -1,18 +1,18 @@
 """What is on its way, as a look into a real Valkey finds it."""
 
-import orjson
 from redis import Redis
 
+from app.storage.redis.connection import connect
 from app.storage.redis.keys import DEAD
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.pipeline_status import PipelineStatus, look
-from app.usage.redis.stream import EventStream, connect
-from tests.support.events import usage_event
+from app.usage.redis.pipeline_status import PipelineStatus, read_status
+from app.usage.redis.stream import EventStream
+from tests.support.events import open_record, usage_event
 
 
 def test_nothing_is_on_its_way_in_an_empty_redis(redis_url: str) -> None:
     with connect(redis_url, 30.0) as redis:
-        assert look(redis) == PipelineStatus(
+        assert read_status(redis) == PipelineStatus(
             waiting=0,
             claimed=0,
             oldest_waiting_ms=None,
@@ -28,11 +28,11 @@ def test_a_look_counts_what_waits_and_whose_it_is(redis_url: str) -> None:
         stream = EventStream(redis)
         for _ in range(3):
             stream.publish(usage_event())
-        (first,) = stream.claim("drain", 1)
-        stream.claim("other", 1)
+        (first,) = stream.claim_new("drain", 1)
+        stream.claim_new("other", 1)
         open_requests(redis)
         redis.xadd(DEAD, {"event": b"", "reason": "no"})
-        assert look(redis) == PipelineStatus(
+        assert read_status(redis) == PipelineStatus(
             waiting=3,
             claimed=2,
             oldest_waiting_ms=int(first.entry_id.partition("-")[0]),
@@ -48,7 +48,7 @@ def open_requests(redis: "Redis") -> None:
     records = OpenRecords(redis)
     records.heartbeat("alive")
     for number, owner in enumerate(["alive", "alive", "gone"]):
-        record = orjson.dumps({"owner": owner, "started_at_ms": number + 5})
-        records.open(f"e{number}", record, number + 5)
+        record = open_record(event_id=f"e{number}", owner=owner, started_at_ms=number + 5)
+        records.open(record.event_id, record.encode(), record.started_at_ms)
     records.open("e4", b"nonsense", 1)
     records.open("e5", b"[]", 1)

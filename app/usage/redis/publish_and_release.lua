@@ -1,0 +1,12 @@
+-- Appends the event of a request that reserved some of its limits, removes its open record, and
+-- releases the reservation. If one of the limits is a budget, the stream entry holds what the
+-- budget was charged, which may differ from what the ledger will compute.
+-- KEYS: events, open records, reservations. ARGV: event, event id, tokens, cost.
+local taken = redis.call('HGET', KEYS[3], ARGV[2])
+if taken and string.find(taken, '"kind":"budget"', 1, true) then
+  redis.call('XADD', KEYS[1], '*', 'event', ARGV[1], 'charged', ARGV[4])
+else
+  redis.call('XADD', KEYS[1], '*', 'event', ARGV[1])
+end
+redis.call('HDEL', KEYS[2], ARGV[2])
+release(KEYS[3], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]))

@@ -1,0 +1,108 @@
+"""Replay: sends Redis the open records and events that were spooled while it was down.
+
+A crash during a replay repeats events, which is a no-op in the ledger.
+"""
+
+import logging
+from collections.abc import Container
+from pathlib import Path
+
+from app.admission.reservations import NOTHING, Charge
+from app.pricing.price_book import PriceBook
+from app.usage.charge import charge_of
+from app.usage.event import UsageEvent
+from app.usage.event_id import new_event_id
+from app.usage.fallback import SpoolFallback
+from app.usage.message import UndecodableMessage, json_object
+from app.usage.open_record import OpenRecord
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream
+from app.usage.spool import read
+
+log = logging.getLogger(__name__)
+
+
+class Replay:
+    """Replays for the process `owner`, whose unfinished requests are `live`.
+
+    `prices` None: nothing is limited, so no limit is charged.
+    """
+
+    def __init__(
+        self,
+        events: EventStream,
+        records: OpenRecords,
+        *,
+        owner: str,
+        live: Container[str],
+        prices: PriceBook | None,
+    ) -> None:
+        self._events = events
+        self._records = records
+        self._owner = owner
+        self._live = live
+        self._prices = prices
+
+    def run(self, fallback: SpoolFallback) -> None:
+        """Replay everything of this process.
+
+        Raises: StreamUnavailable; the rest stays where it is.
+        """
+        for event_id, encoded in tuple(fallback.unwritten.items()):
+            self._publish(event_id, encoded)
+            fallback.unwritten.pop(event_id, None)
+        for path in fallback.spool.segments():
+            log.info("%s events of %s replayed", self._replay_file(path), path.name)
+
+    def adopt(self, fallback: SpoolFallback) -> None:
+        """Replay the files that crashed processes left in the same directory.
+
+        Raises: StreamUnavailable; the rest stays where it is.
+        """
+        for paths in fallback.spool.orphans():
+            for path in paths:
+                log.warning("%s events adopted from %s", self._replay_file(path), path.name)
+
+    def _replay_file(self, path: Path) -> int:
+        """Publish a file's events, then open its requests that have no event; count the events."""
+        published, opened = 0, dict[str, bytes]()
+        for kind, payload in read(path):
+            event_id = str(json_object(payload).get("event_id"))
+            if kind == "open":
+                opened[event_id] = payload
+                continue
+            self._publish(event_id, payload)
+            opened.pop(event_id, None)
+            published += 1
+        for payload in opened.values():
+            self._reopen(payload)
+        return published
+
+    def _publish(self, event_id: str, encoded: bytes) -> None:
+        self._events.publish_encoded(event_id, encoded, self._charge(encoded))
+
+    def _charge(self, encoded: bytes) -> Charge | None:
+        if self._prices is None:
+            return None
+        try:
+            return charge_of(UsageEvent.decode(encoded), self._prices)
+        except UndecodableMessage:
+            return NOTHING
+
+    def _reopen(self, raw: bytes) -> None:
+        """Open a request in Redis that started while it was down, unless it has finished since.
+
+        A request of a crashed process stays open for the reaper. If its event was published after
+        all, the ledger has it and ignores the reaper's.
+        """
+        try:
+            record = OpenRecord.decode(raw)
+        except UndecodableMessage:  # another version's: the reaper makes it a dead letter
+            self._records.open(new_event_id(), raw, 0)
+            return
+        is_ours = record.owner == self._owner
+        if is_ours and record.event_id not in self._live:
+            return
+        self._records.open(record.event_id, raw, record.started_at_ms)
+        if is_ours and record.event_id not in self._live:  # it finished in this moment
+            self._records.close(record.event_id)

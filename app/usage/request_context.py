@@ -1,0 +1,24 @@
+"""RequestContext: who makes a request, beyond what its body says."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.tracing.trace_context import UNTRACED, Trace
+from app.usage.observer import UNOBSERVED, Observer
+from app.vocabulary.limits import Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestContext:
+    """The request's identity and account, the limits it must fit in, its trace and observer.
+
+    `client_retry_count`: how often the client says that it has retried the request.
+    """
+
+    request_id: str
+    account_id: str
+    api_key_id: str
+    client_retry_count: int = 0
+    limits: Sequence[Limits] = ()
+    trace: Trace = UNTRACED
+    observer: Observer = UNOBSERVED

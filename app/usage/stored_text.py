@@ -1,0 +1,26 @@
+"""Text as the ledger can store it. No I/O."""
+
+import hashlib
+
+from app.vocabulary.text import TEXT_LIMIT
+
+
+def clip(text: str) -> str:
+    """Return `text` as a ledger can store it; the same object if nothing has to change.
+
+    NUL and lone surrogates become U+FFFD. A text over TEXT_LIMIT characters ends in a digest of the
+    whole text, so that different texts stay different.
+    """
+    if "\0" in text:
+        text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if len(text) <= TEXT_LIMIT:
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return f"{text[: TEXT_LIMIT - 17]}~{digest}"
+
+
+def clip_or_none(text: str | None) -> str | None:
+    """Return `clip(text)`, or None for None."""
+    return None if text is None else clip(text)
