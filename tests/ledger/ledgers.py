@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import sqlalchemy as sa
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 from sqlalchemy import Engine, Table
 
 from app.ledger.posting import Entry, summed

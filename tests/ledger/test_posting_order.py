@@ -2,10 +2,10 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from app.ledger.posting import Entry, Ledger, summed
 from app.ledger.reconcile import day_ranges, differences
