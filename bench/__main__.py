@@ -14,10 +14,11 @@ import click
 from app.devstack.children import ChildFailed
 from bench import machine, results
 from bench.failures import BenchFailed
+from bench.figures import STEADY
 from bench.parts import PARTS
 from bench.report import report
 from bench.stage import staged
-from bench.steady import run_steadily
+from bench.steady import compare, records, run_steadily
 
 ROUNDS = 3
 
@@ -43,13 +44,13 @@ def main(
         failures_told(),
         staged(Path(folder), rounds, with_peers=peers, say=say) as stage,
     ):
-        records = []
+        taken = []
         for name, part in PARTS.items():
             if not only or name in only:
                 for record in part(stage):
                     say(progress(record))
-                    records.append(record)
-    if not records:
+                    taken.append(record)
+    if not taken:
         return
     result = results.Result(
         results.now(),
@@ -57,7 +58,7 @@ def main(
         machine.describe(),
         machine.versions(),
         load_before,
-        tuple(records),
+        tuple(taken),
     )
     for line in report(result, results.last(result.machine)):
         click.echo(line)
@@ -67,16 +68,23 @@ def main(
 
 @main.command()
 @click.option("--minutes", type=click.IntRange(1), default=10, show_default=True)
-def steady(minutes: int) -> None:
+@click.option("--keep", is_flag=True, help=f"Keep the figures under {results.FOLDER.name}/.")
+def steady(minutes: int, *, keep: bool) -> None:
     """Load Tollgate for long: does it slow down, does its memory grow?"""
+    load_before, found = machine.load(), []
     say(machine.machine())
     with (
         tempfile.TemporaryDirectory() as folder,
         failures_told(),
         staged(Path(folder), 1, with_peers=False, say=say) as stage,
     ):
-        for line in run_steadily(stage, minutes):
-            click.echo(line)
+        for at, minute in enumerate(run_steadily(stage, minutes), 1):
+            click.echo(f"{at:3}  {minute}")
+            found.append(minute)
+    for line in compare(found):
+        click.echo(line)
+    if keep:
+        say(f"Kept: {results.keep(STEADY, records(found), load_before)}")
 
 
 @contextlib.contextmanager

@@ -27,11 +27,13 @@ from app.storage.sql.engine import create_engine
 from app.storage.sql.migrations import upgrade
 from app.storage.sql.tables import ROLLUP_TABLES, entries
 from app.storage.sql.transactions import reading
-from bench import procs
+from bench import procs, results
 from bench.events import Sums, add_up, differences, events
-from bench.machine import machine
+from bench.figures import DRAIN, TOLLGATE
+from bench.machine import load, machine
 from bench.procfile import command
-from bench.samples import Sample, report
+from bench.results import Record
+from bench.samples import Sample, figures, report
 from tests.support.services.postgres import Postgres, find_binaries
 from tests.support.services.valkey import Valkey
 
@@ -58,11 +60,13 @@ class Database:
 @click.option("--events", "count", type=click.IntRange(min=1), default=1_000_000, show_default=True)
 @click.option("--database", "kind", type=click.Choice(["sqlite", "postgresql"]), default="sqlite")
 @click.option("--workers", "workers", type=click.IntRange(min=1), default=1, show_default=True)
-def main(count: int, kind: str, workers: int) -> None:
+@click.option("--keep", is_flag=True, help="Keep the figures under bench/results.")
+def main(count: int, kind: str, workers: int, *, keep: bool) -> None:
     """Drain a backlog; print how fast, and whether the ledger holds it."""
+    load_before = load()
     with tempfile.TemporaryDirectory() as folder, _database(kind, Path(folder)) as database:
         upgrade(database.url)
-        valkey = Valkey(Path(folder), persistent=True).start()
+        valkey = Valkey(Path(folder), persistent=True, durable=True).start()
         try:
             click.echo(machine())
             with Redis.from_url(valkey.url) as redis:
@@ -77,6 +81,9 @@ def main(count: int, kind: str, workers: int) -> None:
         wrong = check(database.url, expected)
     for line in wrong:
         click.echo(line, err=True)
+    if keep and not wrong:
+        record = Record(DRAIN, f"{kind}, {workers} worker(s)", TOLLGATE, figures(samples))
+        click.echo(f"Kept: {results.keep(DRAIN, [record], load_before)}", err=True)
     click.echo(f"ledger: {'WRONG' if wrong or buried else 'every event once'}; {buried} buried")
     sys.exit(1 if wrong or buried else 0)
 

@@ -10,9 +10,13 @@ VENDOR = "vendor alone"
 #: The parts, and the cases within them that goals are about.
 STARTUP, LATENCY, STREAMS = "startup", "latency", "streams"
 REQUESTS, CHUNKS, ISOLATION, SCALING = "requests", "chunks", "isolation", "scaling"
+#: Measurements of their own, each kept in a folder of its name.
+DRAIN, QUERIES, STEADY = "drain", "queries", "steady"
 START = "start-up"
 ONE_CONNECTION = "1 connection"
 FLAT_STREAMS = "8 streams flat out"
+CHAT_STREAMS = "8 streams flat out, through chat"
+PADDED_STREAMS = "8 streams flat out, through chat, chunks padded"
 QUIET = "100 quiet streams"
 BIG_PROMPTS = "beside 1 MiB prompts"
 BULK = "beside a 5 MB/s stream"

@@ -1,14 +1,14 @@
 """A month of 10,000,000 entries of one account, asked by day and model: on SQLite and PostgreSQL.
 
-`python -m bench.month [DATABASE_URL]`; without a URL, a SQLite file in a temporary folder. The
-ledger must be an empty, migrated one; filling it takes minutes and some 5 GB.
+`python -m bench.month [--keep] [DATABASE_URL]`; without a URL, a SQLite file in a temporary folder.
+The ledger must be an empty, migrated one; filling it takes minutes and some 5 GB.
 """
 
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -18,7 +18,7 @@ import click
 import sqlalchemy as sa
 from sqlalchemy import Connection, Engine
 
-from app.cli.tables import format_table
+from app.cli.tables import Cell, format_table
 from app.ledger.measures import ENTRY_MEASURES
 from app.ledger.reports.buckets import buckets
 from app.ledger.reports.pages import fill as fill_page
@@ -36,7 +36,11 @@ from app.storage.sql.tables import (
     rollups,
 )
 from app.storage.sql.transactions import write
-from bench.machine import machine
+from app.vocabulary.completion import USAGE_COUNTS
+from bench import results
+from bench.figures import QUERIES, TOLLGATE
+from bench.machine import load, machine
+from bench.results import Record
 
 ENTRIES = 10_000_000
 AT_ONCE = 500_000
@@ -55,15 +59,39 @@ ROUNDS = 15
 #: from UTC's.
 ZONES = ("Asia/Kathmandu", "Asia/Kolkata", "Europe/Berlin", "America/Los_Angeles")
 
-#: Each slot has a rollup of every key and model, as of an account that never rests.
-_ENTRY = """
-INSERT INTO entries ({columns})
-SELECT {id}, 'req', 'acme', 'key_' || (n / {models} % {keys}), 'u' || (n % 100), 'openai',
-    'model-' || (n % {models}), 'openai', NULL, TRUE, 'completed', 'vendor',
-    n % 900, n % 90, n % 900 + n % 90, 0, 0, 0, 0, 0, 0, 0, NULL, 200, 1, 0,
-    {start_ms} + n * {step_ms}, 40, 900, n % 900 * 150 + n % 90 * 600, 'openai/model#0'
-FROM {series}
-"""
+#: What entry `n` holds, in SQL. Each slot has a rollup of every key and model, as of an account
+#: that never rests.
+_ROW: Mapping[str, str] = {
+    "event_id": "{id}",
+    "request_id": "'req'",
+    "account_id": "'acme'",
+    "api_key_id": "'key_' || (n / {models} % {keys})",
+    "user": "'u' || (n % 100)",
+    "vendor": "'openai'",
+    "model": "'model-' || (n % {models})",
+    "vendor_served": "'openai'",
+    "stream": "TRUE",
+    "status": "'completed'",
+    "source": "'vendor'",
+    "prompt_source": "'vendor'",
+    "completion_source": "'vendor'",
+    "prompt_tokens": "n % 900",
+    "completion_tokens": "n % 90",
+    "total_tokens": "n % 900 + n % 90",
+    **{
+        name: "0"
+        for name in USAGE_COUNTS
+        if name not in ("prompt_tokens", "completion_tokens", "total_tokens")
+    },
+    "http_status": "200",
+    "attempts": "1",
+    "client_retry_count": "0",
+    "started_at_ms": "{start_ms} + n * {step_ms}",
+    "first_token_ms": "40",
+    "duration_ms": "900",
+    "cost_nanousd": "n % 900 * 150 + n % 90 * 600",
+    "price_id": "'openai/model#0'",
+}
 _SERIES = {
     "sqlite": "(WITH RECURSIVE t(n) AS (SELECT {first} UNION ALL SELECT n + 1 FROM t"
     " WHERE n < {last}) SELECT n FROM t)",
@@ -72,19 +100,43 @@ _SERIES = {
 _ID = {"sqlite": "printf('%032x', n)", "postgresql": "lpad(to_hex(n), 32, '0')"}
 
 
-def main(url: str | None = None) -> None:
+@click.command()
+@click.argument("url", required=False)
+@click.option("--keep", is_flag=True, help="Keep the figures under bench/results.")
+def main(url: str | None, *, keep: bool) -> None:
     """Fill the ledger, measure, print a table."""
+    load_before = load()
     with tempfile.TemporaryDirectory() as folder:
         url = database_url({"DATABASE_URL": url or f"sqlite:///{Path(folder) / 'ledger.db'}"})
         upgrade(url)
         engine = create_engine(url)
         click.echo(machine())
         fill(engine)
-        for line in format_table(
-            ("query", "rows", "p50 ms", "worst ms"), measure(engine), pretty=True
-        ):
-            click.echo(line)
+        found = list(measure(engine))
+        kind = engine.dialect.name
         engine.dispose()
+    rows: list[list[Cell]] = [
+        [it.name, it.rows, f"{it.p50_ms:.1f}", f"{it.worst_ms:.1f}"] for it in found
+    ]
+    for line in format_table(("query", "rows", "p50 ms", "worst ms"), rows, pretty=True):
+        click.echo(line)
+    if keep:
+        records = [Record(QUERIES, f"{kind}: {it.name}", TOLLGATE, it.figures()) for it in found]
+        click.echo(f"Kept: {results.keep(QUERIES, records, load_before)}", err=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long a query took, in rounds."""
+
+    name: str
+    rows: int
+    p50_ms: float
+    worst_ms: float
+
+    def figures(self) -> dict[str, float]:
+        """Return what is kept of it."""
+        return {"rows": self.rows, "p50_ms": self.p50_ms, "worst_ms": self.worst_ms}
 
 
 def fill(engine: Engine) -> None:
@@ -112,17 +164,16 @@ def _add(connection: Connection, *, first: int) -> None:
     if kind == "postgresql":
         connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
     series = _SERIES[kind].format(first=first, last=first + AT_ONCE - 1)
-    connection.exec_driver_sql(
-        _ENTRY.format(
-            columns=", ".join(f'"{column.name}"' for column in entries.c),
-            id=_ID[kind],
-            keys=KEYS,
-            models=MODELS,
-            start_ms=START_S * 1000,
-            step_ms=DAYS * 86_400_000 // ENTRIES,
-            series=series,
-        ).replace("%", "%%" if kind == "postgresql" else "%")
+    columns = ", ".join(f'"{name}"' for name in _ROW)
+    statement = f"INSERT INTO entries ({columns}) SELECT {', '.join(_ROW.values())} FROM {series}"  # noqa: S608 - our own
+    filled = statement.format(
+        id=_ID[kind],
+        keys=KEYS,
+        models=MODELS,
+        start_ms=START_S * 1000,
+        step_ms=DAYS * 86_400_000 // ENTRIES,
     )
+    connection.exec_driver_sql(filled.replace("%", "%%" if kind == "postgresql" else "%"))
 
 
 def _sum_up(connection: Connection, *, width_s: int) -> None:
@@ -144,8 +195,8 @@ def _sum_up(connection: Connection, *, width_s: int) -> None:
     )
 
 
-def measure(engine: Engine) -> list[tuple[str, int, str, str]]:
-    """Return a line for each query."""
+def measure(engine: Engine) -> list[Timing]:
+    """Time each query."""
     reader = UsageReader(engine)
     by_key: tuple[GroupKey, ...] = ("api_key",)
     queries = {
@@ -169,14 +220,14 @@ def _local(reader: UsageReader, zone: str) -> list[UsageRow]:
     return [row for rows in fill_page(reader, MONTH, page, DAY_S).values() for row in rows]
 
 
-def _time(name: str, ask: Callable[[], list[UsageRow]]) -> tuple[str, int, str, str]:
+def _time(name: str, ask: Callable[[], list[UsageRow]]) -> Timing:
     times_ms = []
     for _ in range(ROUNDS):
         started_s = time.perf_counter()
         rows = ask()
         times_ms.append((time.perf_counter() - started_s) * 1000)
-    return name, len(rows), f"{median(times_ms):.1f}", f"{max(times_ms):.1f}"
+    return Timing(name, len(rows), median(times_ms), max(times_ms))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    main()

@@ -3,12 +3,13 @@
 import json
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from app.settings import ROOT
+from bench.machine import describe, versions
 from bench.stats import middle, spread
 
 FOLDER = ROOT / "bench" / "results"
@@ -78,10 +79,25 @@ class Result:
 def save(result: Result, folder: Path = FOLDER) -> Path:
     """Write `result` with its medians; return where to."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{result.kept_at[:10]}-{result.commit}.json"
+    path = _path(result, folder)
     medians = [[*key, round(value.median, 4)] for key, value in result.middles().items()]
     path.write_text(json.dumps({**asdict(result), "medians": medians}, indent=1) + "\n")
     return path
+
+
+def keep(part: str, records: Iterable[Record], load_before: float, folder: Path = FOLDER) -> Path:
+    """Write what a measurement beside the benchmark came to, in a folder of its part's name.
+
+    `last` does not look there: it compares runs of the benchmark itself. Other cases of the same
+    day and commit stay in the file.
+    """
+    taken = tuple(records)
+    found = Result(now(), commit(), describe(), versions(), load_before, taken)
+    path = _path(found, folder / part)
+    cases = {one.case for one in taken}
+    kept = load(path).records if path.exists() else ()
+    others = tuple(one for one in kept if one.case not in cases)
+    return save(replace(found, records=others + taken), folder / part)
 
 
 def load(path: Path) -> Result:
@@ -114,6 +130,10 @@ def commit() -> str:
         git, cwd=ROOT, capture_output=True, text=True, check=False
     )
     return found.stdout.strip() or "unknown"  # a source tree without its history
+
+
+def _path(result: Result, folder: Path) -> Path:
+    return folder / f"{result.kept_at[:10]}-{result.commit}.json"
 
 
 def _kind(machine: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -36,15 +36,28 @@ def at_tenths(samples: Sequence[Sample]) -> list[float]:
     ]
 
 
-def report(title: str, samples: Sequence[Sample]) -> Iterator[str]:
-    """Yield the figures, line by line."""
+def figures(samples: Sequence[Sample]) -> dict[str, float]:
+    """Return what a drain came to; processor time is that of a million events."""
     began, ended = drained_span(samples)
     millions = samples[0].waiting / 1e6
     seconds = ended.at_s - began.at_s
-    workers_s, services_s = ended.workers_s - began.workers_s, ended.services_s - began.services_s
+    return {
+        "events": samples[0].waiting,
+        "drained_s": seconds,
+        "events_s": millions * 1e6 / seconds,
+        "workers_cpu_s": (ended.workers_s - began.workers_s) / millions,
+        "services_cpu_s": (ended.services_s - began.services_s) / millions,
+        "tenth_mb": at_tenths(samples)[0],
+        "most_mb": max(it.memory_mb for it in samples),
+    }
+
+
+def report(title: str, samples: Sequence[Sample]) -> Iterator[str]:
+    """Yield the figures, line by line."""
+    found = figures(samples)
     yield title
-    yield f"  drained in       {seconds:.1f} s, {millions * 1e6 / seconds:,.0f} events/s"
-    yield f"  processor        {workers_s / millions:.1f} s a million events in workers,"
-    yield f"                   {services_s / millions:.1f} s in Valkey and the database's server"
-    yield f"  memory, at most  {max(it.memory_mb for it in samples):.0f} MB"
+    yield f"  drained in       {found['drained_s']:.1f} s, {found['events_s']:,.0f} events/s"
+    yield f"  processor        {found['workers_cpu_s']:.1f} s a million events in workers,"
+    yield f"                   {found['services_cpu_s']:.1f} s in Valkey and the database's server"
+    yield f"  memory, at most  {found['most_mb']:.0f} MB"
     yield f"    at each tenth  {' '.join(f'{mb:.0f}' for mb in at_tenths(samples))}"

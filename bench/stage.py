@@ -28,6 +28,9 @@ from bench.tollgate import Tollgate
 #: How often a tree's memory is looked at while streams are open.
 MEMORY_S = 0.5
 
+#: How long a reader may take to end when it has said all, in seconds.
+ENDED_S = 60.0
+
 Say = Callable[[str], None]
 
 
@@ -145,7 +148,7 @@ def reading(plan: Plan) -> Iterator[subprocess.Popen[str]]:
         try:
             yield reader
         finally:
-            reader.terminate()
+            reader.kill()  # or leaving the context might wait for ever
 
 
 def outcome(reader: subprocess.Popen[str]) -> Outcome:
@@ -154,7 +157,7 @@ def outcome(reader: subprocess.Popen[str]) -> Outcome:
     Raises: RuntimeError when it failed.
     """
     found = reader.stdout.read() if reader.stdout else ""
-    if reader.wait():
+    if reader.wait(ENDED_S):
         raise RuntimeError(f"the streams' reader ended with {reader.returncode}")
     return Outcome(**json.loads(found))
 

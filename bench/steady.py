@@ -1,10 +1,12 @@
 """Endurance: the same load minute after minute, and what each minute took."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 
+from bench.figures import STEADY, TOLLGATE
 from bench.parts.requests import CONNECTIONS
 from bench.procs import memory_mb
+from bench.results import Record
 from bench.stage import Stage, metered, read_streams
 from bench.stats import percentile
 from bench.streams import PERCENTS, Plan
@@ -39,14 +41,18 @@ class Minute:
         )
 
 
-def run_steadily(stage: Stage, count: int) -> Iterator[str]:
-    """Yield a line for each minute, and how the last third compares with the first."""
-    target = stage.gateways[0]
-    minutes = []
-    for at in range(count):
-        minutes.append(_minute(stage, target))
-        yield f"{at + 1:3}  {minutes[-1]}"
-    yield from compare(minutes)
+def run_steadily(stage: Stage, count: int) -> Iterator[Minute]:
+    """Yield what each minute comes to."""
+    for _ in range(count):
+        yield _minute(stage, stage.gateways[0])
+
+
+def records(minutes: Sequence[Minute]) -> list[Record]:
+    """Return minutes as they are kept: each is a round."""
+    return [
+        Record(STEADY, f"{len(minutes)} minutes", TOLLGATE, {k: v for k, v in asdict(it).items()})
+        for it in minutes
+    ]
 
 
 def compare(minutes: list[Minute]) -> Iterator[str]:

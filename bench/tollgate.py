@@ -24,6 +24,8 @@ from bench.target import Target
 
 NAME = "Tollgate"
 VENDOR = "bench"
+#: The same vendor through its chat endpoint: asked for plain chunks, as OpenAI is, and as it comes.
+CHAT, PADDED = "bench-chat", "bench-padded"
 #: How long the worker may take to post what one round has used.
 SETTLE_S = 120.0
 
@@ -38,10 +40,7 @@ class Tollgate:
         self._redis_url = f"redis://127.0.0.1:{self._valkey_port}/0"
         self._database_url = f"sqlite:///{folder / 'ledger.db'}"
         folder.mkdir(parents=True)
-        (folder / "vendors.toml").write_text(
-            f'[vendors.{VENDOR}]\ngateway = "openai"\n'
-            f'base_url = "http://127.0.0.1:{vendor_port}/v1"\napi_key_env = "BENCH_API_KEY"\n'
-        )
+        (folder / "vendors.toml").write_text(_vendors(vendor_port))
         upgrade(self._database_url)
         self._key = self._make_key()
 
@@ -111,6 +110,14 @@ class Tollgate:
             return accounts.create_key(["bench"], ["completions"])[1]
         finally:
             engine.dispose()
+
+
+def _vendors(port: int) -> str:
+    common = f'gateway = "openai"\nbase_url = "http://127.0.0.1:{port}/v1"\n'
+    common += 'api_key_env = "BENCH_API_KEY"\n'
+    plain = "quirks = {stream_options = {include_obfuscation = false}}\n"
+    entries = {VENDOR: "", CHAT: f"native = []\n{plain}", PADDED: "native = []\n"}
+    return "".join(f"[vendors.{name}]\n{common}{more}\n" for name, more in entries.items())
 
 
 def procfile() -> Mapping[str, list[str]]:

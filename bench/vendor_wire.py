@@ -5,7 +5,9 @@ can measure what happened to it. Knows no sockets.
 """
 
 import json
+import random
 import re
+import string
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +23,12 @@ MARK = re.compile(rb"#(\d+)@(\d+);")
 _MODEL = re.compile(rb'"model"\s*:\s*"([^"\\]*)"')
 _STREAM = re.compile(rb'"stream"\s*:\s*true')
 _USAGE = re.compile(rb'"include_usage"\s*:\s*true')
+_PLAIN = re.compile(rb'"include_obfuscation"\s*:\s*false')
+
+#: What OpenAI adds to each chunk of a chat, unless it is asked not to: random text of a random
+#: length. So many of them, that no two chunks in a row are alike.
+PADS = 251
+_PAD_LENGTHS = (1, 16)
 
 _STREAM_HEAD = (
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
@@ -37,12 +45,18 @@ class Reply:
     before: bytes = b""
     after: bytes = b""
     end: bytes = b""
+    #: Instead of `after`, in turns; none: every chunk ends with the same bytes.
+    afters: tuple[bytes, ...] = ()
 
     def chunks(self, first: int, count: int) -> bytes:
         """Return `count` frames, stamped now, as one piece of a chunked body."""
         now_ns = time.monotonic_ns()
-        before, after = self.before, self.after
-        marks = [b"%b#%d@%d;%b" % (before, at, now_ns, after) for at in range(first, first + count)]
+        before, afters = self.before, self.afters or (self.after,)
+        several = len(afters)
+        marks = [
+            b"%b#%d@%d;%b" % (before, at, now_ns, afters[at % several])
+            for at in range(first, first + count)
+        ]
         frames = b"".join(marks)
         return b"%x\r\n%b\r\n" % (len(frames), frames)
 
@@ -65,7 +79,8 @@ def plan(path: bytes, body: bytes) -> Reply:
         return _error(400, f"The model {name!r} is for streams, or for what is none.")
     if not knobs.chunks:
         return Reply(_whole(chat, name), knobs)
-    return _stream(chat, name, knobs, _USAGE.search(body) is not None)
+    is_padded = chat and _PLAIN.search(body) is None
+    return _stream(chat, name, knobs, with_usage=_USAGE.search(body) is not None, padded=is_padded)
 
 
 def refuse() -> bytes:
@@ -82,7 +97,7 @@ def _whole(chat: bool, model: str) -> bytes:
     return _json(200, {**_common(kind, model), "choices": [choice], "usage": USAGE})
 
 
-def _stream(chat: bool, model: str, knobs: Knobs, with_usage: bool) -> Reply:
+def _stream(chat: bool, model: str, knobs: Knobs, *, with_usage: bool, padded: bool) -> Reply:
     kind = "chat.completion.chunk" if chat else "text_completion"
     padding = "x" * knobs.padding_bytes
     common = _common(kind, model) | ({"usage": None} if with_usage else {})
@@ -100,13 +115,31 @@ def _stream(chat: bool, model: str, knobs: Knobs, with_usage: bool) -> Reply:
         usage = {**USAGE, "completion_tokens": knobs.chunks, "total_tokens": 9 + knobs.chunks}
         end += _event({**common, "choices": [], "usage": usage})
     end += b"data: [DONE]\n\n"
+    after = padding.encode() + b'"' + after
     return Reply(
         _STREAM_HEAD,
         knobs,
         before + b'"',
-        padding.encode() + b'"' + after,
+        after,
         b"%x\r\n%b\r\n0\r\n\r\n" % (len(end), end),
+        _padded(after) if padded else (),
     )
+
+
+def _padded(after: bytes) -> tuple[bytes, ...]:
+    """Return ends of chunks that differ in a random text: the same ones in each run."""
+    dice = random.Random(0)  # noqa: S311 - repeatable
+    head, end = after[: -len(_OBJECT_END)], after[-len(_OBJECT_END) :]
+    if end != _OBJECT_END:
+        raise RuntimeError("a chunk does not end as an object")
+    pads = (
+        "".join(dice.choices(string.ascii_letters + string.digits, k=dice.randint(*_PAD_LENGTHS)))
+        for _ in range(PADS)
+    )
+    return tuple(b'%b,"obfuscation":"%b"%b' % (head, pad.encode(), end) for pad in pads)
+
+
+_OBJECT_END = b"}\n\n"
 
 
 def _common(kind: str, model: str) -> dict[str, Any]:

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from subprocess import PIPE, Popen
+from subprocess import PIPE, Popen, TimeoutExpired
 from tempfile import NamedTemporaryFile
 from typing import Any
 
 from app.settings import ROOT
 from bench.failures import LoadFailed
-from bench.rawload import MARK, Load
+from bench.rawload import LAST_S, MARK, Load
 from bench.target import HOST, PROMPT, Target
 
 #: Lua's long brackets of this level do not occur in JSON that we make.
@@ -69,7 +69,7 @@ def pressing(
             load = Load(target.port, target.request("whole", prompt), connections, seconds)
             command = [sys.executable, "-m", "bench.rawload"]
             client = exits.enter_context(_running(command, json.dumps(asdict(load))))
-        yield lambda: _ended(target, client)
+        yield lambda: _ended(target, client, seconds)
 
 
 def to_rate(found: Mapping[str, Any]) -> Rate:
@@ -103,8 +103,11 @@ def script(target: Target, prompt: str) -> str:
     return "\n".join(lines) + _DONE % MARK
 
 
-def _ended(target: Target, client: Popen[str]) -> Rate:
-    stdout, stderr = client.communicate()
+def _ended(target: Target, client: Popen[str], seconds: int) -> Rate:
+    try:  # each client has a limit of its own, of LAST_S for its last answers
+        stdout, stderr = client.communicate(timeout=seconds + 2 * LAST_S)
+    except TimeoutExpired as exc:
+        raise LoadFailed(f"{target.name}: the client does not end") from exc
     if client.returncode:
         raise LoadFailed(f"{target.name}: the client ended with {client.returncode}: {stderr}")
     found = parse(stdout)

@@ -14,11 +14,14 @@ from app.pricing.price_book import PriceBook, load_prices
 from app.settings import Settings
 from app.storage.sql.engine import create_engine
 from tests.support.gateway import Gateway, running, vendor_table
+from tests.support.processes import obey_interrupts
 from tests.support.services.lent import LentDatabases
 from tests.support.services.postgres import Postgres, find_binaries
 from tests.support.services.sqlite import new_ledger
 from tests.support.services.valkey import Valkey
 from tests.support.vendor import SimulatedVendor
+
+pytest_plugins = ["tests.support.redis"]
 
 # A timing is no verdict: machines are shared.
 hypothesis.settings.register_profile("tollgate", deadline=None)
@@ -40,6 +43,11 @@ _LONG = (
     "tests/storage/",
     "tests/usage/",
 )
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C be tested in a run that a shell has started in the background, too."""
+    obey_interrupts()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

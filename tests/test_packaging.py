@@ -17,8 +17,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from app.settings import CONFIG_DIR, NUMBERS, ROOT
+from tests.support.ports import free_port
+from tests.support.processes import end
 from tests.support.services.polling import wait_until
-from tests.support.services.ports import free_port
 
 GUNICORN = [sys.executable, "-m", "gunicorn", "--config", str(CONFIG_DIR / "gunicorn.conf.py")]
 
@@ -105,8 +106,7 @@ def test_gunicorn_raises_its_descriptor_limit_patches_first_and_writes_nothing(
         soft, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
         assert soft == hard or soft >= 2 * 4000
     finally:
-        server.terminate()
-        server.wait(timeout=60)
+        end(server)
     assert "Warning" not in log.read_text()
     assert list(home.iterdir()) == []
 
@@ -134,8 +134,7 @@ def test_the_procfile_runs_under_honcho(tmp_path: Path, redis_url: str) -> None:
         wait_until(lambda: honcho.poll() is not None or "ready." in log.read_text())
         assert honcho.poll() is None, log.read_text()
     finally:
-        honcho.terminate()
-        honcho.wait(timeout=60)
+        end(honcho)
     stopped = re.findall(r"system +\| (\w+)\.1 stopped", log.read_text())
     assert sorted(stopped) == ["beat", "release", "web", "worker"]
 

@@ -33,18 +33,23 @@ NOT_READ_CHUNKS = 1_000_000
 
 
 def isolation(stage: Stage) -> Iterator[Record]:
-    """100 quiet streams, alone and beside each neighbour; of Tollgate's, several rounds."""
+    """100 quiet streams, alone and beside each neighbour; a round alone warms each target up."""
     for target in stage.targets:
-        rounds = stage.rounds if target is stage.gateways[0] else 1
-        for _ in range(rounds):
-            alone = _quiet(stage, target, QUIET, _none)
-            yield alone
-            for case, neighbour in NEIGHBOURS.items():
-                beside = _quiet(stage, target, case, neighbour)
-                if alone.lags and beside.lags:  # a peer may have brought no chunk at all
-                    stall_ms = beside.lags[STALL_PERCENT] - alone.lags[STALL_PERCENT]
-                    beside = replace(beside, figures={**beside.figures, "stall_ms": stall_ms})
-                yield beside
+        _quiet(stage, target, QUIET, _none)
+    for _ in range(stage.rounds):
+        for target in stage.targets:
+            yield from _round(stage, target)
+
+
+def _round(stage: Stage, target: Target) -> Iterator[Record]:
+    alone = _quiet(stage, target, QUIET, _none)
+    yield alone
+    for case, neighbour in NEIGHBOURS.items():
+        beside = _quiet(stage, target, case, neighbour)
+        if alone.lags and beside.lags:  # a peer may have brought no chunk at all
+            stall_ms = beside.lags[STALL_PERCENT] - alone.lags[STALL_PERCENT]
+            beside = replace(beside, figures={**beside.figures, "stall_ms": stall_ms})
+        yield beside
 
 
 #: Begins, and ends with how many MB/s its neighbour took, if that can be told.

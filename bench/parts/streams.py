@@ -1,21 +1,32 @@
 """Streams: many at once that take their time, and a few that are as fast as they can be."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bench.failures import StreamsBroken
-from bench.figures import CHUNKS, FLAT_STREAMS, STREAMS, open_streams
+from bench.figures import (
+    CHAT_STREAMS,
+    CHUNKS,
+    FLAT_STREAMS,
+    PADDED_STREAMS,
+    STREAMS,
+    open_streams,
+)
 from bench.knobs import FLAT_CHUNKS_A_WRITE
 from bench.procs import largest_mb, memory_mb
 from bench.results import Record
 from bench.stage import Stage, metered, read_streams
 from bench.streams import PERCENTS, Outcome, Plan
 from bench.target import Target
+from bench.tollgate import CHAT, PADDED
 
 INTERVAL_MS = 50
 PACED_CHUNKS = 120
 OPENED_A_SECOND = 500.0
 #: Streams that are not complete so long after the last one should be are counted as they are.
 PATIENCE_S = 30.0
+
+WARM_UP_STREAMS = 20
 
 FLAT = 8
 #: A round of flat streams lasts about so long; first comes a warm-up of so many chunks each.
@@ -25,18 +36,18 @@ FLAT_LIMIT_S = 120.0
 
 
 def streams(stage: Stage) -> Iterator[Record]:
-    """Many streams at once, a chunk every 50 ms.
+    """Many streams at once, a chunk every 50 ms; each target has been warmed up by some of them.
 
-    Tollgate's figures that have a goal get several rounds, the rest one. A peer that could not
-    keep up is not asked for more.
+    A gateway that could not keep up is not asked for more, except Tollgate.
     """
     tollgate = stage.gateways[0]
     overloaded: set[str] = set()
-    for count, rounds in ((100, 1), (500, 1), (1000, stage.rounds), (2000, 1)):
-        for at in range(rounds):
-            for target in stage.targets:
-                if target is not tollgate and (at or target.name in overloaded):
-                    continue
+    for target in stage.targets:
+        _open(stage, target, WARM_UP_STREAMS)
+    for count in (100, 500, 1000, 2000):
+        asked = [it for it in stage.targets if it is tollgate or it.name not in overloaded]
+        for _ in range(stage.rounds):
+            for target in asked:
                 record = _open(stage, target, count)
                 if record.figures["complete"] < 100:
                     overloaded.add(target.name)
@@ -44,17 +55,23 @@ def streams(stage: Stage) -> Iterator[Record]:
 
 
 def chunks(stage: Stage) -> Iterator[Record]:
-    """As many chunks as a gateway can take."""
-    lengths = {target.name: _flat_length(target) for target in stage.targets}
+    """As many chunks as a gateway can take; of Tollgate, also those that come through chat."""
+    tollgate = stage.gateways[0]
+    cases = [
+        *((FLAT_STREAMS, target) for target in stage.targets),
+        (CHAT_STREAMS, replace(tollgate, prefix=f"{CHAT}/")),
+        (PADDED_STREAMS, replace(tollgate, prefix=f"{PADDED}/")),
+    ]
+    lengths = [_flat_length(target) for _, target in cases]
     for _ in range(stage.rounds):
-        for target in stage.targets:
+        for (case, target), length in zip(cases, lengths, strict=True):
             with metered(stage, target) as meter:
-                found = _read_flat(target, lengths[target.name])
+                found = _read_flat(target, length)
             figures = {
                 "chunks_s": found.chunks / found.wall_s,
                 "cpu_us": meter.cpu_s / found.chunks * 1e6,
             }
-            yield Record(CHUNKS, FLAT_STREAMS, target.name, figures, meter.shares)
+            yield Record(CHUNKS, case, target.name, figures, meter.shares)
 
 
 def lags(found: Outcome) -> dict[str, float]:

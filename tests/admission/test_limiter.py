@@ -44,17 +44,9 @@ ACME = Limits(
 
 
 @pytest.fixture
-def own_valkey(tmp_path: Path) -> Iterator[Valkey]:
-    """A Valkey of the test's own, to stop; it keeps what it has."""
-    server = Valkey(tmp_path, persistent=True).start()
-    yield server
-    server.kill()
-
-
-@pytest.fixture
-def redis(own_valkey: Valkey) -> Iterator["Redis"]:
-    with Redis.from_url(own_valkey.url) as redis:
-        yield redis
+def redis_url(own_valkey: Valkey) -> str:
+    """Redis is the test's own here."""
+    return own_valkey.url
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """`/livez` and `/readyz`."""
 
 import dataclasses
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import requests
@@ -10,16 +8,6 @@ import requests
 from app.settings import Settings
 from tests.support.gateway import running
 from tests.support.services.valkey import Valkey
-
-
-@pytest.fixture
-def own_valkey(tmp_path: Path) -> Iterator[Valkey]:
-    """A Valkey of the test's own, to stop."""
-    directory = tmp_path / "valkey"
-    directory.mkdir()
-    server = Valkey(directory, persistent=True).start()
-    yield server
-    server.kill()
 
 
 def ready(base_url: str) -> requests.Response:

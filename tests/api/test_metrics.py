@@ -18,6 +18,7 @@ from app.settings import Settings
 from app.storage.redis.keys import DEAD
 from tests.support.events import usage_event
 from tests.support.gateway import Gateway, gunicorn, running, with_account
+from tests.support.processes import join
 from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
 from tests.support.vendor import CUT, Reply, SimulatedVendor, completed
@@ -79,7 +80,7 @@ def test_an_open_stream_is_counted_while_it_is_open(
     )
     assert value(scraped(gateway.base_url), "tollgate_open_records") == 1
     go_on.set()
-    asking.join()
+    join(asking)
     wait_until(
         lambda: value(scraped(gateway.base_url), "tollgate_open_completions", stream="true") == 0
     )

@@ -30,7 +30,8 @@ from tests.api.usage_site import (
     spans,
     tokens,
 )
-from tests.support.gateway import Gateway, free_port
+from tests.support.gateway import Gateway
+from tests.support.ports import free_port
 from tests.support.services.sqlite import new_ledger
 
 

@@ -14,6 +14,7 @@ from bench.procs import largest_mb, memory_mb, processor_s, tree
 from bench.stats import percentile
 from bench.steady import Minute, compare
 from bench.tollgate import procfile
+from tests.support.processes import ended, started
 
 #: Starts a child that works for a while and one that lives; says when the first has ended.
 PARENT = """
@@ -32,7 +33,7 @@ input()
 @contextmanager
 def parent() -> Iterator[int]:
     command = [sys.executable, "-c", PARENT]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         yield process.pid
@@ -46,8 +47,8 @@ def test_a_tree_is_its_living_and_the_time_of_its_dead() -> None:
 
 
 def test_a_process_that_is_gone_uses_nothing() -> None:
-    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
-        gone.wait()
+    with started([sys.executable, "-c", ""]) as gone:
+        ended(gone)
         assert (processor_s(gone.pid), memory_mb(gone.pid)) == (0, 0)
 
 
@@ -56,7 +57,7 @@ def test_a_pinned_process_starts_on_its_cores_and_we_return_to_ours() -> None:
     wanted = {max(ours)}
     with (
         pinned(wanted),
-        subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child,
+        started([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child,
     ):
         assert os.sched_getaffinity(child.pid) == wanted
         assert child.stdin is not None

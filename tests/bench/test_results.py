@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bench.page import BEGIN, END, with_figures
 from bench.report import report, worse
-from bench.results import Key, Median, Record, Result, Shares, last, load, save
+from bench.results import Key, Median, Record, Result, Shares, keep, last, load, save
 
 MACHINE = {"processor": "A", "cores": 2, "memory_gb": 8, "system": "Linux 6"}
 
@@ -38,6 +38,17 @@ def test_a_result_is_compared_with_the_last_one_of_the_same_kind_of_machine(tmp_
     save(result(3, kept_at="2026-12-01T12:00:00+00:00", cores=64), tmp_path)
     assert last(MACHINE, tmp_path) == second
     assert last({**MACHINE, "cores": 4}, tmp_path) is None
+
+
+def test_other_measurements_are_kept_by_case_and_compared_with_no_run(tmp_path: Path) -> None:
+    def drained(case: str, rate: float) -> Record:
+        return Record("drain", case, "Tollgate", {"events_s": rate})
+
+    for one in (drained("sqlite", 1), drained("postgresql", 2), drained("sqlite", 3)):
+        path = keep("drain", [one], 0.5, tmp_path)
+    assert path.parent == tmp_path / "drain"
+    assert load(path).records == (drained("postgresql", 2), drained("sqlite", 3))
+    assert last(None, tmp_path) is None
 
 
 def test_only_what_is_worse_by_more_than_the_rounds_differ_is_called_worse() -> None:

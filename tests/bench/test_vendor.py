@@ -92,6 +92,22 @@ def test_chat_is_answered_in_its_own_form() -> None:
     assert answer["choices"][0]["message"]["content"] == TEXT
 
 
+def streamed(body: bytes, path: bytes = b"/v1/chat/completions") -> list[dict[str, object]]:
+    """Return the chunks of a stream of 300."""
+    chunked = plan(path, b'{"model": "flat-300", "stream": true%b}' % body).chunks(0, 300)
+    frames = chunked.partition(b"\r\n")[2].removesuffix(b"\r\n")
+    return [json.loads(it.removeprefix(b"data: ")) for it in frames.split(b"\n\n") if it]
+
+
+def test_chunks_of_a_chat_have_a_random_text_beside_them_as_openais_do() -> None:
+    padded = streamed(b"")
+    assert len({str(chunk["obfuscation"]) for chunk in padded}) > 200
+    assert all(chunk.keys() == padded[0].keys() for chunk in padded)
+    asked = b', "stream_options": {"include_obfuscation": false}'
+    for plain in (streamed(asked), streamed(b"", b"/v1/completions")):
+        assert all("obfuscation" not in chunk for chunk in plain)
+
+
 def test_usage_is_told_to_whoever_asks() -> None:
     body = b'{"model": "flat-7", "stream": true, "stream_options": {"include_usage": true}}'
     asked = plan(b"/v1/completions", body)

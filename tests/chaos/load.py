@@ -14,6 +14,7 @@ import scale_gp_beta
 
 from tests.chaos.system import ACCOUNTS, System
 from tests.support.gateway import sse_events, text_of
+from tests.support.processes import join
 
 CALLERS = 24
 
@@ -65,8 +66,7 @@ class Load:
         Raises: whatever a caller did not expect.
         """
         self._over.set()
-        for thread in self._threads:
-            thread.join()
+        join(*self._threads)
         if self.broken:
             raise self.broken[0]
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from app.settings import ROOT
+from tests.support.processes import KILLED_S
 
 
 class Process:
@@ -59,7 +60,7 @@ class Process:
         """Kill all of them at once."""
         self._signal_all(signal.SIGKILL)
         if self._process is not None:
-            self._process.wait()
+            self._process.wait(KILLED_S)
 
     def leave(self) -> None:
         """Ask it to leave, as a platform does, and do not wait."""

@@ -30,11 +30,16 @@ class Call:
     """One call that reached the vendor. `sent` counts the words of the answer that went out."""
 
     tag: str
-    prompt_tokens: int
+    prompt: str
     words: list[str]
     refused: bool = False
     sent: int = 0
     sent_usage: bool = False
+
+    @property
+    def prompt_tokens(self) -> int:
+        """The tokens of the prompt."""
+        return count_tokens(self.prompt)
 
     @property
     def text(self) -> str:
@@ -68,7 +73,7 @@ class ServedCalls:
             calls = self.by_tag[tag]
             dice = random.Random(f"{self.seed} {tag} {len(calls)}")  # noqa: S311 - repeatable
             words = [f" {dice.choice(WORDS)}" for _ in range(body["max_tokens"])]
-            call = Call(tag, count_tokens(body["prompt"]), words)
+            call = Call(tag, body["prompt"], words)
             calls.append(call)
         if dice.random() < OVERLOADED:
             call.refused = True

@@ -17,8 +17,8 @@ from app.storage.sql.engine import create_engine
 from tests.chaos.ledgers import LedgerServer
 from tests.chaos.processes import Process
 from tests.chaos.served import ServedCalls
+from tests.support.ports import lasting_port
 from tests.support.services.polling import wait_until
-from tests.support.services.ports import lasting_port
 from tests.support.services.valkey import Valkey
 from tests.support.vendor import SimulatedVendor
 

@@ -1,7 +1,7 @@
 """The verdict: the vendor's list of calls and the callers' answers, held against the ledger."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import sqlalchemy as sa
@@ -9,8 +9,10 @@ from sqlalchemy import Engine, RowMapping
 
 from app.ledger.reconcile import day_ranges, differences
 from app.storage.sql.tables import entries
+from app.usage.estimate import count_tokens
 from tests.chaos.load import Asked
 from tests.chaos.served import Call
+from workers.reaper import CHARS_PER_TOKEN
 
 
 @dataclass
@@ -46,6 +48,7 @@ class Verdict:
             self.problems.append(f"{tag}: {len(rows)} entries")
         if rows and not calls:
             self.unreached += 1
+            self.problems += [f"{tag}: {it}" for row in rows for it in of_no_call(row)]
         if rows and calls:
             self._judge_tokens(tag, calls, rows[0])
 
@@ -60,8 +63,7 @@ class Verdict:
                 self.problems.append(f"{tag}: {told} is not what the vendor counted")
         elif source == "estimated":
             self.estimated += 1
-            if status == "completed":
-                self.problems.append(f"{tag}: completed, but estimated")
+            self.problems += [f"{tag}: {it}" for it in of_an_estimate(calls, row)]
             self._note_error(status, sum(told), last)
         elif not last.refused:  # source none: nothing was used
             self.problems.append(f"{tag}: used, but recorded as unused")
@@ -70,6 +72,44 @@ class Verdict:
         owed = 0 if last.refused else last.prompt_tokens + last.sent_tokens
         worst = self.worst_error_tokens.get(status, 0)
         self.worst_error_tokens[status] = max(worst, abs(told - owed))
+
+
+def of_no_call(row: RowMapping) -> Iterator[str]:
+    """Yield what is wrong with the entry of a request that never reached the vendor.
+
+    It has used nothing. Only where the process died nobody knows whether it had called, and the
+    prompt is taken for read.
+    """
+    status, source = row["status"], row["source"]
+    if status in ("completed", "truncated"):
+        yield f"{status}, though no call was made"
+    if row["completion_tokens"]:
+        yield f"{row['completion_tokens']} tokens of an answer that nobody gave"
+    if source != ("estimated" if status == "abandoned" else "none"):
+        yield f"{status}, source {source}, though no call was made"
+    if source == "none" and row["total_tokens"]:
+        yield f"{row['total_tokens']} tokens that nobody used"
+
+
+def of_an_estimate(calls: Sequence[Call], row: RowMapping) -> Iterator[str]:
+    """Yield what is wrong with an entry that our own count makes.
+
+    The prompt is counted as the vendor counts it, but by its length where the process died early.
+    Of the answer nothing is counted that was not sent; what was still on its way when the call was
+    cut may be missing.
+    """
+    status, last = row["status"], calls[-1]
+    prompt, completion = row["prompt_tokens"], row["completion_tokens"]
+    if status == "completed":
+        yield "completed, but estimated"
+    by_length = -(-len(last.prompt) // CHARS_PER_TOKEN)
+    if prompt not in (
+        {last.prompt_tokens, by_length} if status == "abandoned" else {last.prompt_tokens}
+    ):
+        yield f"{prompt} tokens of a prompt of {last.prompt_tokens}, {status}"
+    sent = sum(call.sent_tokens for call in calls)
+    if completion > sent:
+        yield f"{completion} tokens of an answer of which {sent} were sent, {status}"
 
 
 def verdict(engine: Engine, served: Mapping[str, Sequence[Call]], asked: list[Asked]) -> Verdict:
@@ -82,17 +122,22 @@ def verdict(engine: Engine, served: Mapping[str, Sequence[Call]], asked: list[As
     for tag in sorted({*served, *by_tag}):
         found.judge(tag, served.get(tag, ()), by_tag.get(tag, ()))
     for one in asked:
-        found.problems += _answer_problems(one, served.get(one.tag, ()), by_tag.get(one.tag, ()))
+        found.problems += of_an_answer(one, served.get(one.tag, ()), by_tag.get(one.tag, ()))
     wrong = [it for stretch in day_ranges(engine) for it in differences(engine, stretch)]
     found.problems += [f"a rollup is not the sum of its entries: {it}" for it in wrong]
     return found
 
 
-def _answer_problems(asked: Asked, calls: Sequence[Call], rows: Sequence[RowMapping]) -> list[str]:
-    """Hold what a caller got against its entry."""
+def of_an_answer(asked: Asked, calls: Sequence[Call], rows: Sequence[RowMapping]) -> list[str]:
+    """Return what is wrong with the entry of a request, by what its caller got."""
     problems = []
     if any(row["account_id"] != asked.account_id for row in rows):
         problems.append(f"{asked.tag}: on another account than {asked.account_id}")
+    for row in rows:
+        had = count_tokens(asked.text)
+        # A process that dies has written down how far it had come some seconds before.
+        if row["status"] != "abandoned" and row["completion_tokens"] < had:
+            problems.append(f"{asked.tag}: {row['completion_tokens']} tokens; its caller has {had}")
     if asked.ending == "whole":
         if not calls or asked.text != calls[-1].text:
             problems.append(f"{asked.tag}: the caller's answer is not the vendor's")

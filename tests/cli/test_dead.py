@@ -35,13 +35,6 @@ def tollgate(sqlite_url: str, redis_url: str, engine: Engine) -> Tollgate:
     return Tollgate(sqlite_url, engine, {"REDIS_URL": redis_url})
 
 
-@pytest.fixture
-def redis(redis_url: str) -> Iterator["Redis"]:
-    """What the command line works on."""
-    with Redis.from_url(redis_url) as client:
-        yield client
-
-
 def dead_letter(redis: "Redis", *raws: bytes, reason: str = "not JSON") -> list[str]:
     added: Any = [redis.xadd(DEAD, {"event": raw, "reason": reason}) for raw in raws]
     return [entry_id.decode() for entry_id in added]

@@ -20,8 +20,9 @@ import app.devstack.children
 from app.devstack.children import ChildFailed, Children
 from app.devstack.demo import DemoClient, DemoFailed
 from app.settings import ROOT
+from tests.support.ports import free_port
+from tests.support.processes import ended, started
 from tests.support.services.polling import wait_until
-from tests.support.services.ports import free_port
 
 DEADLINE_S = 120
 MODEL = "sandbox/echo?delay_ms=50"
@@ -45,31 +46,35 @@ def is_gone(pid: int) -> bool:
 @contextmanager
 def running(var: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A `tollgate dev` that is up, and what it has said until then."""
-    process = subprocess.Popen(
+    with started(
         command(var, port),
         cwd=ROOT,
         env={**os.environ, "HOME": ""},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-    )
-    assert process.stdout is not None
-    with process:
-        try:
-            said = ""
-            while "Running until Ctrl-C" not in said:
-                line = process.stdout.readline()
-                assert line, f"it ended: {said}"
-                said += line
-            yield process, said
-        finally:
-            process.send_signal(signal.SIGINT)
+    ) as process:
+        assert process.stdout is not None
+        said = ""
+        while "Running until Ctrl-C" not in said:
+            line = process.stdout.readline()
+            assert line, f"it ended: {said}"
+            said += line
+        yield process, said
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Return the exit code and what it has said; little enough for a pipe to hold."""
     assert process.stdout is not None
-    said = process.stdout.read()
-    return process.wait(DEADLINE_S), said
+    code = ended(process, DEADLINE_S)
+    return code, process.stdout.read()
+
+
+def run(words: list[str]) -> "subprocess.CompletedProcess[str]":
+    """Run one that is to end by itself."""
+    return subprocess.run(
+        words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=DEADLINE_S
+    )
 
 
 def key_in(said: str) -> str:
@@ -131,9 +136,7 @@ def test_a_second_one_is_refused_and_the_first_stops_when_a_child_dies_and_says_
     tmp_path: Path,
 ) -> None:
     with running(tmp_path, free_port()) as (process, _):
-        second = subprocess.run(
-            command(tmp_path, free_port()), cwd=ROOT, capture_output=True, text=True, check=False
-        )
+        second = run(command(tmp_path, free_port()))
         assert second.returncode == 1
         assert "Another `tollgate dev` uses" in second.stderr
         assert process.poll() is None
@@ -154,9 +157,7 @@ def test_its_children_do_not_outlive_it(tmp_path: Path) -> None:
 def test_a_port_in_use_is_said_at_once(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        process = subprocess.run(
-            command(tmp_path, port), cwd=ROOT, capture_output=True, text=True, check=False
-        )
+        process = run(command(tmp_path, port))
     assert process.returncode == 1
     assert f"Cannot listen on port {port}: Address already in use" in process.stderr
 

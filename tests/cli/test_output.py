@@ -17,6 +17,7 @@ from app.ledger.posting import Ledger
 from app.settings import ROOT
 from app.storage.sql.engine import create_engine
 from tests.support.events import usage_event
+from tests.support.processes import ended, started
 from tests.support.services.polling import wait_until
 from tests.support.services.sqlite import new_ledger
 
@@ -138,7 +139,7 @@ def printing(shell: Shell) -> Iterator[tuple["subprocess.Popen[str]", int]]:
     os.set_blocking(writer, True)
     command = [sys.executable, "-m", "app.cli", "keys", "create", "acme"]
     env = {**os.environ, **shell.env}
-    with subprocess.Popen(
+    with started(
         command, cwd=ROOT, env=env, stdout=writer, stderr=subprocess.PIPE, text=True
     ) as process:
         os.close(writer)
@@ -223,7 +224,7 @@ def test_a_reader_that_leaves_in_the_middle_is_told_of(shell: Shell, unbuffered:
     for number in range(700):
         shell.accounts.create(f"account-{number}", "x" * 200)
     command = [sys.executable, "-m", "app.cli", "accounts", "list", "--json"]
-    with subprocess.Popen(
+    with started(
         command,
         cwd=ROOT,
         env={**os.environ, **shell.env, "PYTHONUNBUFFERED": unbuffered},
@@ -235,6 +236,7 @@ def test_a_reader_that_leaves_in_the_middle_is_told_of(shell: Shell, unbuffered:
         assert process.stderr is not None
         assert process.stdout.read(1) == "["
         process.stdout.close()
+        ended(process)
         told = process.stderr.read()
     assert (process.returncode, len(told.splitlines())) == (1, 1)
 

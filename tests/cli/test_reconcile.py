@@ -45,13 +45,6 @@ def tollgate(database_url: str, redis_url: str, engine: Engine, spool_dir: Path)
     return Tollgate(database_url, engine, env)
 
 
-@pytest.fixture
-def redis(redis_url: str) -> Iterator["Redis"]:
-    """What the command line looks at."""
-    with Redis.from_url(redis_url) as client:
-        yield client
-
-
 def table(tollgate: Tollgate, exit_code: int = 0) -> tuple[dict[str, int], str]:
     """Return the counts by what they count, and what was said besides."""
     result = tollgate.run("reconcile", exit_code=exit_code)

@@ -14,6 +14,7 @@ from app.ledger.reports.query import UsageQuery, UsageRow
 from app.ledger.reports.reader import UsageReader
 from app.settings import Settings
 from tests.support.gateway import ROOT, Gateway, gunicorn, vendor_table, with_account
+from tests.support.processes import KILLED_S
 from tests.support.services.polling import wait_until
 from tests.support.services.sqlite import new_ledger
 from tests.support.services.valkey import Valkey
@@ -94,4 +95,4 @@ def celery(env: Mapping[str, str], log: Path) -> Iterator["subprocess.Popen[byte
             worker.wait(30)
         except subprocess.TimeoutExpired:
             os.killpg(worker.pid, signal.SIGKILL)
-            worker.wait()
+            worker.wait(KILLED_S)

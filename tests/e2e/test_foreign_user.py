@@ -12,9 +12,10 @@ import requests
 
 from app.settings import Settings
 from tests.support.gateway import vendor_table, with_account
+from tests.support.ports import free_port
+from tests.support.processes import end
 from tests.support.services.foreigner import Checkout, as_foreigner
 from tests.support.services.polling import wait_until
-from tests.support.services.ports import free_port
 from tests.support.services.valkey import Valkey
 from tests.support.vendor import SimulatedVendor
 
@@ -29,14 +30,6 @@ def checkout() -> Iterator[Checkout]:
     checkout = Checkout()
     yield checkout
     checkout.remove()
-
-
-@pytest.fixture
-def own_valkey(tmp_path: Path) -> Iterator[Valkey]:
-    """A Valkey of the test's own, to stop."""
-    server = Valkey(tmp_path, persistent=True).start()
-    yield server
-    server.kill()
 
 
 @pytest.fixture
@@ -78,8 +71,7 @@ def process(
     try:
         yield running
     finally:
-        running.terminate()
-        running.wait(60)
+        end(running)
 
 
 def release(checkout: Checkout, env: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":

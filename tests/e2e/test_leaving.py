@@ -59,7 +59,7 @@ class Web:
 
         wait_until(refuses)
 
-    def wait(self) -> None:
+    def has_left(self) -> None:
         """Wait until it has left, in order."""
         wait_until(self._has_left)
         log = self._log.read_text()
@@ -127,7 +127,7 @@ def test_a_process_leaves_at_once_when_nothing_is_open_but_idle_connections(
     used.getresponse().read()
     unused.connect()
     web.leave()
-    web.wait()
+    web.has_left()
     assert [connection.sock.recv(1) for connection in (used, unused)] == [b"", b""]
 
 
@@ -158,7 +158,7 @@ def test_what_is_under_way_is_finished_and_kept_connections_are_closed_with_an_a
     events = sse_events(whole)
     assert text_of(events) == "first last"
     assert events[-1] == ("done", "[DONE]")
-    web.wait()
+    web.has_left()
     recorded = web.gateway.event()
     assert (recorded.status, recorded.source, recorded.total_tokens) == ("completed", "vendor", 4)
 
@@ -186,7 +186,7 @@ def test_when_the_grace_time_is_over_the_rest_is_told_cut_and_recorded(
         silent = pool.submit(web.gateway.post, {**STREAM, "prompt": "not begun"})
         wait_until(lambda: len(vendor.asked) == 4)
         web.leave()
-        web.wait()
+        web.has_left()
         for refused in (whole.result(), silent.result()):
             assert refused.status_code == 503
             assert refused.json()["error"]["code"] == "shutting_down"
@@ -209,7 +209,7 @@ def test_an_interrupt_cuts_without_delay_and_records(
     vendor.reply(stream_reply(body_of(choice("three little words")), threading.Event()))
     stream = web.open(STREAM)
     web.leave(signal.SIGINT)
-    web.wait()
+    web.has_left()
     kind, body = partial_events(stream)[-1]
     assert (kind, body["error"]["code"]) == ("error", "shutting_down")
     recorded: UsageEvent = web.gateway.event()
@@ -223,7 +223,7 @@ def test_what_a_caller_left_behind_is_read_no_further_when_the_process_leaves(
     vendor.reply(stream_reply(*[body_of(choice("word "))] * 500, threading.Event()))
     web.open({**STREAM, "model": "drain/m"}).close()
     web.leave()
-    web.wait()
+    web.has_left()
     assert web.gateway.event().status in ("disconnected", "truncated")
 
 

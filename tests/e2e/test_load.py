@@ -153,7 +153,7 @@ def test_a_caller_that_hangs_up_before_the_vendor_says_a_word_is_recorded_with_i
     answer, let_go, before = vendor.default, threading.Event(), len(vendor.asked)
 
     def hold(asked: Asked) -> Reply:
-        let_go.wait()
+        let_go.wait(60)
         return answer(asked)
 
     vendor.default = hold

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from tests.fuzz.target import Target
 from tests.fuzz.wire import Said, chunked, connect, exchange, read_answer, request
+from tests.support.processes import join, run_all
 
 MIB = 1024 * 1024
 
@@ -67,10 +68,7 @@ def _polite_floods(target: Target) -> str:
 def _at_once(count: int, call: Callable[[], str]) -> str:
     told: list[str] = []
     threads = [threading.Thread(target=lambda: told.append(call())) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_all(threads)
     return ", ".join(f"{n} x {what}" for what, n in sorted(Counter(told).items()))
 
 
@@ -130,7 +128,7 @@ def _pipelined(target: Target) -> str:
         over.set()
         with contextlib.suppress(OSError):
             sock.shutdown(socket.SHUT_RDWR)
-        reader.join()
+        join(reader)
     return "read"
 
 

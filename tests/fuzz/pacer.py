@@ -16,6 +16,7 @@ from typing import Any
 
 import requests
 
+from tests.support.processes import KILLED_S
 from tests.support.vendor import SimulatedVendor, body_of, choice, event, stream_reply
 
 #: From one chunk to the next, in seconds.
@@ -47,7 +48,7 @@ class Pacer:
     def stop(self) -> None:
         """Leave the stream, and end the process."""
         self._process.kill()
-        self._process.communicate()
+        self._process.communicate(timeout=KILLED_S)
 
     def begin(self, base_url: str, api_key: str, worker_pid: int) -> None:
         """Open the stream, and wait for its first chunk."""

@@ -84,6 +84,44 @@ def test_a_stop_sequence_of_blanks_ends_the_text_here(stop: Any) -> None:
         assert usage.completion_tokens == said.completion_tokens
 
 
+def test_nothing_that_follows_a_cut_goes_out_and_its_count_stands() -> None:
+    events = stream(start(input_tokens=3), delta("one\ntwo"), delta("three"), delta("\nfour"))
+    events += stream(end("max_tokens", output_tokens=9), STOP)
+    text, reasons, usage = told(ROW.chunks(events, stop="\n"))
+    assert (text, reasons) == ("one", ["stop"])
+    assert usage is not None
+    assert (usage.prompt_tokens, usage.completion_tokens) == (3, 9)
+
+
+def test_what_a_vendor_holds_back_at_its_end_is_no_text_after_a_cut() -> None:
+    """The last of a text that may begin a stop sequence comes with the end, but not after a cut."""
+    events = stream(delta("one\n"), delta("\ntwo\n"), end(), STOP)
+    assert told(ROW.chunks(events, stop="\n\n"))[:2] == ("one", ["stop"])
+
+
+@pytest.mark.parametrize(
+    ("last", "counted"),
+    [
+        ({"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 50}, (103, 100, 50)),
+        ({"input_tokens": 4, "cache_read_input_tokens": 0, "output_tokens": 0}, (104, 100, 20)),
+        ({"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}, (103, 100, 20)),
+    ],
+)
+def test_a_zero_is_no_count_and_leaves_the_running_total_as_it_was(
+    last: dict[str, int], counted: tuple[int, int, int]
+) -> None:
+    events = stream(
+        start(input_tokens=3, cache_read_input_tokens=100, output_tokens=0),
+        delta("a"),
+        end(None, output_tokens=20),
+        end(**last),
+        STOP,
+    )
+    usage = told(ROW.chunks(events))[2]
+    assert usage is not None
+    assert (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens) == counted
+
+
 def test_a_text_that_is_cut_here_was_not_cut_by_its_length() -> None:
     said = Said(text="one\ntwo", finish="length")
     assert told([ROW.decoded(simulated(said), stop="\n")])[1] == ["stop"]

@@ -42,6 +42,11 @@ def test_csv_has_tokens_or_both_kinds_of_them() -> None:
     assert bill.lines == {(TODAY, "m"): {"input_tokens": 6, "output_tokens": 4}}
 
 
+def test_a_line_without_its_model_counts_all_the_same() -> None:
+    bill = read_bill(b"day,tokens,model\n2026-05-28,5\n2026-05-28,2,\n")
+    assert bill.lines == {(TODAY, ""): {"tokens": 7}}
+
+
 @pytest.mark.parametrize(
     ("raw", "problem"),
     [

@@ -86,6 +86,16 @@ def test_of_two_events_with_one_id_the_first_stays(engine: Engine) -> None:
     assert ledger_of(engine) == as_posted([real])
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_of_two_true_events_with_one_id_the_first_stays(engine: Engine, at_once: bool) -> None:
+    first = usage_event(prompt_tokens=7, total_tokens=9)
+    second = replace(first, prompt_tokens=8, total_tokens=10, model="another")
+    guess = replace(first, status="abandoned", source="estimated", total_tokens=999)
+    batches = [[guess, first, second]] if at_once else [[guess], [first], [second]]
+    assert [Ledger(engine).post(batch) for batch in batches] == [1, 0, 0][: len(batches)]
+    assert ledger_of(engine) == as_posted([first])
+
+
 def test_the_true_event_takes_the_place_of_an_abandoned_one(engine: Engine) -> None:
     ledger, true = Ledger(engine), usage_event(prompt_tokens=7, total_tokens=17)
     guess = replace(

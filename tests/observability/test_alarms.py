@@ -1,7 +1,6 @@
 """What the recorder raises alarms for, against a real Redis."""
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,6 @@ from redis import Redis
 
 from app.observability import alarms as alarms_module
 from app.observability.alarms import Alarms
-from app.storage.redis.connection import connect
 from app.storage.redis.keys import DEAD, EVENTS
 from app.usage.redis.stream import EventStream
 from app.usage.spool import Spool
@@ -18,22 +16,26 @@ from tests.support.services.valkey import Valkey
 
 
 @pytest.fixture
-def own_valkey(tmp_path: Path) -> Iterator[Valkey]:
-    """A Valkey that is set up as it should be."""
-    server = Valkey(tmp_path, persistent=True).start()
-    yield server
-    server.kill()
-
-
-@pytest.fixture
-def redis(own_valkey: Valkey) -> Iterator["Redis"]:
-    with connect(own_valkey.url, 5.0) as redis:
-        yield redis
+def redis_url(own_valkey: Valkey) -> str:
+    """Redis is the test's own here."""
+    return own_valkey.url
 
 
 @pytest.fixture
 def alarms(redis: "Redis", tmp_path: Path) -> Alarms:
     return Alarms(redis, tmp_path / "spool")
+
+
+def test_a_spool_that_cannot_be_written_is_an_alarm_of_those_that_write_it(
+    redis: "Redis", tmp_path: Path
+) -> None:
+    place = tmp_path / "spool"
+    place.write_text("a file where the directory should be")
+    report = Alarms(redis, place, spools=True).check()
+    assert not report.spool_is_usable
+    assert str(place) in report.alarms["spool_unusable"]
+    assert "TOLLGATE_SPOOL_DIR" in report.alarms["spool_unusable"]
+    assert Alarms(redis, place).check().spool_is_usable
 
 
 def test_where_all_is_well_there_is_no_alarm(redis: "Redis", alarms: Alarms) -> None:

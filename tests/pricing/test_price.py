@@ -135,3 +135,10 @@ def test_a_daily_price_is_in_force_between_its_times_and_may_go_past_midnight() 
     times = [midnight_ms + h * hour * 1000 for h in hours]
     assert [dollars(by_day.at(at_ms)) for at_ms in times] == [1, 2, 2, 1, 1, 1, 1]
     assert [dollars(by_night.at(at_ms)) for at_ms in times] == [2, 1, 1, 1, 1, 2, 2]
+
+
+def test_cached_audio_costs_what_cached_text_does_where_it_has_no_rate_of_its_own() -> None:
+    counts = usage(prompt_tokens=100, cached_tokens=100, audio_prompt_tokens=100)
+    assert price(cached="0.1", input_audio="30").cost_nanousd(counts) == 10_000
+    assert price(cached="0.1", cached_audio="2").cost_nanousd(counts) == 200_000
+    assert price(input_audio="30").cost_nanousd(counts) == 100_000  # of text that is not cached

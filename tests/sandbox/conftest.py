@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.settings import CONFIG_DIR, ROOT
+from tests.support.processes import end
 
 
 @pytest.fixture(scope="session")
@@ -21,5 +22,4 @@ def sandbox_url() -> Iterator[str]:
         command += ["app.sandbox.wsgi:app"]
         server = subprocess.Popen(command, cwd=ROOT, pass_fds=[listener.fileno()])
     yield f"http://127.0.0.1:{port}/v1"
-    server.terminate()
-    server.wait(timeout=60)
+    end(server)

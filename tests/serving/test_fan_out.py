@@ -115,3 +115,89 @@ def test_pieces_of_a_choice_become_one() -> None:
         Choice(0, "ab", "stop", logprobs, None, extra),
         Choice(1, "x", "length"),
     )
+
+
+def request_of(prompts: int, n: int = 1) -> CompletionRequest:
+    return CompletionRequest(model="v/m", prompt=("a",) * prompts, n=n)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "n", "max_n"), [(CALLS_LIMIT, 1, 1), (2, CALLS_LIMIT, 2), (CALLS_LIMIT // 2, 2, 1)]
+)
+def test_a_request_may_take_as_many_calls_as_the_limit_and_no_more(
+    prompts: int, n: int, max_n: int
+) -> None:
+    parts = split(request_of(prompts, n), list_prompts=False, max_n=max_n)
+    assert len(parts) == CALLS_LIMIT
+    with pytest.raises(InvalidRequest) as caught:
+        split(request_of(prompts + 1, n), list_prompts=False, max_n=max_n)
+    assert caught.value.param == "prompt"
+
+
+def test_the_limit_on_calls_is_256() -> None:
+    assert CALLS_LIMIT == 256
+    assert len(split(request_of(1, 256), list_prompts=False, max_n=1)) == 256
+    with pytest.raises(InvalidRequest, match="257 calls"):
+        split(request_of(1, 257), list_prompts=False, max_n=1)
+
+
+def test_the_limit_is_on_calls_and_not_on_choices() -> None:
+    (part,) = split(request_of(2000), list_prompts=True, max_n=1)
+    assert len(part.request.prompts) == 2000
+
+
+def test_one_prompt_in_a_list_is_one_call_of_a_text() -> None:
+    (part,) = split(request_of(1), list_prompts=False, max_n=128)
+    assert part.request.prompt == "a"
+
+
+def test_samples_are_dealt_out_as_many_at_a_time_as_the_vendor_gives() -> None:
+    parts = split(request_of(2, 5), list_prompts=True, max_n=2)
+    assert [(part.request.n, part.offset) for part in parts] == [
+        (2, 0),
+        (2, 2),
+        (None, 4),
+        (2, 5),
+        (2, 7),
+        (None, 9),
+    ]
+
+
+@pytest.mark.parametrize(("best_of", "sent"), [(None, None), (3, None), (4, 4)])
+def test_the_best_of_as_many_as_are_asked_for_are_all_of_them(
+    best_of: int | None, sent: int | None
+) -> None:
+    request = CompletionRequest(model="v/m", prompt="a", n=3, best_of=best_of)
+    parts = split(request, list_prompts=True, max_n=2)
+    assert [part.request.best_of for part in parts] == [sent, sent]
+
+
+def test_the_tier_and_the_name_of_a_whole_answer_are_the_first_that_were_told() -> None:
+    def chunk(name: str, *choices: Choice, tier: str | None = None) -> Completion:
+        return Completion(name, 1, "m", choices, service_tier=tier)
+
+    whole = merge(
+        [
+            chunk("counts"),
+            chunk("one", Choice(1, "b", "stop"), tier="flex"),
+            chunk("two", Choice(0, "a", "stop"), tier="priority"),
+        ]
+    )
+    assert (whole.id, whole.service_tier) == ("one", "flex")
+    assert [c.text for c in whole.choices] == ["a", "b"]
+
+
+def test_a_choice_ends_for_the_reason_that_one_of_its_pieces_gives() -> None:
+    def chunk(choice: Choice) -> Completion:
+        return Completion("id", 1, "m", (choice,))
+
+    whole = merge([chunk(Choice(0, "a")), chunk(Choice(0, "b", "length")), chunk(Choice(0, "c"))])
+    assert whole.choices == (Choice(0, "abc", "length"),)
+
+
+def test_a_part_at_the_beginning_keeps_its_numbers_and_another_moves_them() -> None:
+    chunk = Completion("id", 1, "m", (Choice(1, "x"),))
+    request = request_of(1, 2)
+    assert SubRequest(request).renumber(chunk) is chunk
+    assert SubRequest(request, offset=4).renumber(chunk).choices[0].index == 5
+    assert SubRequest(request, slots=(3, 7)).renumber(chunk).choices[0].index == 7

@@ -4,7 +4,6 @@ import dataclasses
 import http.client
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -25,6 +24,8 @@ from app.settings import Settings
 from app.storage.redis.keys import EVENTS, OPEN
 from app.storage.sql.engine import create_engine
 from app.usage.event import UsageEvent
+from tests.support.ports import free_port
+from tests.support.processes import started
 from tests.support.services.polling import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -127,23 +128,10 @@ def gunicorn(
     port = free_port()
     command = [sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.conf.py", application]
     with log.open("wb") as output:
-        web = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env={**os.environ, **env, "PORT": str(port)},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        wait_until(lambda: _ready(port, web, log))
-        yield f"http://127.0.0.1:{port}/v5", web.pid
-    finally:
-        web.terminate()
-        try:
-            web.wait(30)
-        except subprocess.TimeoutExpired:
-            web.kill()
-            web.wait()
+        options = {"env": {**os.environ, **env, "PORT": str(port)}, "stderr": subprocess.STDOUT}
+        with started(command, cwd=ROOT, stdout=output, **options) as web:
+            wait_until(lambda: _ready(port, web, log))
+            yield f"http://127.0.0.1:{port}/v5", web.pid
 
 
 def _ready(port: int, web: "subprocess.Popen[bytes]", log: Path) -> bool:
@@ -181,12 +169,6 @@ def vendor_table(url: str) -> str:
         + f"{row}\n\n"
         for name, row in rows.items()
     )
-
-
-def free_port() -> int:
-    """Return a port that was free a moment ago."""
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        return int(sock.getsockname()[1])
 
 
 def sse_events(response: requests.Response) -> list[tuple[str | None, Any]]:

@@ -13,6 +13,7 @@ import pytest
 from app.transport import dns
 from app.transport.dialing import dial
 from app.transport.dns import LOOK_UPS_LIMIT, LookUpTimeout, Resolver
+from tests.support.processes import join
 from tests.support.services.polling import wait_until
 
 HANGING = "hang.invalid"
@@ -65,8 +66,7 @@ def test_many_callers_of_a_host_share_few_look_ups_and_hold_up_no_other(
     assert names.asked[HANGING] == LOOK_UPS_LIMIT
     assert "::1" not in names.asked
     names.released.set()
-    for thread in threads:
-        thread.join()
+    join(*threads)
     assert [addresses[0][4] for addresses in found] == [("127.0.0.1", 443)] * 60
 
 

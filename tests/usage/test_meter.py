@@ -1,6 +1,7 @@
 """The meter: whose count it is, what became of the request, and that it is recorded once."""
 
 import logging
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,19 +31,13 @@ from app.vocabulary.errors import (
     VendorUnreachable,
 )
 from app.vocabulary.text import TEXT_LIMIT
+from tests.support.services.polling import wait_until
 
 CONTEXT = RequestContext(
     request_id="req_1", account_id="acct_1", api_key_id="key_1", client_retry_count=2
 )
 ASKED = CompletionRequest(model="sim/m", prompt="secret words", user="someone", stream=True)
 COUNT = Usage(prompt_tokens=5, completion_tokens=3, total_tokens=8, cached_tokens=4)
-
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator["Redis"]:
-    """What the meter's stream is kept in."""
-    with Redis.from_url(redis_url) as redis:
-        yield redis
 
 
 @pytest.fixture
@@ -274,6 +269,29 @@ def test_an_event_says_all_that_is_known(books: Recorder, redis: "Redis") -> Non
     assert (event.http_status, event.vendor_request_id, event.attempts) == (200, "vendor-1", 1)
     assert event.first_token_ms is not None
     assert 0 <= event.first_token_ms <= event.duration_ms
+
+
+def test_the_time_to_the_first_token_is_the_first_ones_and_not_the_last_ones() -> None:
+    call = CallMeter("sim", ASKED)
+    call.observe(chunk(""))  # no token yet
+    began_s = time.monotonic()
+    call.observe(chunk("one"))
+    first_s = time.monotonic()
+    wait_until(lambda: time.monotonic() > first_s + 0.01)
+    call.observe(chunk("two"))
+    assert call.first_token_at_s is not None
+    assert began_s <= call.first_token_at_s <= first_s
+
+
+def test_of_several_calls_the_earliest_token_is_the_first(books: Recorder, redis: "Redis") -> None:
+    meter, began_s = Meter(books, CONTEXT, ASKED), time.monotonic()
+    for after_s in (20.0, 10.0, None, 30.0):
+        call = meter.call("sim", ASKED)
+        call.first_token_at_s = None if after_s is None else began_s + after_s
+    meter.record("completed")
+    (event,) = recorded(redis)
+    assert event.first_token_ms is not None
+    assert 10_000 <= event.first_token_ms < 20_000
 
 
 def test_a_request_without_a_token_has_no_time_to_the_first(

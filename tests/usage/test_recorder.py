@@ -3,6 +3,7 @@
 import logging
 import os
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,11 +34,9 @@ COUNT = Usage(prompt_tokens=5, completion_tokens=3, total_tokens=8)
 
 
 @pytest.fixture
-def own_valkey(tmp_path: Path) -> Iterator[Valkey]:
-    """A Valkey of the test's own, to stop and change; it keeps what it has."""
-    server = Valkey(tmp_path, persistent=True).start()
-    yield server
-    server.kill()
+def redis_url(own_valkey: Valkey) -> str:
+    """Redis is the test's own here."""
+    return own_valkey.url
 
 
 def books_of(valkey: Valkey, directory: Path, **options: Any) -> Recorder:
@@ -51,12 +50,6 @@ def books(own_valkey: Valkey, tmp_path: Path) -> Iterator[Recorder]:
     books = books_of(own_valkey, tmp_path)
     yield books
     books.close()
-
-
-@pytest.fixture
-def redis(own_valkey: Valkey) -> Iterator["Redis"]:
-    with Redis.from_url(own_valkey.url) as redis:
-        yield redis
 
 
 def request(books: Recorder) -> Meter:
@@ -288,6 +281,17 @@ def test_a_long_request_tells_how_far_it_has_come(
     assert event.attempts == 1
 
 
+def test_a_request_whose_vendor_is_not_called_yet_has_its_prompt(
+    books: Recorder, redis: "Redis", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounting_module, "CHECKPOINT_AFTER_S", 0.0)
+    meter = request(books)
+    wait_until(lambda: time.time_ns() // 1_000_000 > meter.started_at_ms)
+    books._heartbeat_and_replay()
+    record = orjson.loads(redis.hget(OPEN, meter.event_id) or b"")
+    assert (record["prompt_tokens"], record["completion_tokens"], record["attempts"]) == (5, 0, 0)
+
+
 def test_a_living_process_requests_are_not_reaped(books: Recorder, redis: "Redis") -> None:
     meter = request(books)
     assert reap(OpenRecords(redis), now_ms=meter.started_at_ms + 60_000) == 0
@@ -316,6 +320,44 @@ def test_what_a_restored_redis_has_forgotten_is_estimated_and_not_lost(
     abandoned = {event.event_id: event for event in events(redis)}[meter.event_id]
     assert (abandoned.status, abandoned.source) == ("abandoned", "estimated")
     assert list(OpenRecords(redis).all()) == [live.event_id]
+
+
+def test_after_an_outage_a_process_disowns_its_own_requests_alone(
+    books: Recorder, own_valkey: Valkey, redis: "Redis", tmp_path: Path
+) -> None:
+    others = books_of(own_valkey, tmp_path)
+    theirs, ended = request(others), request(books)
+    forgotten = redis.hget(OPEN, ended.event_id) or b""
+    answer(ended)
+    own_valkey.kill()
+    live = request(books)  # which notices the outage
+    own_valkey.start()
+    redis.hset(OPEN, ended.event_id, forgotten)
+
+    def owners() -> dict[str, str | None]:
+        records = OpenRecords(redis).all()
+        return {event_id: orjson.loads(raw)["owner"] for event_id, raw in records.items()}
+
+    wait_until(lambda: owners().get(ended.event_id, "") is None)
+    wait_until(lambda: live.event_id in owners())
+    assert owners() == {
+        ended.event_id: None,
+        theirs.event_id: others.owner,
+        live.event_id: books.owner,
+    }
+    others.close()
+
+
+def test_the_oldest_of_the_requests_that_an_outage_meets_is_told(
+    books: Recorder, own_valkey: Valkey
+) -> None:
+    old = request(books)
+    wait_until(lambda: time.time_ns() // 1_000_000 > old.started_at_ms)
+    new = request(books)
+    assert books.oldest_spooled_ms is None
+    own_valkey.kill()
+    answer(new)
+    assert books.oldest_spooled_ms == old.started_at_ms < new.started_at_ms
 
 
 def test_a_record_that_cannot_be_read_is_buried_and_holds_up_no_other(redis: "Redis") -> None:

@@ -1,6 +1,7 @@
 import errno
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from app.usage.spool import (
     spool_files,
     spooled_bytes,
 )
+from tests.support.processes import end, started
 
 #: Holds a spool with one line until its stdin closes, or it is killed.
 HOLDER = """
@@ -101,13 +103,12 @@ def test_a_full_disk_is_told_and_spoils_no_later_line(
 
 def test_a_dead_process_files_are_adopted_by_one_and_a_living_ones_are_not(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+    with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"ready\n"
         mine, other = Spool(tmp_path, "me"), Spool(tmp_path, "other")
         assert list(mine.orphans()) == []
-        holder.kill()
-        holder.wait()
+        end(holder, signal.SIGKILL)
     for paths in mine.orphans():
         assert [lines(path) for path in paths] == [[("open", b'{"n":1}')]]
         assert list(other.orphans()) == []
@@ -142,12 +143,13 @@ def test_a_file_that_somebody_removes_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_what_is_no_spool_file_keeps_nobody_from_adopting_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "a-folder.1.jsonl").mkdir()  # which comes before all others
     (tmp_path / "folder.1.jsonl").mkdir()
     (tmp_path / "lost.1.jsonl").symlink_to(tmp_path / "nowhere")
     (tmp_path / "dead-1.1.jsonl").write_bytes(b'{"event":{"n":1}}\n')
     (paths,) = list(Spool(tmp_path, "me").orphans())
     assert [path.name for path in paths] == ["dead-1.1.jsonl"]
-    assert foreign_files(tmp_path) == 1
+    assert foreign_files(tmp_path) == 2
     assert spooled_bytes(tmp_path) > 0
 
 

@@ -8,16 +8,8 @@ from redis import Redis
 from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
-from app.storage.redis.connection import connect
 from app.storage.sql.engine import create_engine
 from app.usage.redis.stream import EventStream
-
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator["Redis"]:
-    """A client of an empty Redis."""
-    with connect(redis_url, timeout_s=30.0) as client:
-        yield client
 
 
 @pytest.fixture

@@ -18,10 +18,12 @@ from app.storage.redis.connection import connect
 from app.storage.sql.tables import entries, rollups
 from app.storage.sql.transactions import reading
 from app.usage.event import UsageEvent
+from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable
 from app.vocabulary.text import TEXT_LIMIT
 from tests.support.events import usage_event
+from tests.support.processes import run_all
 from tests.workers.contents import event_ids, rolled_up, waiting
 from workers.consumer import PostReport, drain
 
@@ -297,11 +299,7 @@ def test_drains_side_by_side_post_each_event_once(
         report = drain(stream, ledger, consumer=consumer, limit=20, time_budget_s=120)
         reports.append(report)
 
-    threads = [Thread(target=work, args=(f"c{number}",)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_all(Thread(target=work, args=(f"c{number}",)) for number in range(4))
     assert sum(report.posted for report in reports) == 600
     assert event_ids(ledger.engine) == published
     assert rolled_up(ledger.engine) == 600
@@ -337,3 +335,20 @@ def test_whatever_comes_in_whatever_batches_each_good_event_is_posted_once(
         posted=len(expected), repeated=len(good) - len(expected), buried=len(raws) - len(good)
     )
     assert waiting(redis) == (0, 0)
+
+
+def test_what_is_posted_is_waited_for_no_longer(
+    stream: EventStream, ledger: Ledger, redis: "Redis"
+) -> None:
+    """Or usage would seem complete until the first request that there ever was."""
+    records = OpenRecords(redis)
+    for number in range(3):
+        event = usage_event(started_at_ms=1_780_000_000_000 + number)
+        records.open(event.event_id, b"{}", event.started_at_ms)
+        if number < 2:
+            stream.publish(event)
+    drain(stream, ledger, consumer="here", limit=1)
+    assert records.oldest_started_ms() == 1_780_000_000_002
+    stream.publish(event)
+    drain(stream, ledger, consumer="here")
+    assert records.oldest_started_ms() is None

@@ -12,6 +12,7 @@ from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS
 from app.usage.redis.stream import EventStream
 from tests.support.events import usage_event
+from tests.support.processes import end
 from tests.support.services.celery_worker import CeleryWorker
 from tests.support.services.polling import wait_until
 from tests.support.services.switch import Pair, is_cut_off
@@ -30,8 +31,7 @@ def beat(env: dict[str, str], log: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        clock.terminate()
-        clock.wait(60)
+        end(clock)
 
 
 def test_worker_and_beat_follow_the_primary_there_and_back(tmp_path: Path, sqlite_url: str) -> None:

@@ -13,6 +13,7 @@ from app.storage.sql.engine import create_engine
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable
 from tests.support.events import usage_event
+from tests.support.processes import join
 from tests.support.services.polling import wait_until
 from tests.support.services.postgres import Postgres, find_binaries
 from tests.workers.contents import entry_count, event_ids, rolled_up, waiting
@@ -76,7 +77,7 @@ def test_connections_that_break_in_the_middle_of_posts_lose_and_double_nothing(
         failures = drain_all(stream, engine)
     finally:
         drained.set()
-        breaker.join()
+        join(breaker)
     assert broken > 0
     assert failures > 0
     assert event_ids(engine) == sorted(event.event_id for event in published)
@@ -135,7 +136,7 @@ def test_a_server_that_crashes_and_comes_back_has_each_event_once(
     crashing = threading.Thread(target=crash)
     crashing.start()
     failures = drain_all(stream, engine)
-    crashing.join()
+    join(crashing)
     assert failures > 0
     assert event_ids(engine) == sorted(event.event_id for event in published)
     assert rolled_up(engine) == len(published)

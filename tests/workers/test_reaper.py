@@ -2,11 +2,16 @@
 
 from typing import Any
 
+import orjson
 import pytest
+from redis import Redis
 
+from app.storage.redis.keys import EVENTS, RESERVED, STARTED
+from app.usage.event import UsageEvent
 from app.usage.open_record import OpenRecord
-from tests.support.events import open_record
-from workers.reaper import abandoned
+from app.usage.redis.open_records import OpenRecords
+from tests.support.events import DEFAULTS, open_record
+from workers.reaper import YOUNG_MS, abandoned, reap
 
 
 def record(**changes: Any) -> OpenRecord:
@@ -61,3 +66,67 @@ def test_a_side_is_the_vendors_only_if_the_record_says_so(source: str) -> None:
     assert event.prompt_source == "estimated"
     without_tokens = abandoned(record(prompt_source="vendor"))
     assert (without_tokens.prompt_source, without_tokens.prompt_tokens) == ("estimated", 11)
+
+
+NOW_MS = DEFAULTS["started_at_ms"] + 3_600_000
+
+
+@pytest.fixture
+def records(redis: "Redis") -> OpenRecords:
+    return OpenRecords(redis)
+
+
+def opened(records: OpenRecords, event_id: str, owner: str | None, age_ms: int = 60_000) -> None:
+    """Write the open record of a request that began `age_ms` before NOW_MS."""
+    started_at_ms = NOW_MS - age_ms
+    known = record(event_id=event_id, owner=owner, started_at_ms=started_at_ms)
+    records.open(event_id, known.encode(), started_at_ms)
+
+
+def test_only_records_of_the_dead_that_are_not_young_are_reaped(
+    records: OpenRecords, redis: "Redis"
+) -> None:
+    records.heartbeat("alive")
+    opened(records, "lives", "alive")
+    opened(records, "died", "dead")
+    opened(records, "disowned", None)
+    opened(records, "young", "dead", age_ms=YOUNG_MS - 1)
+    opened(records, "just old enough", "dead", age_ms=YOUNG_MS)
+    opened(records, "of this instant", "dead", age_ms=0)
+    opened(records, "of a clock that runs ahead", "dead", age_ms=-1)
+    assert reap(records, NOW_MS) == 4
+    assert set(records.all()) == {"lives", "young", "of this instant"}
+    entries: Any = redis.xrange(EVENTS)
+    reaped = [UsageEvent.decode(record[b"event"]) for _, record in entries]
+    assert {event.event_id for event in reaped} == {
+        "died",
+        "disowned",
+        "just old enough",
+        "of a clock that runs ahead",
+    }
+    assert {event.status for event in reaped} == {"abandoned"}
+
+
+def test_what_nobody_waits_for_holds_up_no_completeness_for_more_than_a_minute(
+    records: OpenRecords, redis: "Redis"
+) -> None:
+    """A request whose event is lost, or dead, is neither open nor on the stream."""
+    for event_id, age_ms in (("old", 60_001), ("recent", 59_999)):
+        records.open(event_id, b"{}", NOW_MS - age_ms)
+        records.close(event_id)
+    reap(records, NOW_MS)
+    assert redis.zrange(STARTED, 0, -1) == [b"recent"]
+
+
+def test_what_is_reserved_for_no_open_request_is_given_back(
+    records: OpenRecords, redis: "Redis"
+) -> None:
+    records.heartbeat("alive")
+    opened(records, "lives", "alive")
+    checks = [{"kind": "streams", "key": "limits:acme:streams", "limit": 5, "amount": 1}]
+    for event_id in ("lives", "gone"):
+        redis.hset(RESERVED, event_id, orjson.dumps(checks))
+        redis.sadd("limits:acme:streams", event_id)
+    assert reap(records, NOW_MS) == 0
+    assert redis.hkeys(RESERVED) == [b"lives"]
+    assert redis.smembers("limits:acme:streams") == {b"lives"}

@@ -11,6 +11,7 @@ import pytest
 from app.ledger.posting import Ledger
 from app.usage.redis.stream import EventStream
 from tests.support.events import usage_event
+from tests.support.processes import started
 from tests.workers.contents import event_ids
 
 #: Another task process, which drains until it is killed.
@@ -51,7 +52,7 @@ def test_one_process_of_a_worker_drains_and_the_others_leave_it_to_that_one(
     tasks: ModuleType, stream: EventStream
 ) -> None:
     stream.publish(usage_event())
-    with subprocess.Popen(
+    with started(
         [sys.executable, "-uc", LOCKER, str(tasks._draining)],
         stdout=subprocess.PIPE,
         pass_fds=[tasks._draining],

@@ -12,7 +12,7 @@ from marshmallow.fields import Field
 from app.gateways.base import single_prompt
 from app.gateways.decoding.reader import ResponseReader
 from app.gateways.openai import errors
-from app.gateways.openai.completions import LEAST_LOGPROBS, posted
+from app.gateways.openai.completions import LEAST_LOGPROBS, STREAM_OPTIONS, posted
 from app.gateways.openai.response import OpenAIChatDecoder
 from app.gateways.parameters import supported
 from app.vendors.model_rules import MODELS, rules_of
@@ -32,6 +32,7 @@ class OpenAIChatGateway:
         **errors.QUIRKS,
         "models": MODELS,
         "least_logprobs": LEAST_LOGPROBS,
+        "stream_options": STREAM_OPTIONS,
     }
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:

@@ -25,6 +25,9 @@ REJECTED = 400
 
 LEAST_LOGPROBS = fields.Integer(strict=True, validate=validate.Range(min=0))
 
+#: Members of `stream_options` that go with every stream, unless the caller set them.
+STREAM_OPTIONS = fields.Dict(keys=fields.String())
+
 
 class OpenAIGateway:
     """Text completions: the request is forwarded, and the response converted to the contract."""
@@ -41,6 +44,7 @@ class OpenAIGateway:
         "streams": fields.Boolean(),
         # minimum of `logprobs` that the server accepts; further alternatives are removed
         "least_logprobs": LEAST_LOGPROBS,
+        "stream_options": STREAM_OPTIONS,
         # parts of messages that mean a rejection of the request, whatever the status
         "refusals": fields.List(fields.String()),
         **errors.QUIRKS,
@@ -100,7 +104,8 @@ def stream_fields(vendor: Vendor, request: CompletionRequest) -> dict[str, Any]:
         return {}
     if not vendor.asks_usage:  # it rejects `stream_options`
         return {"stream": True}
-    options = {**(request.stream_options or {}), "include_usage": True}
+    ours, theirs = vendor.quirks.get("stream_options", {}), request.stream_options or {}
+    options = {**ours, **theirs, "include_usage": True}
     return {"stream": True, "stream_options": options}
 
 

@@ -13,10 +13,8 @@ from app.api.openapi.error_responses import every_error
 from app.factory import create_app
 from app.settings import Settings
 from app.vocabulary.completion import PARAMETERS
-from tests.support.gateway import ROOT, Gateway
-
-#: OpenAI's description of the same operations, where this checkout has it beside it.
-OPENAI = ROOT.parent / "shared" / "openai" / "completions-and-usage.openapi.json"
+from tests.support import openai_facts
+from tests.support.gateway import Gateway
 
 #: Pages, for people.
 NOT_DESCRIBED = re.compile(r"/dashboard\b")
@@ -26,15 +24,6 @@ NOT_DESCRIBED = re.compile(r"/dashboard\b")
 def api() -> dict[str, Any]:
     """The description."""
     return describe()
-
-
-@pytest.fixture(scope="module")
-def openai() -> dict[str, Any]:
-    """OpenAI's."""
-    if not OPENAI.exists():
-        pytest.skip("OpenAI's description is not here")
-    found: dict[str, Any] = json.loads(OPENAI.read_text())
-    return found
 
 
 def operations(api: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
@@ -93,12 +82,10 @@ def test_every_parameter_has_words_of_its_own(api: dict[str, Any]) -> None:
     assert silent == []
 
 
-def test_a_request_has_openais_fields_and_bounds(
-    api: dict[str, Any], openai: dict[str, Any]
-) -> None:
+def test_a_request_has_openais_fields_and_bounds(api: dict[str, Any]) -> None:
     """What is stricter here is stated here."""
     ours = api["components"]["schemas"]["CompletionRequest"]
-    theirs = openai["components"]["schemas"]["CreateCompletionRequest"]
+    theirs = openai_facts.SCHEMAS["CreateCompletionRequest"]
     assert set(ours["properties"]) == set(theirs["properties"])
     assert sorted(ours["required"]) == sorted(theirs["required"])
     stricter = {("best_of", "minimum"): 1}  # `n` is at least 1, and best_of at least `n`
@@ -127,10 +114,10 @@ def test_a_request_has_openais_fields_and_bounds(
     ],
 )
 def test_an_answer_has_what_openai_requires_and_no_name_of_another_type(
-    api: dict[str, Any], openai: dict[str, Any], ours: str, theirs: str
+    api: dict[str, Any], ours: str, theirs: str
 ) -> None:
     """So that OpenAI's clients read it."""
-    here, there = api["components"]["schemas"][ours], openai["components"]["schemas"][theirs]
+    here, there = api["components"]["schemas"][ours], openai_facts.SCHEMAS[theirs]
     assert set(there["required"]) <= set(here["required"])
     for name in set(here["properties"]) & set(there["properties"]):
         schema = there["properties"][name]
@@ -140,14 +127,12 @@ def test_an_answer_has_what_openai_requires_and_no_name_of_another_type(
 
 
 @pytest.mark.parametrize("path", ["/organization/usage/completions", "/organization/costs"])
-def test_a_report_takes_openais_parameters(
-    api: dict[str, Any], openai: dict[str, Any], path: str
-) -> None:
+def test_a_report_takes_openais_parameters(api: dict[str, Any], path: str) -> None:
     """And says which of them must be there."""
     ours = api["paths"][f"/v5{path}"]["get"]["parameters"]
-    theirs = openai["paths"][path]["parameters"]
-    required = {p["name"] for p in theirs if p.get("required")}
-    assert {p["name"] for p in theirs} <= {p["name"] for p in ours}
+    theirs = openai_facts.PARAMETERS[path]
+    required = {name for name, is_required in theirs.items() if is_required}
+    assert set(theirs) <= {p["name"] for p in ours}
     assert required == {p["name"] for p in ours if p.get("required")}
 
 

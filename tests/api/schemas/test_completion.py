@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from app.formats import strict_json
 from app.vocabulary.completion import PARAMETERS, Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 from app.vocabulary.text import TEXT_LIMIT
+from tests.support import openai_facts
 
 LEAST = {"model": "openai/m", "prompt": "a secret prompt"}
 
@@ -436,27 +436,22 @@ def test_an_error_never_quotes_what_the_caller_sent(fields: dict[str, Any]) -> N
     assert b"secret" not in body
 
 
-SPECIFICATION = (
-    Path(__file__).parents[4] / "shared" / "openai" / "completions-and-usage.openapi.json"
-)
-
 #: Where we differ from OpenAI's numbers, and why.
 DIFFERENCES: dict[tuple[str, str], Any] = {
     ("best_of", "minimum"): 1,  # it must be at least `n`, and that is at least 1
 }
 
 
-@pytest.mark.skipif(not SPECIFICATION.is_file(), reason="OpenAI's specification is not beside us")
 def test_fields_and_bounds_are_those_of_openais_specification() -> None:
-    schemas = json.loads(SPECIFICATION.read_text())["components"]["schemas"]
-    properties = schemas["CreateCompletionRequest"]["properties"]
+    request = openai_facts.SCHEMAS["CreateCompletionRequest"]
+    properties = request["properties"]
     assert set(TAKEN) == set(properties)
     for name, bounds in {**INTEGERS, **NUMBERS}.items():
         for key, ours in zip(("minimum", "maximum"), bounds, strict=True):
             theirs = DIFFERENCES.get((name, key), properties[name].get(key))
             assert theirs in (ours, None), (name, key)
     required = {name for name, field in CompletionRequestSchema().fields.items() if field.required}
-    assert required == set(schemas["CreateCompletionRequest"]["required"])
+    assert required == set(request["required"])
 
 
 USAGE = Usage(

@@ -44,8 +44,31 @@ def test_it_goes_to_the_chat_endpoint_with_our_key() -> None:
 
 def test_a_stream_is_asked_for_with_its_usage() -> None:
     asked = {**PLAIN, "stream": True}
-    assert OPENAI.sent(stream=True) == {**asked, "stream_options": {"include_usage": True}}
+    assert GROQ.sent(stream=True) == {**asked, "stream_options": {"include_usage": True}}
     assert MISTRAL.sent(stream=True) == asked
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent"),
+    [
+        (None, False),
+        ({}, False),
+        ({"include_usage": True}, False),
+        ({"include_obfuscation": False}, False),
+        ({"include_obfuscation": True}, True),
+    ],
+)
+def test_openai_is_asked_to_pad_no_chunk_unless_the_caller_wants_that(
+    asked: dict[str, Any] | None, sent: bool
+) -> None:
+    options = OPENAI.sent(stream=True, stream_options=asked)["stream_options"]
+    assert options == {"include_usage": True, "include_obfuscation": sent}
+    assert "stream_options" not in OPENAI.sent()
+
+
+@pytest.mark.parametrize("row", [DEEPSEEK, GROQ, XAI, OPENROUTER], ids=lambda row: row.vendor.name)
+def test_no_other_vendor_is_sent_what_it_may_not_know(row: Row) -> None:
+    assert row.sent(stream=True)["stream_options"] == {"include_usage": True}
 
 
 def test_what_the_caller_set_is_sent() -> None:

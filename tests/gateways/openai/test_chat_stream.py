@@ -116,6 +116,17 @@ def test_offsets_go_on_from_piece_to_piece_choice_by_choice() -> None:
     assert offsets == {0: [0, 1, 3], 1: [0, 1]}
 
 
+def test_random_text_beside_each_chunk_says_nothing() -> None:
+    """OpenAI pads its chunks unless it is asked not to; then no two have the same bytes."""
+    texts = [f"word{at} " for at in range(9)]
+    pieces = [delta(role="assistant", content=""), *(delta(content=it) for it in texts)]
+    pieces.append(delta(finish="stop"))
+    padded = [chunk(it, obfuscation="x7Kq" * (at % 5)) for at, it in enumerate(pieces)]
+    text, reasons, usage = told(OPENAI.chunks([*padded, chunk(usage=USAGE), DONE]))
+    assert (text, reasons) == ("".join(texts), ["stop"])
+    assert usage is not None
+
+
 # Streams that go wrong.
 
 

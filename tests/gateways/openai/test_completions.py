@@ -146,6 +146,7 @@ def test_the_request_goes_to_the_completions_path_with_the_key(
     }
     assert SECRET not in repr(encoded)
     assert SECRET not in repr(VENDOR)
+    assert str(request_.prompt) not in repr(encoded)  # nor is a prompt shown in any log
 
 
 def test_headers_of_the_entry_come_last_and_no_key_means_no_credentials() -> None:

@@ -447,3 +447,41 @@ def test_any_json_with_an_error_status_is_a_gateway_error(status: int, body: Any
     assert isinstance(error, GatewayError)
     assert error.status not in (401, 402, 403)
     assert len(str(error)) < 1200
+
+
+def test_an_answer_is_whole_with_its_last_count_and_not_with_a_running_one() -> None:
+    """Some servers count beside every piece, and once more at the end."""
+    running = body_of(choice("one"), usage=usage_of(2, 1))
+    end, last = body_of(choice("", "stop")), body_of(usage=usage_of(2, 9))
+    reader = GATEWAY.reader(VENDOR, STREAMED)
+    seen = []
+    for packet in map(event, (running, end, last)):
+        list(reader.feed(packet))
+        seen.append(reader.is_whole)
+    assert seen == [False, False, True]
+
+
+def test_an_answer_whose_end_has_its_count_is_whole() -> None:
+    reader = GATEWAY.reader(VENDOR, STREAMED)
+    for packet in (body_of(choice("one")), body_of(choice("", "stop"), usage=usage_of(2, 1))):
+        list(reader.feed(event(packet)))
+    assert reader.is_whole
+    assert not reader.is_over
+
+
+def test_what_was_held_until_a_number_told_is_given_on_at_the_end() -> None:
+    """Of three prompts' samples, the choices 0 and 1: no server that numbers prompts has no 2."""
+    asked = CompletionRequest(model="sim/m", prompt=("a", "b", "c"), n=2, stream=True)
+    reader = GATEWAY.reader(VENDOR, asked)
+    pieces = [choice(text, None, index) for index, text in ((0, "x"), (1, "y"), (1, "z"))]
+    ends = [choice("", "stop", index) for index in (0, 1)]
+    given = [
+        (c.index, c.text)
+        for packet in (*(event(body_of(it)) for it in (*pieces, *ends)), DONE)
+        for chunk in reader.feed(packet)
+        for c in chunk.choices
+    ]
+    assert given == [(0, "x")]
+    held = [(c.index, c.text) for chunk in reader.close() for c in chunk.choices if c.text]
+    assert held == [(1, "y"), (1, "z")]
+    assert reader.missing == [2, 3, 4, 5]

@@ -65,3 +65,10 @@ def test_a_refused_field_is_named() -> None:
 
 def test_a_users_name_is_ours_to_keep() -> None:
     assert FIM.sent(user="u") == {"model": "m", "prompt": "hi"}
+
+
+@pytest.mark.parametrize("prompt", [[1, 2], [[1], [2]]])
+def test_token_ids_are_refused(prompt: Any) -> None:
+    with pytest.raises(UnsupportedParameter) as caught:
+        FIM.sent(prompt=prompt)
+    assert caught.value.param == "prompt"

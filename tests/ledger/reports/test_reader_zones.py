@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from itertools import pairwise
+from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
@@ -11,6 +13,8 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
 from app.ledger.posting import Ledger
+from app.ledger.reports.buckets import buckets
+from app.ledger.reports.pages import fill
 from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import UsageReader
 from app.ledger.retention import prune
@@ -111,3 +115,23 @@ def test_days_are_the_same_on_both_databases(engine: Engine, phase_s: int) -> No
     assert found == Counter((s - phase_s) // DAY_S * DAY_S + phase_s for s in times_s)
     with engine.connect() as connection:
         assert connection.scalar(sa.text("SELECT sum(requests) FROM rollups_by_hour")) == 16
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "hours"),
+    [
+        ("Europe/Zurich", (2026, 10, 25), 25),
+        ("America/Los_Angeles", (2026, 11, 1), 25),
+        ("Europe/Zurich", (2026, 3, 29), 23),
+    ],
+)
+def test_every_hour_of_a_week_in_which_clocks_change_is_in_its_day(
+    engine: Engine, zone: str, day: tuple[int, int, int], hours: int
+) -> None:
+    changed = datetime(*day, tzinfo=ZoneInfo(zone))
+    start_s, end_s = (int((changed + timedelta(days=days)).timestamp()) for days in (-3, 4))
+    Ledger(engine).post(at(time_s - MIDNIGHT_S) for time_s in range(start_s, end_s, HOUR_S))
+    page = list(buckets(start_s, end_s, DAY_S, ZoneInfo(zone)))
+    filled = fill(UsageReader(engine), UsageQuery(0, 0), page, DAY_S)
+    found = [sum(row.requests for row in filled[bucket.start_s]) for bucket in page]
+    assert found == [24, 24, 24, hours, 24, 24, 24]

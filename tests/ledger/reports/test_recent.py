@@ -97,6 +97,24 @@ def test_a_position_need_not_be_an_entrys(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "prompt", "completion", "guessed"),
+    [
+        ("vendor", "vendor", "vendor", (False, False)),
+        ("estimated", "vendor", "estimated", (False, True)),
+        ("estimated", "estimated", "vendor", (True, False)),
+        ("estimated", "estimated", "estimated", (True, True)),
+        ("none", "none", "none", (False, False)),
+    ],
+)
+def test_each_side_says_whose_count_it_is(
+    engine: Engine, source: str, prompt: str, completion: str, guessed: tuple[bool, bool]
+) -> None:
+    post(engine, at(1, "a", source=source, prompt_source=prompt, completion_source=completion))
+    (found,) = RecentReader(engine).requests(ALL, 1)
+    assert (found.guessed_prompt, found.guessed_completion) == guessed
+
+
+@pytest.mark.parametrize(
     ("values", "percent", "found"),
     [
         ([], 50, None),

@@ -1,7 +1,6 @@
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,11 +17,10 @@ ECHO = Script("return ARGV[1]")
 REJECT = Script("return redis.error_reply('no ' .. ARGV[1])")
 
 
-@pytest.fixture
-def redis(redis_url: str) -> Iterator["Redis"]:
-    with Redis.from_url(redis_url) as redis:
-        redis.script_flush()
-        yield redis
+@pytest.fixture(autouse=True)
+def new_scripts(redis: "Redis") -> None:
+    """Redis knows no script yet."""
+    redis.script_flush()
 
 
 def test_each_call_gets_its_own_answer_or_its_own_error(redis: "Redis") -> None:

@@ -11,6 +11,7 @@ from app.storage.sql.engine import create_engine
 from app.storage.sql.transactions import reading
 from app.vocabulary.errors import LedgerUnavailable
 from tests.storage.sql.account_rows import account_ids, add
+from tests.support.processes import join
 
 
 def test_sqlite_commits_outlive_a_power_cut(sqlite_url: str) -> None:
@@ -37,7 +38,7 @@ def test_a_locked_sqlite_file_is_waited_for(sqlite_url: str) -> None:
     release = threading.Timer(0.3, locker.execute, ["COMMIT"])
     release.start()
     add(engine, "a")
-    release.join()
+    join(release)
     locker.close()
     assert account_ids(engine) == ["a"]
     engine.dispose()

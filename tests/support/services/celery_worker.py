@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from app.settings import ROOT
+from tests.support.processes import KILLED_S, ended
 from tests.support.services.polling import wait_until
 
 
@@ -53,14 +54,14 @@ class CeleryWorker:
         """End every process of the worker at once; none may clean up."""
         if self._process is not None:
             self._signal_all(signal.SIGKILL)
-            self._process.wait()
+            self._process.wait(KILLED_S)
             self._process = None
 
     def stop(self) -> int:
         """Ask every process of the worker to leave, as platforms do; return its exit status."""
         assert self._process is not None, "the worker has not been started"
         self._signal_all(signal.SIGTERM)
-        return self._process.wait(timeout=60)
+        return ended(self._process)
 
     def _signal_all(self, by: signal.Signals) -> None:
         assert self._process is not None, "the worker has not been started"

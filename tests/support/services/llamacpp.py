@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from app.settings import ROOT
+from tests.support.ports import lasting_port
+from tests.support.processes import KILLED_S
 from tests.support.services.polling import wait_until
-from tests.support.services.ports import lasting_port
 from tests.support.services.tiny_model import CONTEXT_TOKENS, write_tiny_model
 
 #: How many requests it answers at a time, and what each of them has of the context.
@@ -76,7 +77,7 @@ class LlamaCpp:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            process.communicate()
+            process.communicate(timeout=KILLED_S)
 
     def ask(self, path: str, body: Any) -> bytes:
         """Return the answer to a request below /v1, byte for byte; of a stream, its events."""

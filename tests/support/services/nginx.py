@@ -7,8 +7,9 @@ import subprocess
 from pathlib import Path
 
 from app.settings import ROOT
+from tests.support.ports import free_port
+from tests.support.processes import end
 from tests.support.services.polling import wait_until
-from tests.support.services.ports import free_port
 from tests.support.services.tls import make_certificate
 
 #: What a distribution's own file has around the sites, and nothing that changes what they do.
@@ -92,8 +93,7 @@ class Nginx:
 
     def stop(self) -> None:
         """Stop it."""
-        self._process.terminate()
-        self._process.wait(60)
+        end(self._process)
         self._output.close()
 
     def _listens(self) -> bool:

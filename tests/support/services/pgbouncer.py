@@ -1,15 +1,15 @@
 """A real PgBouncer, with its defaults but for what it needs to run, in front of a PostgreSQL."""
 
 import shutil
-import signal
 import subprocess
 import tempfile
 from pathlib import Path
 
 from sqlalchemy import make_url
 
+from tests.support.ports import free_port
+from tests.support.processes import end
 from tests.support.services.polling import wait_until
-from tests.support.services.ports import free_port
 from tests.support.services.postgres import server_user
 
 CONFIGURATION = """
@@ -70,7 +70,6 @@ class PgBouncer:
 
     def stop(self) -> None:
         """Stop it and remove its folder."""
-        self._process.send_signal(signal.SIGTERM)
-        self._process.wait(60)
+        end(self._process)
         self._log.close()
         shutil.rmtree(self._folder)

@@ -16,6 +16,7 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from app.storage.sql.migrations import upgrade
+from tests.support.processes import end
 from tests.support.services.polling import wait_until
 
 TEMPLATE = "migrated"
@@ -77,8 +78,7 @@ class Postgres:
 
     def crash(self) -> None:
         """End every process at once; the next start recovers from the log."""
-        self._running.send_signal(signal.SIGQUIT)
-        self._running.wait(60)
+        end(self._running, signal.SIGQUIT)
 
     def kill_child(self, dice: random.Random) -> None:
         """Kill one process: the others end with it, and the server recovers by itself."""
@@ -146,8 +146,7 @@ class Postgres:
     def stop(self) -> None:
         """Stop the server and remove its folder."""
         if self._server is not None:
-            self._server.send_signal(signal.SIGINT)  # a "fast" shutdown: it waits for nobody
-            self._server.wait(60)
+            end(self._server, signal.SIGINT)  # a "fast" shutdown: it waits for nobody
         shutil.rmtree(self._folder)
 
     @property

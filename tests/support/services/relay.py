@@ -4,13 +4,16 @@ import contextlib
 import socket
 import threading
 
+#: Longer than any test holds a connection, in seconds.
+LONGEST_S = 600.0
+
 
 def relay(client: socket.socket, server: socket.socket) -> None:
     """Pass bytes on both ways until both sides have ended theirs."""
     back = threading.Thread(target=_pass_on, args=(server, client), daemon=True)
     back.start()
     _pass_on(client, server)
-    back.join()
+    back.join(LONGEST_S)
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:

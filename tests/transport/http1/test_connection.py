@@ -7,6 +7,7 @@ import pytest
 
 from app.transport.http1.connection import HEAD_LIMIT, Connection, request_bytes
 from app.transport.http1.errors import BrokenAnswer
+from tests.support.processes import join
 
 BODY = b'{"text": "caf\xc3\xa9"}'
 LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-Two: a\r\nx-two: b\r\n\r\n%s" % (
@@ -40,7 +41,7 @@ def answering(*pieces: bytes, end: bool = False) -> Iterator[Connection]:
         yield connection
     finally:
         connection.close()
-        thread.join()
+        join(thread)
         theirs.close()
 
 
@@ -265,6 +266,26 @@ def test_a_connection_serves_one_exchange_after_the_other() -> None:
         assert ("y-two" in connection.headers) == (status == 500)
     connection.close()
     theirs.close()
+
+
+@pytest.mark.parametrize("answer", [LENGTH, CHUNKED])
+def test_a_connection_whose_answer_is_not_read_whole_serves_no_other(answer: bytes) -> None:
+    with answering(answer) as connection:
+        connection.send(b"POST / HTTP/1.1\r\n\r\n")
+        while not connection._is_complete:  # all of it has arrived, and nobody has asked for it
+            connection._read()
+        assert not connection.is_reusable
+        assert b"".join(connection.packets()) == BODY
+        assert connection.is_reusable
+
+
+def test_a_connection_is_not_used_again_in_the_middle_of_an_answer() -> None:
+    with answering(LENGTH[:-1]) as connection:
+        connection.send(b"POST / HTTP/1.1\r\n\r\n")
+        connection.read_head()
+        packet = next(connection.packets())
+        assert BODY.startswith(packet)
+        assert not connection.is_reusable
 
 
 def test_a_request_is_one_piece() -> None:

@@ -13,7 +13,8 @@ from app.transport.watchdog import Watchdog
 from app.vendors.vendor import Timeouts, Vendor
 from app.vocabulary.errors import VendorTimeout, VendorUnreachable
 from app.vocabulary.vendor_request import VendorRequest
-from tests.support.gateway import free_port
+from tests.support.ports import free_port
+from tests.support.processes import started
 from tests.support.services.polling import wait_until
 from tests.support.services.refusing import Manner, RefusingServer
 
@@ -111,14 +112,11 @@ def test_a_gunicorn_with_a_limit_is_understood_every_time(tmp_path: Path) -> Non
     port = free_port()
     command = [sys.executable, "-m", "gunicorn", "-b", f"127.0.0.1:{port}", "limited:app"]
     quiet = ["--no-control-socket"]
-    with subprocess.Popen(command + quiet, cwd=tmp_path, stderr=subprocess.DEVNULL) as web:
-        try:
-            server = _Address(f"http://127.0.0.1:{port}/v1")
-            wait_until(lambda: _is_up(port))
-            for _ in range(5):
-                assert called(server, refusal) == (413, b"too big")
-        finally:
-            web.terminate()
+    with started(command + quiet, cwd=tmp_path, stderr=subprocess.DEVNULL):
+        server = _Address(f"http://127.0.0.1:{port}/v1")
+        wait_until(lambda: _is_up(port))
+        for _ in range(5):
+            assert called(server, refusal) == (413, b"too big")
 
 
 class _Address:

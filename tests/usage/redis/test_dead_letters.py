@@ -1,7 +1,5 @@
 """The dead stream, on a real Valkey."""
 
-from collections.abc import Iterator
-
 import pytest
 from redis import Redis
 
@@ -10,13 +8,6 @@ from app.storage.redis.keys import DEAD, EVENTS
 from app.usage.redis.dead_letters import AT_ONCE, DeadLetter, DeadLetterStream
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import StreamUnavailable
-
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator["Redis"]:
-    """A client of an empty Redis."""
-    with connect(redis_url, timeout_s=30.0) as client:
-        yield client
 
 
 def dead_letter(redis: "Redis", *raws: bytes) -> list[str]:

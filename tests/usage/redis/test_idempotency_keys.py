@@ -1,7 +1,7 @@
 """Idempotency keys in a real Valkey: one claim a key, whatever comes at once and whoever dies."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,6 @@ KEEP: list[Callable[[Claim], None]] = [
     lambda claim: claim.store_nothing(),
     lambda claim: claim.release(),
 ]
-
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator["Redis"]:
-    """A client of an empty Redis."""
-    with connect(redis_url, timeout_s=30.0) as client:
-        yield client
 
 
 def process(redis: "Redis", name: str = "one") -> IdempotencyKeys:

@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,12 +8,6 @@ from app.usage.event import UsageEvent
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from tests.support.events import usage_event
-
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator["Redis"]:
-    with Redis.from_url(redis_url) as redis:
-        yield redis
 
 
 @pytest.fixture

@@ -1,25 +1,15 @@
 """The stream, on a real Valkey."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from redis import Redis
 
 from app.storage.redis.connection import connect
 from app.usage.event import UsageEvent
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, StreamEntry
+from app.usage.redis.stream import AT_ONCE, EventStream, StreamEntry
 from app.vocabulary.errors import StreamUnavailable
 from tests.support.events import usage_event
 from tests.support.services.valkey import Valkey
-
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator["Redis"]:
-    """A client of an empty Redis."""
-    with connect(redis_url, timeout_s=10.0) as client:
-        yield client
 
 
 @pytest.fixture
@@ -200,14 +190,6 @@ def test_forgetting_consumers_of_an_empty_redis_is_no_error(stream: EventStream)
     assert stream.forget_idle_consumers(idle_ms=0) == 0
 
 
-@pytest.fixture
-def own_valkey(tmp_path: Path) -> Iterator[Valkey]:
-    """A Valkey of the test's own, to stop and change."""
-    server = Valkey(tmp_path).start()
-    yield server
-    server.kill()
-
-
 def test_a_client_works_again_after_a_restart(own_valkey: Valkey) -> None:
     with connect(own_valkey.url, timeout_s=10.0) as client:
         stream = EventStream(client)
@@ -220,7 +202,7 @@ def test_a_client_works_again_after_a_restart(own_valkey: Valkey) -> None:
         own_valkey.kill()
         own_valkey.start()
         stream.publish(usage_event())  # the pooled connection is dead, and nobody is told
-        assert stream.backlog() == 1
+        assert stream.backlog() == 2
 
 
 def test_a_full_redis_publishes_neither_event_nor_removes_the_open_record(
@@ -243,3 +225,13 @@ def test_a_paused_redis_is_given_up(own_valkey: Valkey) -> None:
         with pytest.raises(StreamUnavailable, match="TimeoutError"):
             stream.publish(usage_event())
         own_valkey.resume()
+
+
+@pytest.mark.parametrize("limit", [1, AT_ONCE, AT_ONCE + 1, 2 * AT_ONCE - 1])
+def test_no_more_is_claimed_than_asked_for(stream: EventStream, redis: "Redis", limit: int) -> None:
+    with redis.pipeline() as pipe:
+        for _ in range(2 * AT_ONCE + 10):
+            pipe.xadd("usage:events", {"event": b"x"})
+        pipe.execute()
+    assert len(stream.claim_new("one", limit)) == limit
+    assert pending(redis) == limit
