@@ -58,7 +58,7 @@ def test_an_entry_that_is_not_there_or_has_no_key_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize("name", ["*", "gpt-*", "m?"])
 def test_what_stands_for_many_models_is_none(name: str) -> None:
-    with pytest.raises(ModelNotFound, match="many models") as caught:
+    with pytest.raises(ModelNotFound, match="several models") as caught:
         router(first()).candidates(asked(model=f"first/{name}"))
     assert caught.value.param == "model"
 
@@ -187,7 +187,7 @@ def test_one_sample_cannot_be_refused_for_being_several() -> None:
 
 
 def test_what_was_learnt_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routing, "LEARNT_LIMIT", 2)
+    monkeypatch.setattr(routing, "REMEMBERED_LIMIT", 2)
     vendor = first()
     of = router(vendor)
 

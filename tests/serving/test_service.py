@@ -209,7 +209,7 @@ def test_a_stream_that_is_left_is_read_to_its_end_where_its_entry_says_so(
     threading.Timer(0.1, go_on.set).start()
     stream.close()
     event = event_of(engine)
-    assert (event.status, event.source, event.total_tokens) == ("disconnected", "drained", 5)
+    assert (event.status, event.source, event.total_tokens) == ("disconnected", "read", 5)
 
 
 def test_of_a_stream_whose_text_is_out_only_the_usage_is_waited_for(
@@ -231,7 +231,7 @@ def test_of_a_stream_whose_text_is_out_only_the_usage_is_waited_for(
 def test_only_so_many_streams_are_read_on_for_nobody(
     engine: Engine, vendor: SimulatedVendor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.serving.service.DRAINS_LIMIT", 0)
+    monkeypatch.setattr("app.serving.service.READ_TO_END_LIMIT", 0)
     vendor.reply(stream_reply(body_of(choice("one")), threading.Event()))
     stream = streamed(engine.completions(), asked(model="drains/m", stream=True))
     assert stream.take(60.0)

@@ -17,6 +17,7 @@ from app.storage.redis.keys import EVENTS, OPEN, OWNER
 from app.usage import recorder as accounting_module
 from app.usage.event import UsageEvent
 from app.usage.meter import Meter
+from app.usage.open_record import OpenRecord
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
@@ -288,8 +289,8 @@ def test_a_request_whose_vendor_is_not_called_yet_has_its_prompt(
     meter = request(books)
     wait_until(lambda: time.time_ns() // 1_000_000 > meter.started_at_ms)
     books._heartbeat_and_replay()
-    record = orjson.loads(redis.hget(OPEN, meter.event_id) or b"")
-    assert (record["prompt_tokens"], record["completion_tokens"], record["attempts"]) == (5, 0, 0)
+    record = OpenRecord.decode(redis.hget(OPEN, meter.event_id) or b"")
+    assert (record.prompt_tokens, record.completion_tokens, record.attempts) == (5, 0, 0)
 
 
 def test_a_living_process_requests_are_not_reaped(books: Recorder, redis: "Redis") -> None:
