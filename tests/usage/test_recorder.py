@@ -289,7 +289,8 @@ def test_a_request_whose_vendor_is_not_called_yet_has_its_prompt(
     meter = request(books)
     wait_until(lambda: time.time_ns() // 1_000_000 > meter.started_at_ms)
     books._heartbeat_and_replay()
-    record = OpenRecord.decode(redis.hget(OPEN, meter.event_id) or b"")
+    raw: Any = redis.hget(OPEN, meter.event_id)
+    record = OpenRecord.decode(raw)
     assert (record.prompt_tokens, record.completion_tokens, record.attempts) == (5, 0, 0)
 
 
