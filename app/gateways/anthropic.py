@@ -14,7 +14,6 @@ from app.formats import strict_json
 from app.gateways.base import (
     Vendor,
     VendorRequest,
-    authorization,
     plain_mapping,
     single_prompt,
 )
@@ -82,7 +81,6 @@ class AnthropicGateway:
         headers = {
             "content-type": "application/json",
             "anthropic-version": vendor.quirks["version"],
-            **authorization(vendor),
             **vendor.headers,
         }
         return VendorRequest(

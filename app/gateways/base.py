@@ -3,7 +3,6 @@
 `app.transport.call` sends what `encode` returns; a reader is fed what comes back.
 """
 
-import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -103,21 +102,6 @@ class Gateway(Protocol):
     ) -> GatewayError:
         """Return the error that a response whose status is no success means to the caller."""
         ...
-
-
-def authorization(vendor: Vendor) -> dict[str, str]:
-    """Return the headers that carry the vendor's key as its `auth` says; none without a key.
-
-    `google` and `aws` are no header made of a key: `app.transport.auth.schemes` signs for them.
-    """
-    key = vendor.api_key
-    if not key or vendor.auth in SIGNED:
-        return {}
-    if vendor.auth == "bearer":
-        return {"authorization": f"Bearer {key}"}
-    if vendor.auth == "basic":  # the key is the user name, and there is no password
-        return {"authorization": f"Basic {base64.b64encode(f'{key}:'.encode()).decode()}"}
-    return {vendor.auth: key}
 
 
 #: Ways to carry a key in a header, and those that sign each request instead.

@@ -13,7 +13,6 @@ from app.formats import strict_json
 from app.gateways.base import (
     Vendor,
     VendorRequest,
-    authorization,
     plain_mapping,
     single_prompt,
 )
@@ -78,7 +77,6 @@ class CohereGateway:
             body["stream"] = True
         headers = {
             "content-type": "application/json",
-            **authorization(vendor),
             **vendor.headers,
         }
         return VendorRequest(f"{vendor.base_url}/chat", headers, strict_json.dump(body), dropped)

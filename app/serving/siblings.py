@@ -79,4 +79,4 @@ class UnderWay:
 
     def _cut(self, reason: Reason) -> None:
         for call in tuple(self._calls):
-            call.end(reason)
+            call.cancel(reason)

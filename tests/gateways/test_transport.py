@@ -266,7 +266,7 @@ def test_an_errors_body_is_not_waited_for_when_the_call_is_ended(
     vendor.reply(Reply([b"so", threading.Event()], 429))
     with transport.call(row, ask(row)) as call:
         call.send()
-        threading.Timer(0.1, call.end, [reason]).start()
+        threading.Timer(0.1, call.cancel, [reason]).start()
         with pytest.raises(error) as caught:
             call.error_body()
     assert not getattr(caught.value, "billable", False)

@@ -14,7 +14,7 @@ from marshmallow import fields
 
 from app.formats import strict_json
 from app.formats.sse import ServerSentEvent
-from app.gateways.base import Vendor, VendorRequest, authorization, plain_mapping
+from app.gateways.base import Vendor, VendorRequest, plain_mapping
 from app.gateways.bedrock.errors import decode_exception
 from app.gateways.bedrock.event_stream import MessageParser
 from app.gateways.decoding.counts import put_together
@@ -57,7 +57,6 @@ def vendor_request(
         {
             "content-type": "application/json",
             **(headers or {}),
-            **authorization(vendor),
             **vendor.headers,
         },
         strict_json.dump(body),

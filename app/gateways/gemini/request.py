@@ -12,7 +12,7 @@ from urllib.parse import quote
 from marshmallow.fields import Field
 
 from app.formats import strict_json
-from app.gateways.base import Vendor, VendorRequest, authorization, single_prompt
+from app.gateways.base import Vendor, VendorRequest, single_prompt
 from app.gateways.decoding.reader import AnswerReader
 from app.gateways.gemini import errors
 from app.gateways.gemini.response import GeminiWire
@@ -54,7 +54,6 @@ class GeminiGateway:
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream" if request.stream else "application/json",
-            **authorization(vendor),
             **vendor.headers,
         }
         return VendorRequest(_url(vendor, request), headers, strict_json.dump(body), dropped)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from marshmallow import fields, validate
 
 from app.formats import strict_json
-from app.gateways.base import Vendor, VendorRequest, authorization
+from app.gateways.base import Vendor, VendorRequest
 from app.gateways.decoding import failures
 from app.gateways.decoding.reader import AnswerReader
 from app.gateways.openai.response import OpenAIWire
@@ -117,6 +117,5 @@ def json_headers(vendor: Vendor, request: CompletionRequest) -> dict[str, str]:
     return {
         "content-type": "application/json",
         "accept": "text/event-stream" if streamed else "application/json",
-        **authorization(vendor),
         **vendor.headers,
     }
