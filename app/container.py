@@ -9,12 +9,13 @@ from sqlalchemy import Engine
 from app.accounts.keyring import KeyRing
 from app.ledger.reports.query import UsageReader
 from app.observability.alarms import Alarms
+from app.observability.backlog import BacklogCollector
 from app.observability.metrics import Metrics
-from app.serving.circuit_breaker import Rests
-from app.serving.service import Completer
+from app.serving.circuit_breaker import CircuitBreaker
+from app.serving.service import CompletionService
 from app.settings import Settings
 from app.tracing.trace_context import Tracing
-from app.usage.recorder import Accounting
+from app.usage.recorder import Recorder
 from app.usage.redis.idempotency_keys import IdempotencyKeys
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
@@ -29,17 +30,18 @@ class Services:
 
     settings: Settings
     vendors: VendorTable
-    completer: Completer
+    completions: CompletionService
     keyring: KeyRing
     usage_reader: UsageReader
     stream: EventStream
     open_records: OpenRecords
-    accounting: Accounting
+    recorder: Recorder
     alarms: Alarms
     idempotency: IdempotencyKeys
     engine: Engine
-    rests: Rests
+    circuit_breaker: CircuitBreaker
     metrics: Metrics
+    backlog: BacklogCollector
     tracing: Tracing
 
 

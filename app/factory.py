@@ -11,23 +11,26 @@ from app.accounts.keyring import KeyRing
 from app.admission.limiter import Limiter
 from app.admission.reservations import Reservations
 from app.admission.spending import Spending
-from app.api import register_views
+from app.api import register_api
 from app.container import EXTENSION, Services
-from app.gateways import FAMILIES
+from app.dashboard import dashboard_blueprint
+from app.gateways.families import GATEWAY_SPECS, GATEWAYS
 from app.ledger.reports.query import UsageReader
 from app.observability.alarms import Alarms
+from app.observability.backlog import BacklogCollector
 from app.observability.metrics import Metrics
+from app.observability.request_log import register_request_log
 from app.pricing.price_book import load_prices
-from app.serving.circuit_breaker import Rests
+from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.routing import Router
-from app.serving.service import Completer
+from app.serving.service import CompletionService
 from app.settings import Settings
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.sql.database import create_engine
 from app.tracing.trace_context import tracing
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
-from app.usage.recorder import Accounting
+from app.usage.recorder import Recorder
 from app.usage.redis.idempotency_keys import IdempotencyKeys
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream, connect
@@ -72,39 +75,50 @@ def create_app(settings: Settings | None = None) -> Flask:
     commit = GroupCommit(redis)  # one for all: what they write together goes in one round trip
     stream, open_records = EventStream(redis, commit), OpenRecords(redis, commit)
     prices = load_prices(settings.prices_file)
-    accounting = Accounting(
+    recorder = Recorder(
         stream,
         open_records,
         settings.spool_dir,
         serve_without_redis=settings.on_redis_down == "serve",
         limiter=Limiter(Reservations(commit), prices, Spending(engine)),
     )
-    rests, watchdog = Rests(redis), Watchdog()
-    vendors = load_vendors(settings.vendors_file, settings.env, FAMILIES)
+    circuit_breaker, watchdog = CircuitBreaker(redis), Watchdog()
+    vendors = load_vendors(settings.vendors_file, settings.env, GATEWAY_SPECS)
+    usage_reader = UsageReader(engine)
     app = Application("tollgate", static_folder=None)
+    # A path is served or it is not: a redirect would be made of whatever the caller says our host
+    # is, and no client repeats a POST there.
+    app.url_map.strict_slashes = False
+    app.url_map.merge_slashes = False
+    app.url_map.redirect_defaults = False
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit_bytes
     app.extensions[EXTENSION] = services = Services(
         settings=settings,
         vendors=vendors,
-        completer=Completer(
-            Router(vendors, FAMILIES),
-            Transport(watchdog, settings.env),
-            rests,
-            accounting,
+        completions=CompletionService(
+            Router(vendors, GATEWAYS),
+            Transport(watchdog, settings.env, settings.http_adapter),
+            circuit_breaker,
+            recorder,
             watchdog,
         ),
         keyring=KeyRing(Accounts(engine), settings.key_cache_s),
-        usage_reader=UsageReader(engine),
+        usage_reader=usage_reader,
         stream=stream,
         open_records=open_records,
-        accounting=accounting,
+        recorder=recorder,
         alarms=Alarms(redis, settings.spool_dir, spools=True),
-        idempotency=IdempotencyKeys(redis, open_records, lambda: accounting.owner),
+        idempotency=IdempotencyKeys(redis, open_records, lambda: recorder.owner),
         engine=engine,
-        rests=rests,
+        circuit_breaker=circuit_breaker,
         metrics=Metrics(vendors),
+        backlog=BacklogCollector(
+            stream, open_records, usage_reader, circuit_breaker, vendors, settings.spool_dir
+        ),
         tracing=tracing(settings.env),
     )
-    register_views(app)
+    register_api(app)
+    app.register_blueprint(dashboard_blueprint)
+    register_request_log(app, services.metrics, services.tracing, settings.proxies)
     services.metrics.begin_routes({rule.rule for rule in app.url_map.iter_rules()})
     return app

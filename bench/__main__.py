@@ -1,6 +1,6 @@
 """Run the benchmark: `python -m bench`, or `make bench`; `python -m bench steady` for endurance.
 
-The gateway has one core to itself; vendor, client, Valkey and worker share the others. Accounting
+The gateway has one core to itself; vendor, client, Valkey and worker share the others. Recorder
 is on. The table goes to stdout, progress to stderr.
 """
 

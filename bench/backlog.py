@@ -30,8 +30,8 @@ from bench.events import Sums, add_up, differences, events
 from bench.machine import machine
 from bench.procfile import command
 from bench.samples import Sample, report
-from tests.services.postgres import Postgres, find_binaries
-from tests.services.valkey import Valkey
+from tests.support.services.postgres import Postgres, find_binaries
+from tests.support.services.valkey import Valkey
 
 #: Events published in one round trip.
 AT_ONCE = 1000

@@ -22,7 +22,7 @@ from bench.figures import (
     open_streams,
 )
 from bench.page import PAGE, with_figures
-from bench.results import Middle, Result, last
+from bench.results import Median, Result, last
 from bench.stats import middle
 
 FOLDER = ROOT / "docs" / "performance"
@@ -129,7 +129,7 @@ def colour(result: Result, target: str) -> str:
 
 
 def _line(
-    middles: Mapping[tuple[str, str, str, str], Middle], target: str, figure: str
+    middles: Mapping[tuple[str, str, str, str], Median], target: str, figure: str
 ) -> tuple[list[int], list[float]]:
     found = {count: (STREAMS, open_streams(count), target, figure) for count in STREAM_COUNTS}
     counts = [count for count, key in found.items() if key in middles]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from app.pricing.price_book import PriceBook
+from app.usage.cost import cost_of
 from app.usage.event import UsageEvent, new_event_id
 
 ACCOUNTS = 100
@@ -90,7 +91,7 @@ def _event(number: int, started_at_ms: int) -> UsageEvent:
 def add_up(sums: dict[str, Sums], batch: Iterable[UsageEvent], prices: PriceBook) -> None:
     """Add events to the sums of their accounts, event by event."""
     for event in batch:
-        cost_nanousd = prices.cost(event).nanousd
+        cost_nanousd = cost_of(event, prices).nanousd
         known = sums.get(event.account_id, Sums())
         sums[event.account_id] = known.plus(
             event.prompt_tokens, event.completion_tokens, cost_nanousd

@@ -31,7 +31,7 @@ def open_streams(count: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Metric:
     """One thing that is measured; the key that it is kept under ends in its unit."""
 
     label: str
@@ -48,30 +48,30 @@ class Figure:
         return worse_by > margin
 
 
-FIGURES: Mapping[str, Figure] = {
-    "start_s": Figure("first answer after, s", "lower", 2),
-    "idle_mb": Figure("memory, MB", "lower"),
-    "worker_mb": Figure("of it its largest process, MB", "lower"),
-    "requests_s": Figure("requests/s", "higher"),
-    "ratio": Figure("times one", "higher", 2),
-    "cpu_ms": Figure("CPU a request, ms", "lower", 3),
-    "p50_ms": Figure("p50, ms", "lower", 2),
-    "p99_ms": Figure("p99, ms", "lower", 2),
-    "added_p50_ms": Figure("added p50, ms", "lower", 2),
-    "added_p99_ms": Figure("added p99, ms", "lower", 2),
-    "chunks_s": Figure("chunks/s", "higher"),
-    "cpu_us": Figure("CPU a chunk, us", "lower", 1),
-    "complete": Figure("complete, %", "higher", 1),
-    "lost": Figure("chunks lost", "lower"),
-    "first_p50_ms": Figure("first chunk p50, ms", "lower", 1),
-    "first_p99_ms": Figure("first chunk p99, ms", "lower", 1),
-    "lag_p50_ms": Figure("lag p50, ms", "lower", 1),
-    "lag_p99_ms": Figure("lag p99, ms", "lower", 1),
-    "lag_max_ms": Figure("lag max, ms", "lower", 1),
-    "stall_ms": Figure("lag p99.9 beyond the quiet, ms", "lower", 1),
-    "neighbour_mb_s": Figure("the neighbour's MB/s", "higher", 1),
-    "peak_mb": Figure("memory, MB", "lower"),
-    "stream_kb": Figure("memory a stream, KB", "lower"),
+FIGURES: Mapping[str, Metric] = {
+    "start_s": Metric("first answer after, s", "lower", 2),
+    "idle_mb": Metric("memory, MB", "lower"),
+    "worker_mb": Metric("of it its largest process, MB", "lower"),
+    "requests_s": Metric("requests/s", "higher"),
+    "ratio": Metric("times one", "higher", 2),
+    "cpu_ms": Metric("CPU a request, ms", "lower", 3),
+    "p50_ms": Metric("p50, ms", "lower", 2),
+    "p99_ms": Metric("p99, ms", "lower", 2),
+    "added_p50_ms": Metric("added p50, ms", "lower", 2),
+    "added_p99_ms": Metric("added p99, ms", "lower", 2),
+    "chunks_s": Metric("chunks/s", "higher"),
+    "cpu_us": Metric("CPU a chunk, us", "lower", 1),
+    "complete": Metric("complete, %", "higher", 1),
+    "lost": Metric("chunks lost", "lower"),
+    "first_p50_ms": Metric("first chunk p50, ms", "lower", 1),
+    "first_p99_ms": Metric("first chunk p99, ms", "lower", 1),
+    "lag_p50_ms": Metric("lag p50, ms", "lower", 1),
+    "lag_p99_ms": Metric("lag p99, ms", "lower", 1),
+    "lag_max_ms": Metric("lag max, ms", "lower", 1),
+    "stall_ms": Metric("lag p99.9 beyond the quiet, ms", "lower", 1),
+    "neighbour_mb_s": Metric("the neighbour's MB/s", "higher", 1),
+    "peak_mb": Metric("memory, MB", "lower"),
+    "stream_kb": Metric("memory a stream, KB", "lower"),
 }
 
 

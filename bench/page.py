@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from app.settings import ROOT
 from bench.figures import FIGURES
 from bench.report import goals, place, remarks
-from bench.results import Key, Middle, Result
+from bench.results import Key, Median, Result
 
 PAGE = ROOT / "docs" / "performance.md"
 #: File -> what stands in its place where it cannot be seen.
@@ -44,7 +44,7 @@ def figures(result: Result) -> str:
     return "\n".join([head, *said, *charts, *_tables(middles, targets)])
 
 
-def _tables(middles: Mapping[Key, Middle], targets: list[str]) -> Iterator[str]:
+def _tables(middles: Mapping[Key, Median], targets: list[str]) -> Iterator[str]:
     """Yield the lines of a table for each case."""
     cases = dict.fromkeys((key[0], key[1]) for key in middles)
     for part, case in cases:
@@ -57,5 +57,5 @@ def _tables(middles: Mapping[Key, Middle], targets: list[str]) -> Iterator[str]:
             yield f"| {FIGURES[figure].label} | {' | '.join(cells)} | {goal} |"
 
 
-def _cell(value: Middle | None, figure: str) -> str:
+def _cell(value: Median | None, figure: str) -> str:
     return FIGURES[figure].show(value.median) if value else ""

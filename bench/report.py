@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from bench.figures import FIGURES, GOALS, TOLLGATE, VENDOR
-from bench.results import Key, Middle, Result, Shares
+from bench.results import Key, Median, Result, Shares
 
 #: What may have set the pace instead of the gateway: a share, and from where on it tells.
 REMARKS: Sequence[tuple[str, float, Callable[[Shares], float]]] = (
@@ -40,7 +40,7 @@ def report(result: Result, before: Result | None) -> Iterator[str]:
     yield from worse(middles, old)
 
 
-def worse(middles: Mapping[Key, Middle], before: Mapping[Key, Middle]) -> Iterator[str]:
+def worse(middles: Mapping[Key, Median], before: Mapping[Key, Median]) -> Iterator[str]:
     """Yield a line for each of Tollgate's figures that is worse by more than its rounds differ."""
     for key, now in middles.items():
         old = before.get(key)
@@ -59,7 +59,7 @@ def place(target: str) -> int:
     return {VENDOR: 0, TOLLGATE: 1}.get(target, 2)
 
 
-def _cell(middles: Mapping[Key, Middle], key: Key) -> str:
+def _cell(middles: Mapping[Key, Median], key: Key) -> str:
     value = middles.get(key)
     if value is None:
         return ""
@@ -70,7 +70,7 @@ def _cell(middles: Mapping[Key, Middle], key: Key) -> str:
     return f"{shown} (x {ours.median / value.median:.2f})"
 
 
-def goals(middles: Mapping[Key, Middle], part: str, case: str, figure: str) -> str:
+def goals(middles: Mapping[Key, Median], part: str, case: str, figure: str) -> str:
     """Return what is asked of Tollgate's figure, and whether it is met."""
     ours = middles.get((part, case, TOLLGATE, figure))
     words = []
@@ -83,7 +83,7 @@ def goals(middles: Mapping[Key, Middle], part: str, case: str, figure: str) -> s
     return ", ".join(words)
 
 
-def _before(middles: Mapping[Key, Middle], old: Mapping[Key, Middle], key: Key) -> str:
+def _before(middles: Mapping[Key, Median], old: Mapping[Key, Median], key: Key) -> str:
     if key not in old or key not in middles:
         return ""
     figure = FIGURES[key[3]]

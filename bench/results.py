@@ -45,7 +45,7 @@ Key = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Middle:
+class Median:
     """The rounds of one figure: their median, and how far they lie apart; None of a single one."""
 
     median: float
@@ -63,14 +63,14 @@ class Result:
     load_before: float
     records: tuple[Record, ...]
 
-    def middles(self) -> dict[Key, Middle]:
+    def middles(self) -> dict[Key, Median]:
         """Return each figure's median over its rounds, in the order of measuring."""
         rounds: dict[Key, list[float]] = {}
         for one in self.records:
             for figure, value in one.figures.items():
                 rounds.setdefault((one.part, one.case, one.target, figure), []).append(value)
         return {
-            key: Middle(middle(values), spread(values) if len(values) > 1 else None)
+            key: Median(middle(values), spread(values) if len(values) > 1 else None)
             for key, values in rounds.items()
         }
 

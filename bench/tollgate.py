@@ -1,4 +1,4 @@
-"""Tollgate under test: the Procfile's processes, with accounting, before the bench vendor.
+"""Tollgate under test: the Procfile's processes, with recorder, before the bench vendor.
 
 The web process has the gateway's core to itself; Valkey, the Celery worker and beat, which in a
 deployment are other machines, share the others.

@@ -1,10 +1,10 @@
-"""Celery's settings, read by `workers.celery`; the broker's address comes from REDIS_URL."""
+"""Celery's settings, read by `workers.celery_app`; the broker's address comes from REDIS_URL."""
 
 # Beat asks for a drain every second; its scheduler sees to it that they do not pile up behind a
 # slow database. None expires: where beat's clock is behind the worker's, none would ever be run.
 beat_schedule = {
     "drain": {
-        "task": "usage.drain",
+        "task": "usage.post",
         "schedule": 1.0,
     },
     "reap": {
@@ -21,7 +21,7 @@ beat_schedule = {
     },
 }
 # In memory: both entries are due at once after a restart anyway, and a file would need a place.
-beat_scheduler = "workers.celery:BoundedScheduler"
+beat_scheduler = "workers.celery_app:BoundedScheduler"
 
 timezone = "UTC"
 enable_utc = True

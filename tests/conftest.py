@@ -13,12 +13,12 @@ from sqlalchemy import Engine
 from app.pricing.price_book import PriceBook, load_prices
 from app.settings import Settings
 from app.storage.sql.database import create_engine
-from tests.gateway import Gateway, running, vendor_table
-from tests.services.lent import LentDatabases
-from tests.services.postgres import Postgres, find_binaries
-from tests.services.sqlite import new_ledger
-from tests.services.valkey import Valkey
-from tests.vendor import SimulatedVendor
+from tests.support.gateway import Gateway, running, vendor_table
+from tests.support.services.lent import LentDatabases
+from tests.support.services.postgres import Postgres, find_binaries
+from tests.support.services.sqlite import new_ledger
+from tests.support.services.valkey import Valkey
+from tests.support.vendor import SimulatedVendor
 
 # A timing is no verdict: machines are shared.
 hypothesis.settings.register_profile("tollgate", deadline=None)
@@ -29,12 +29,15 @@ hypothesis.settings.load_profile("tollgate")
 _LONG = (
     "tests/workers/test_worker.py",
     "tests/chaos/",
-    "tests/vendors/test_contract.py",
-    "tests/vendors/wild/test_wild.py",
+    "tests/contract/test_contract.py",
+    "tests/contract/wild/test_wild.py",
     "tests/cli/test_dev.py",
     "tests/e2e/",
-    "tests/views/",
+    "tests/api/",
     "tests/dashboard/",
+    "tests/contract/",
+    "tests/ledger/",
+    "tests/storage/",
     "tests/usage/",
 )
 

@@ -17,8 +17,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from app.settings import CONFIG_DIR, NUMBERS, ROOT
-from tests.services.polling import wait_until
-from tests.services.ports import free_port
+from tests.support.services.polling import wait_until
+from tests.support.services.ports import free_port
 
 GUNICORN = [sys.executable, "-m", "gunicorn", "--config", str(CONFIG_DIR / "gunicorn.conf.py")]
 

@@ -20,9 +20,9 @@ from app.storage.sql.database import create_engine
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.errors import Unavailable
-from workers.celery import celery_app, settings
-from workers.drain import drain
-from workers.reap import reap
+from workers.celery_app import celery_app, settings
+from workers.consumer import drain
+from workers.reaper import reap
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def _alarms() -> Alarms:
 
 
 @worker_before_create_process.connect  # type: ignore[untyped-decorator]
-def _leave_modules_to_the_parent(**_: object) -> None:
+def _freeze_gc(**_: object) -> None:
     """Have the task process' collector pass over all that there is by now.
 
     To look through every module again and again takes a fifth of a drain's processor time.
@@ -62,7 +62,7 @@ def _leave_modules_to_the_parent(**_: object) -> None:
 
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]
-def _leave_signals_to_the_parent(**_: object) -> None:
+def _ignore_sigterm(**_: object) -> None:
     """Have this process finish its task at a SIGTERM, which platforms send to every process.
 
     The worker ends it once that is done, and kills it where it hangs.
@@ -71,7 +71,7 @@ def _leave_signals_to_the_parent(**_: object) -> None:
 
 
 @contextmanager
-def _left_for_the_next() -> Iterator[None]:
+def _skip_if_unavailable() -> Iterator[None]:
     """Say in one line that a service is away: beat asks again, and nothing is lost meanwhile."""
     try:
         yield
@@ -104,9 +104,9 @@ def _alone() -> Iterator[bool]:
         fcntl.lockf(_draining, fcntl.LOCK_UN)
 
 
-@celery_app.task(name="usage.drain")  # type: ignore[untyped-decorator]
-@_left_for_the_next()
-def drain_events() -> None:
+@celery_app.task(name="usage.post")  # type: ignore[untyped-decorator]
+@_skip_if_unavailable()
+def post_events() -> None:
     """Post what waits in the stream, unless another process of this worker is at it.
 
     So a slow database holds up one task process, and the other tasks have the rest.
@@ -117,14 +117,14 @@ def drain_events() -> None:
 
 
 @celery_app.task(name="usage.reap")  # type: ignore[untyped-decorator]
-@_left_for_the_next()
+@_skip_if_unavailable()
 def reap_open_records() -> None:
     """Post the requests of processes that died."""
     reap(_open_records(), prices=PRICES)
 
 
 @celery_app.task(name="usage.forget_idle_consumers")  # type: ignore[untyped-decorator]
-@_left_for_the_next()
+@_skip_if_unavailable()
 def forget_idle_consumers() -> None:
     """Drop the names of worker processes that are gone."""
     _stream().forget_idle_consumers()

@@ -19,7 +19,7 @@ BYTES_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CostCandidate:
     """A deployment that may serve a request: its vendor entry, its name of the model, and how many
     calls it takes: whether one takes several prompts, and how many samples one gives of each.
     """
@@ -37,7 +37,7 @@ def usage_at_most(request: CompletionRequest) -> Usage:
 
 
 def cost_at_most(
-    request: CompletionRequest, candidates: Sequence[Candidate], prices: PriceBook
+    request: CompletionRequest, candidates: Sequence[CostCandidate], prices: PriceBook
 ) -> int:
     """Return the nano-dollars that a request may cost where the dearest of `candidates` serves it.
 
@@ -53,13 +53,13 @@ def cost_at_most(
     return max(each, default=0)
 
 
-def _cost(prices: PriceBook, it: Candidate, usage: Usage, tier: str | None) -> int:
+def _cost(prices: PriceBook, it: CostCandidate, usage: Usage, tier: str | None) -> int:
     price = prices.price(it.vendor, it.model, tier=tier)
     possible = prices.unknown(it.vendor) if price is None else (price,)
     return max((it.cost_nanousd(usage) for it in possible), default=0)
 
 
-def _calls(request: CompletionRequest, it: Candidate) -> Iterator[tuple[Usage, int]]:
+def _calls(request: CompletionRequest, it: CostCandidate) -> Iterator[tuple[Usage, int]]:
     """Yield what each call may use, and how many such calls there are."""
     samples, per_choice = _samples(request), _per_choice(request)
     times = math.ceil((request.n or 1) / it.max_n)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from app.admission.reservations import UNITS, Check, State
+from app.admission.reservations import UNITS, Check, LimitState
 from app.vocabulary.errors import InsufficientQuota, LimitReached, RateLimited
 from app.vocabulary.limits import Limits, show_usd
 
@@ -15,12 +15,12 @@ PERIOD_WORDS = {"day": "daily", "month": "monthly"}
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class LimitOutcome:
     """How one limit of a request came out; `state` is after an admission, or before a refusal."""
 
     limits: Limits
     check: Check
-    state: State
+    state: LimitState
 
     @property
     def remaining(self) -> int:
@@ -39,7 +39,7 @@ class Outcome:
         return max(1, -(-over // (self.check.limit * 1000)))
 
 
-def limit_headers(outcomes: Sequence[Outcome]) -> dict[str, str]:
+def limit_headers(outcomes: Sequence[LimitOutcome]) -> dict[str, str]:
     """Return OpenAI's headers, of each kind of rate for the limit that leaves least.
 
     Source: OpenAI's guide to rate limits, "Rate limits in headers".
@@ -55,13 +55,13 @@ def limit_headers(outcomes: Sequence[Outcome]) -> dict[str, str]:
     return headers
 
 
-def refusal(outcomes: Sequence[Outcome]) -> LimitReached:
+def refusal(outcomes: Sequence[LimitOutcome]) -> LimitReached:
     """Return the error for a request that does not fit: of several, what takes longest to pass."""
     errors = [_refusal(outcome) for outcome in outcomes if not outcome.state.fits]
     return max(errors, key=lambda error: float(error.headers.get("retry-after", "inf")))
 
 
-def warning(outcome: Outcome) -> str:
+def warning(outcome: LimitOutcome) -> str:
     """Return the sentence that warns of a budget whose soft bound is passed."""
     limits = outcome.limits
     gone = show_usd(outcome.state.used + outcome.state.reserved)
@@ -80,7 +80,7 @@ def show_duration(ms: int) -> str:
     return f"{minutes}m{seconds}" if minutes else seconds
 
 
-def _refusal(outcome: Outcome) -> LimitReached:
+def _refusal(outcome: LimitOutcome) -> LimitReached:
     if outcome.check.kind == "budget":
         return _over_budget(outcome)
     if outcome.check.kind == "streams":
@@ -88,7 +88,7 @@ def _refusal(outcome: Outcome) -> LimitReached:
     return _too_fast(outcome)
 
 
-def _too_fast(outcome: Outcome) -> LimitReached:
+def _too_fast(outcome: LimitOutcome) -> LimitReached:
     check, subject = outcome.check, outcome.limits.subject
     of_limit = f"the {subject} has a limit of {check.limit} {check.kind} per minute"
     if check.amount > check.limit:
@@ -105,7 +105,7 @@ def _too_fast(outcome: Outcome) -> LimitReached:
     )
 
 
-def _too_many_streams(outcome: Outcome) -> LimitReached:
+def _too_many_streams(outcome: LimitOutcome) -> LimitReached:
     return RateLimited(
         f"The {outcome.limits.subject} may have {outcome.check.limit} streams open at the same"
         f" time, and has {outcome.state.used}. Try again when one has ended,"
@@ -114,7 +114,7 @@ def _too_many_streams(outcome: Outcome) -> LimitReached:
     )
 
 
-def _over_budget(outcome: Outcome) -> LimitReached:
+def _over_budget(outcome: LimitOutcome) -> LimitReached:
     limits, check, state = outcome.limits, outcome.check, outcome.state
     anew = datetime.fromtimestamp(check.ends_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     whose = f"the {PERIOD_WORDS[limits.period]} budget of the {limits.subject}"

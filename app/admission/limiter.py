@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from app.admission.at_most import Candidate, cost_at_most, usage_at_most
-from app.admission.limit_messages import Outcome, limit_headers, refusal, warning
-from app.admission.reservations import FIRST_TIME, Check, Reservations, Spent
+from app.admission.at_most import CostCandidate, cost_at_most, usage_at_most
+from app.admission.limit_messages import LimitOutcome, limit_headers, refusal, warning
+from app.admission.reservations import FIRST_TIME, Check, Reservations
 from app.admission.spending import Spending
 from app.pricing.price_book import PriceBook
 from app.storage.redis.keys import LIMITS
-from app.usage.event import UsageEvent
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.limits import NUMBER_LIMIT, Limits, period_end, period_start
 
@@ -27,7 +26,7 @@ MONEY_LIMIT_NANOUSD = 2**52
 logger = logging.getLogger(__name__)
 
 
-class Limited(Protocol):
+class AdmissionRequest(Protocol):
     """A request that is to be admitted."""
 
     @property
@@ -51,7 +50,7 @@ class Limited(Protocol):
         ...
 
     @property
-    def candidates(self) -> Sequence[Candidate]:
+    def candidates(self) -> Sequence[CostCandidate]:
         """The deployments that may serve it."""
         ...
 
@@ -72,10 +71,10 @@ class Limiter:
 
     def __init__(self, reservations: Reservations, prices: PriceBook, spending: Spending) -> None:
         self._reservations = reservations
-        self._prices = prices
+        self.prices = prices
         self._spending = spending
 
-    def admit(self, limited: Limited, record: bytes) -> Admission:
+    def admit(self, limited: AdmissionRequest, record: bytes) -> Admission:
         """Open the request's record and reserve what it may use, or neither.
 
         Raises: LimitReached; StreamUnavailable.
@@ -95,27 +94,23 @@ class Limiter:
                 logger.warning("budget: %s", warning(outcome))
         return Admission(headers)
 
-    def spent(self, event: UsageEvent) -> Spent:
-        """Return what a request that has ended is charged with."""
-        return spent_by(event, self._prices)
-
-    def _ask(self, limited: Limited, record: bytes) -> tuple[bool, list[Outcome]]:
+    def _ask(self, limited: AdmissionRequest, record: bytes) -> tuple[bool, list[LimitOutcome]]:
         checked = [pair for limits in limited.limits for pair in self._checks(limits, limited)]
         admitted, states = self._reservations.admit(
             limited.event_id, record, limited.started_at_ms, [check for _, check in checked]
         )
         return admitted, [
-            Outcome(*pair, state) for pair, state in zip(checked, states, strict=True)
+            LimitOutcome(*pair, state) for pair, state in zip(checked, states, strict=True)
         ]
 
-    def _knows_better(self, outcomes: Sequence[Outcome]) -> bool:
+    def _knows_better(self, outcomes: Sequence[LimitOutcome]) -> bool:
         """Say whether the ledger has been corrected since it was asked about a budget that is used
         up: nobody is refused for what has turned out not to have been spent.
         """
         over = [it for it in outcomes if it.check.kind == "budget" and not it.state.fits]
         return any([self._spending.renew(it.limits, it.check.start_s) for it in over])
 
-    def _checks(self, limits: Limits, limited: Limited) -> Iterator[tuple[Limits, Check]]:
+    def _checks(self, limits: Limits, limited: AdmissionRequest) -> Iterator[tuple[Limits, Check]]:
         prefix = f"{LIMITS}{limits.kind}:{limits.subject_id}:"
         at_most = usage_at_most(limited.request)
         if (limit := limits.requests_per_minute) is not None:
@@ -130,9 +125,9 @@ class Limiter:
         if limits.has_budget:
             yield limits, self._budget(limits, limited, prefix)
 
-    def _budget(self, limits: Limits, limited: Limited, prefix: str) -> Check:
+    def _budget(self, limits: Limits, limited: AdmissionRequest, prefix: str) -> Check:
         start = period_start(limits.period, limited.started_at_ms)
-        cost_nanousd = cost_at_most(limited.request, limited.candidates, self._prices)
+        cost_nanousd = cost_at_most(limited.request, limited.candidates, self.prices)
         start_s = int(start.timestamp())
         known = self._spending.since(limits, start_s)
         return Check(
@@ -147,8 +142,3 @@ class Limiter:
             start_s=start_s,
             ends_s=int(period_end(limits.period, start).timestamp()),
         )
-
-
-def spent_by(event: UsageEvent, prices: PriceBook) -> Spent:
-    """Return what a request has used; what has no known price costs nothing."""
-    return Spent(event.total_tokens, prices.cost(event).nanousd or 0)

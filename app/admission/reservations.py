@@ -199,7 +199,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class LimitState:
     """How a check came out. `used` is in UNITS for rates; `reserved` comes on top of it.
 
     `soft` is 0 where the soft bound is not passed, else 1, or FIRST_TIME.
@@ -212,7 +212,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Charge:
     """What a request has used in the end: tokens, and nano-dollars as far as prices are known."""
 
     tokens: int
@@ -224,7 +224,7 @@ class Spent:
 
 
 #: Of a request that failed, or that nobody can read.
-NOTHING = Spent(0, 0)
+NOTHING = Charge(0, 0)
 
 
 class Reservations:
@@ -236,7 +236,7 @@ class Reservations:
     @redis_errors()
     def admit(
         self, event_id: str, record: bytes, started_at_ms: int, checks: Sequence[Check]
-    ) -> tuple[bool, list[State]]:
+    ) -> tuple[bool, list[LimitState]]:
         """Open a request's record if it fits in all its limits, and take them; else do nothing.
 
         Raises: StreamUnavailable.
@@ -246,4 +246,4 @@ class Reservations:
         answer: Any = self._commit.run(ADMIT, [OPEN, STARTED, RESERVED], args)
         admitted, *numbers = answer
         rows = (numbers[at : at + 4] for at in range(0, len(numbers), 4))
-        return bool(admitted), [State(bool(fits), *rest) for fits, *rest in rows]
+        return bool(admitted), [LimitState(bool(fits), *rest) for fits, *rest in rows]

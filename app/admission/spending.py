@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownSpending:
     """What the ledger knows of a budget's period: nano-dollars spent, and of that, how many changes
     of what had been posted before, which added how many nano-dollars, or took them away.
 
@@ -45,14 +45,14 @@ class Known:
     corrected_nanousd: int
 
 
-NOTHING_YET = Known(0, -1, 0)
+NOTHING_YET = KnownSpending(0, -1, 0)
 
 
 @dataclass(slots=True)
 class _Memory:
     """What the ledger said, and when it was last asked, in seconds."""
 
-    known: Known
+    known: KnownSpending
     asked_s: float
 
 
@@ -65,7 +65,7 @@ class Spending:
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, str, int], _Memory] = OrderedDict()
 
-    def since(self, limits: Limits, start_s: int, kept_s: float = KEPT_S) -> Known:
+    def since(self, limits: Limits, start_s: int, kept_s: float = KEPT_S) -> KnownSpending:
         """Return what an account or key has spent since a midnight (UTC, Unix s).
 
         Where the ledger does not answer, what it said last; before it said anything, NOTHING_YET.
@@ -100,7 +100,7 @@ class Spending:
             if len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
 
-    def _ask(self, limits: Limits, start_s: int) -> Known:
+    def _ask(self, limits: Limits, start_s: int) -> KnownSpending:
         rows, changes = daily_rollups.c, corrections.c
         spent = _sum(rows.cost_nanousd, rows.slot_s >= start_s, *_is_of(limits, daily_rollups))
         of_period = (changes.day_s >= start_s, *_is_of(limits, corrections))
@@ -108,7 +108,7 @@ class Spending:
         added = _sum(changes.added_nanousd, *of_period)
         # One statement: what is corrected meanwhile is in all of the sums or in none.
         with reading(self._engine) as connection:
-            return Known(*map(int, connection.execute(select(spent, count, added)).one()))
+            return KnownSpending(*map(int, connection.execute(select(spent, count, added)).one()))
 
 
 def _sum(column: ColumnElement[int], *of: ColumnElement[bool]) -> ScalarSelect[int]:

@@ -5,7 +5,7 @@ from flask import Blueprint, Response, g, request
 from app.accounts.keyring import limits_of
 from app.api.auth import authenticate, selected_account
 from app.api.disconnect import caller_of
-from app.api.idempotency import answer_once, is_keyed
+from app.api.idempotency import is_keyed, respond_once
 from app.api.request_body import read_body
 from app.api.schemas.completion import dump_completion, load_completion_request
 from app.api.sse_body import STREAM_HEADERS, EventStreamBody
@@ -44,11 +44,11 @@ def create_completion() -> Response:
         observer=g.line,
     )
     answer = _stream if completion_request.stream else _whole
-    return answer_once(account_id, body, lambda: answer(completion_request, context))
+    return respond_once(account_id, body, lambda: answer(completion_request, context))
 
 
 def _whole(completion_request: CompletionRequest, context: RequestContext) -> Response:
-    answer = services().completer.complete(completion_request, context)
+    answer = services().completions.complete(completion_request, context)
     try:
         response = Response(
             strict_json.dump(dump_completion(answer.completion)), mimetype="application/json"
@@ -65,7 +65,7 @@ def _stream(completion_request: CompletionRequest, context: RequestContext) -> R
     # With an idempotency key, the answer is waited for also when the caller has left.
     caller = None if is_keyed() else caller_of(request.environ)
     left = None if caller is None else caller.left
-    stream = services().completer.stream(completion_request, context, left)
+    stream = services().completions.stream(completion_request, context, left)
     if caller is not None:
         caller.ask = stream.wake  # a comment is written now, and with it the status line
     try:

@@ -10,7 +10,7 @@ from app.runtime.sockets import far_side
 ASKS = 3
 
 
-class Caller:
+class ClientConnection:
     """Whoever waits for a stream: there, or gone.
 
     A caller that has closed its connection looks like one that only ends its sending side and goes
@@ -32,7 +32,7 @@ class Caller:
         return side == "gone"
 
 
-def caller_of(environ: Mapping[str, Any]) -> Caller | None:
+def caller_of(environ: Mapping[str, Any]) -> ClientConnection | None:
     """Return who waits for the current answer.
 
     None where the server does not show its socket, or where TLS hides what is on it.
@@ -40,4 +40,4 @@ def caller_of(environ: Mapping[str, Any]) -> Caller | None:
     sock = environ.get("gunicorn.socket")
     if sock is None or not hasattr(sock, "recv") or hasattr(sock, "cipher"):
         return None
-    return Caller(sock)
+    return ClientConnection(sock)

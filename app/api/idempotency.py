@@ -9,7 +9,7 @@ from app.api.errors import render
 from app.api.sse_body import EventStreamBody, cut
 from app.container import services
 from app.formats.sse import DONE, KEEP_ALIVE
-from app.usage.redis.idempotency_keys import BODY_LIMIT, FINAL, Claim, KeptAnswer
+from app.usage.redis.idempotency_keys import BODY_LIMIT, FINAL, Claim, StoredResponse
 from app.vocabulary.errors import (
     GatewayError,
     InvalidRequest,
@@ -26,7 +26,7 @@ def is_keyed() -> bool:
     return HEADER in request.headers
 
 
-def answer_once(account_id: str, body: bytes, answer: Callable[[], Response]) -> Response:
+def respond_once(account_id: str, body: bytes, answer: Callable[[], Response]) -> Response:
     """Return what `answer` returns, or for a repeated request what was answered first.
 
     An answer is kept when it may have cost something. What failed at no cost may be repeated.
@@ -35,7 +35,7 @@ def answer_once(account_id: str, body: bytes, answer: Callable[[], Response]) ->
     if not is_keyed():
         return answer()
     claim = services().idempotency.claim(account_id, request.headers[HEADER], body, g.request_id)
-    if isinstance(claim, KeptAnswer):
+    if isinstance(claim, StoredResponse):
         return _repeated(claim)
     try:
         response = answer()
@@ -43,10 +43,10 @@ def answer_once(account_id: str, body: bytes, answer: Callable[[], Response]) ->
         _keep_error(claim, exc)
         raise
     except BaseException:  # what it cost is not known
-        claim.keep_nothing()
+        claim.store_nothing()
         raise
     if isinstance(response.response, EventStreamBody):
-        response.response = KeptBody(response.response, claim, response)
+        response.response = RecordedBody(response.response, claim, response)
     else:  # before it is sent, so that a caller that has it can count on it
         claim.keep(response.status_code, _headers(response), response.get_data())
     return response
@@ -60,10 +60,10 @@ def _keep_error(claim: Claim, error: TollgateError) -> None:
     elif isinstance(error, GatewayError | InvalidRequest | LimitReached | StreamUnavailable):
         claim.release()
     else:
-        claim.keep_nothing()
+        claim.store_nothing()
 
 
-class KeptBody:
+class RecordedBody:
     """A streamed body that is kept as it is sent, but for the keep-alive comments.
 
     A caller that leaves does not end it: what it paid for is read to the end, and waits for it.
@@ -88,7 +88,7 @@ class KeptBody:
                 while self._size <= BODY_LIMIT and next(self._frames, None) is not None:
                     pass
         finally:
-            self._claim.keep_nothing()  # unless the answer has been kept
+            self._claim.store_nothing()  # unless the answer has been kept
             self._body.close()
 
     def _read(self) -> Iterator[bytes]:
@@ -113,10 +113,10 @@ class KeptBody:
         self._claim.keep(self._status, self._headers, body, is_cut=is_cut)
 
 
-def _repeated(kept: KeptAnswer) -> Response:
+def _repeated(kept: StoredResponse) -> Response:
     body = _cut_after(kept.body) if kept.is_cut else kept.body
     response = Response(body, kept.status, list(kept.headers))
-    response.headers["x-tollgate-repeats"] = kept.request_id
+    response.headers["x-tollgate-replay-of"] = kept.request_id
     return response
 
 

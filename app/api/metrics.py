@@ -4,7 +4,6 @@ from flask import Blueprint, Response
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
 
 from app.container import services
-from app.observability.backlog import BacklogCollector
 
 metrics_blueprint = Blueprint("metrics", __name__)
 
@@ -14,5 +13,5 @@ def metrics() -> Response:
     """Show this machine's counts, and what waits between all machines and the ledger."""
     registry = CollectorRegistry()
     registry.register(services().metrics.collector())
-    registry.register(BacklogCollector(services()))
+    registry.register(services().backlog)
     return Response(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)

@@ -7,7 +7,7 @@ from flask import Blueprint, Response, request
 
 from app.api.auth import authenticate
 from app.api.schemas.usage_params import COST_GROUPS, GROUPS, load_costs_params, load_usage_params
-from app.api.usage_pages import Report, answer
+from app.api.usage_pages import UsageReport, answer
 from app.ledger.reports.query import UsageRow
 from app.pricing.money import dollars
 
@@ -101,5 +101,5 @@ def _group_cells(result: dict[str, Any], group_by: frozenset[str]) -> dict[str, 
     return {name: value for name, value in result.items() if name in group_by}
 
 
-_USAGE = Report("usage", GROUPS, _usage_result, _usage_cells)
-_COSTS = Report("costs", COST_GROUPS, _costs_result, _costs_cells)
+_USAGE = UsageReport("usage", GROUPS, _usage_result, _usage_cells)
+_COSTS = UsageReport("costs", COST_GROUPS, _costs_result, _costs_cells)

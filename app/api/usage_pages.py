@@ -34,7 +34,7 @@ _NOTHING = UsageRow(requests=0, failed_requests=0, estimated_requests=0, usage=U
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class UsageReport:
     """One kind of answer: its groups (OpenAI's names -> ours), and a result in JSON and in CSV."""
 
     name: str
@@ -56,7 +56,7 @@ class Report:
         )
 
 
-def answer(report: Report, params: UsageParams, key: ApiKey) -> Response:
+def answer(report: UsageReport, params: UsageParams, key: ApiKey) -> Response:
     """Answer one page of buckets, empty ones too; or a file of all that is in the range.
 
     A key with the scope `usage` sees its own accounts, one with `admin` sees all. The header
@@ -91,7 +91,7 @@ def _visible_accounts(key: ApiKey, asked: frozenset[str] | None) -> frozenset[st
     return asked
 
 
-def _page(report: Report, params: UsageParams, query: UsageQuery) -> dict[str, Any]:
+def _page(report: UsageReport, params: UsageParams, query: UsageQuery) -> dict[str, Any]:
     here = _range(params) if params.page is None else _turn_to(params.page, params)
     page = list(islice(_cut(here, params), params.limit))
     end_s = page[-1].end_s if page else here.end_s
@@ -130,7 +130,7 @@ def _cut(span: Cursor, params: UsageParams) -> Iterator[Bucket]:
     return buckets(span.start_s, span.end_s, params.width.seconds, params.zone)
 
 
-def _file(report: Report, params: UsageParams, query: UsageQuery) -> Response:
+def _file(report: UsageReport, params: UsageParams, query: UsageQuery) -> Response:
     """Return a CSV file of the range; a bucket without usage has no line in it."""
     cuts = list(islice(_cut(_range(params), params), FILE_BUCKETS + 1))
     if len(cuts) > FILE_BUCKETS:
@@ -147,7 +147,7 @@ def _file(report: Report, params: UsageParams, query: UsageQuery) -> Response:
 
 
 def _lines(
-    report: Report,
+    report: UsageReport,
     params: UsageParams,
     query: UsageQuery,
     cuts: list[Bucket],
@@ -185,5 +185,5 @@ def complete_until_s() -> int | None:
     except StreamUnavailable:
         log.warning("Redis does not answer: usage is given without up to when it is complete")
         return None
-    times_ms.append(services().accounting.oldest_spooled_ms)
+    times_ms.append(services().recorder.oldest_spooled_ms)
     return int(min(at_ms for at_ms in times_ms if at_ms is not None) // 1000)

@@ -14,36 +14,34 @@ from app.settings import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """Where a command is, and its line in the help."""
+    """A command: its name in the module of the same name in `app.cli.commands`, and its summary."""
 
-    module: str
     attribute: str
     summary: str
 
-    def load(self) -> click.Command:
-        """Import the command."""
-        command: click.Command = getattr(import_module(self.module), self.attribute)
-        return command
-
 
 COMMANDS: Mapping[str, CommandEntry] = {
-    "accounts": CommandEntry("app.cli.accounts", "accounts", "Create, list and limit accounts."),
-    "db": CommandEntry("app.cli.db", "db", "Prepare the ledger's database."),
-    "dead": CommandEntry("app.cli.dead", "dead", "Decide about events that were not posted."),
-    "dev": CommandEntry("app.cli.dev", "dev", "Run all of Tollgate on this machine."),
-    "keys": CommandEntry(
-        "app.cli.keys", "keys", "Create, list, limit, revoke and rotate API keys."
-    ),
-    "vendors": CommandEntry(
-        "app.cli.vendors", "vendors_command", "Show the vendors, and check that they answer."
-    ),
-    "prices": CommandEntry("app.cli.prices", "prices", "See what models cost; price anew."),
-    "prune": CommandEntry("app.cli.prune", "prune_command", "Remove old entries, keep their sums."),
-    "reconcile": CommandEntry(
-        "app.cli.reconcile", "reconcile", "Hold stream, spool and ledger against each other."
-    ),
-    "usage": CommandEntry("app.cli.usage", "usage_command", "Show what accounts used."),
+    "accounts": CommandEntry("accounts", "Create, list and limit accounts."),
+    "db": CommandEntry("db", "Prepare the ledger's database."),
+    "dead": CommandEntry("dead", "Decide about events that were not posted."),
+    "dev": CommandEntry("dev", "Run all of Tollgate on this machine."),
+    "keys": CommandEntry("keys", "Create, list, limit, revoke and rotate API keys."),
+    "prices": CommandEntry("prices", "See what models cost; price anew."),
+    "prune": CommandEntry("prune_command", "Remove old entries, keep their sums."),
+    "reconcile": CommandEntry("reconcile", "Check that the stream, spool and ledger agree."),
+    "usage": CommandEntry("usage_command", "Show what accounts used."),
+    "vendors": CommandEntry("vendors_command", "Show the vendors, and check that they answer."),
 }
+
+
+def load_command(name: str) -> click.Command | None:
+    """Import the command `name`; None if there is none."""
+    entry = COMMANDS.get(name)
+    if entry is None:
+        return None
+    module = import_module(f"app.cli.commands.{name}")
+    command: click.Command = getattr(module, entry.attribute)
+    return command
 
 
 class CommandTable(click.Group):
@@ -55,8 +53,7 @@ class CommandTable(click.Group):
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
-        entry = COMMANDS.get(cmd_name)
-        return entry.load() if entry else None
+        return load_command(cmd_name)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands' summaries without importing them."""

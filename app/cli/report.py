@@ -137,7 +137,7 @@ def print_csv(report: Report) -> None:
 def print_table(report: Report) -> None:
     """Print a table with a total, in a terminal a bar for each row's tokens, and a summary."""
     if not report.rows:
-        _say_nothing_is_recorded(report)
+        _print_no_usage(report)
         return
     click.echo(f"Usage {report.period}, in tokens", err=True)
     for line in _table(report):
@@ -174,7 +174,7 @@ def _many(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _say_nothing_is_recorded(report: Report) -> None:
+def _print_no_usage(report: Report) -> None:
     click.echo(f"No usage is recorded {report.period}.", err=True)
     click.echo(
         "Look further back with --since. If requests were made just now, see that a worker and"

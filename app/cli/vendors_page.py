@@ -5,8 +5,8 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from app.gateways import FAMILIES
 from app.gateways.base import Gateway
+from app.gateways.families import GATEWAYS
 from app.vendors.table import BUILT_IN
 from app.vocabulary.completion import PARAMETERS
 
@@ -60,7 +60,7 @@ def _section(table: Mapping[str, Any], note: str) -> Iterator[str]:
         yield note
         yield ""
     yield f"- base URL: `{table['base_url']}`"
-    family = FAMILIES[table["gateway"]]
+    family = GATEWAYS[table["gateway"]]
     for kind, gateway in (("native", family.native), ("chat", family.chat)):
         if gateway is not None and (kind == "chat" or _native(table)):
             yield f"- {kind}: refuses {_refused(table, gateway)}; {_shape(table, gateway)}"
@@ -68,13 +68,13 @@ def _section(table: Mapping[str, Any], note: str) -> Iterator[str]:
 
 
 def _native(table: Mapping[str, Any]) -> list[str]:
-    family = FAMILIES[table["gateway"]]
+    family = GATEWAYS[table["gateway"]]
     globs: list[str] = table.get("native", ["*"] if family.native else [])
     return globs
 
 
 def _refused(table: Mapping[str, Any], gateway: Gateway) -> str:
-    refused = (set(table.get("refuses", ())) | gateway.refuses) - {"user"}
+    refused = (set(table.get("unsupported", ())) | gateway.unsupported) - {"user"}
     if gateway.max_n == 1:
         refused.discard("n")  # several calls instead
     return ", ".join(f"`{name}`" for name in PARAMETERS if name in refused) or "nothing"

@@ -11,7 +11,7 @@ from app.accounts.accounts import Account, Accounts
 from app.accounts.apikey import ApiKey
 from app.container import services
 from app.dashboard.aggregates import LABELS
-from app.dashboard.sign_in import Visitor, visitor
+from app.dashboard.sign_in import SessionUser, current_user
 from app.dashboard.site import dashboard_blueprint, page
 from app.ledger.reports.query import GroupKey, UsageQuery
 from app.vocabulary.limits import Kind, Limits, Period, period_end, period_start
@@ -29,7 +29,7 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class KeyLine:
-    """A key as the visitor may see it: with the accounts that are the visitor's too."""
+    """A key as a signed-in user may see it: with those of its accounts that are the user's too."""
 
     key: ApiKey
     account_ids: tuple[str, ...]
@@ -38,11 +38,11 @@ class KeyLine:
 
 @dashboard_blueprint.get("/accounts")
 def accounts() -> Response:
-    """Show the visitor's accounts, or all of them to an admin."""
+    """Show the signed-in user's accounts, or all of them to an admin."""
     now_ms = int(time.time() * 1000)
     of_ledger = Accounts(services().engine)
-    shown = [it for it in of_ledger.list() if _is_visible(visitor(), it)]
-    keys = _key_lines(of_ledger.list_keys(), visitor(), now_ms)
+    shown = [it for it in of_ledger.list() if _is_visible(current_user(), it)]
+    keys = _key_lines(of_ledger.list_keys(), current_user(), now_ms)
     subjects = {("account", it.account_id) for it in shown}
     subjects |= {("key", line.key.key_id) for line in keys}
     limits = [it for it in of_ledger.list_limits() if (it.kind, it.subject_id) in subjects]
@@ -50,15 +50,15 @@ def accounts() -> Response:
         "accounts.html",
         accounts=shown,
         keys=keys,
-        allowances=_allowances(limits, visitor().account_ids, now_ms),
+        allowances=_allowances(limits, current_user().account_ids, now_ms),
     )
 
 
-def _is_visible(of: Visitor, account: Account) -> bool:
+def _is_visible(of: SessionUser, account: Account) -> bool:
     return of.account_ids is None or account.account_id in of.account_ids
 
 
-def _key_lines(keys: Iterable[ApiKey], of: Visitor, now_ms: int) -> list[KeyLine]:
+def _key_lines(keys: Iterable[ApiKey], of: SessionUser, now_ms: int) -> list[KeyLine]:
     lines = []
     for key in keys:
         mine = key.account_ids

@@ -12,9 +12,9 @@ from app.api.usage_pages import complete_until_s
 from app.container import services
 from app.dashboard.aggregates import Chart, OverTime, grouped, total
 from app.dashboard.filters import GROUPS, Filters
-from app.dashboard.sign_in import visitor
+from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint, page
-from app.ledger.reports.recent import SAMPLE, Ending, RecentReader, known, percentile
+from app.ledger.reports.recent import SAMPLE, RecentReader, RequestOutcome, known, percentile
 from app.usage.event import Status
 from app.vocabulary.errors import StreamUnavailable
 
@@ -23,7 +23,7 @@ FAILURES_LIMIT = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Speed:
+class VendorLatency:
     """How the last requests of a vendor ended, and in which time; None where there was none."""
 
     vendor: str
@@ -34,7 +34,7 @@ class Speed:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class Backlog:
     """What is on its way to the ledger, of all accounts and machines."""
 
     events: int
@@ -58,7 +58,7 @@ def overview() -> Response:
     """Show the sums of a range of days, by model, vendor or account."""
     now_s = time.time()
     filters = Filters.load(request.args, now_s)
-    query = filters.query(visitor().account_ids, over_time=True)
+    query = filters.query(current_user().account_ids, over_time=True)
     # Before the ledger is read: what is posted meanwhile can only make the figures more complete.
     until_s = complete_until_s()
     rows = services().usage_reader.rows(query)
@@ -80,13 +80,13 @@ def overview() -> Response:
         sampled=len(endings),
         is_sample=len(endings) == SAMPLE,
         complete_until_s=until_s,
-        waiting=_waiting(now_s) if visitor().is_admin and until_s is not None else None,
+        waiting=_waiting(now_s) if current_user().is_admin and until_s is not None else None,
     )
 
 
 def choices() -> dict[str, list[str]]:
     """Return what filters offer: the accounts that may be seen, and the configured vendors."""
-    mine = visitor().account_ids
+    mine = current_user().account_ids
     if mine is None:
         mine = frozenset(it.account_id for it in Accounts(services().engine).list())
     return {
@@ -103,9 +103,9 @@ def _charts(over_time: OverTime) -> list[Chart]:
     ]
 
 
-def speeds(endings: Iterable[Ending]) -> list[Speed]:
+def speeds(endings: Iterable[RequestOutcome]) -> list[VendorLatency]:
     """Return the speed of each vendor, and of all of them first, where there are several."""
-    by_vendor: defaultdict[str, list[Ending]] = defaultdict(list)
+    by_vendor: defaultdict[str, list[RequestOutcome]] = defaultdict(list)
     for ending in endings:
         by_vendor[ending.vendor].append(ending)
     of_each = [_speed(vendor, by_vendor[vendor]) for vendor in sorted(by_vendor)]
@@ -114,12 +114,12 @@ def speeds(endings: Iterable[Ending]) -> list[Speed]:
     return [_speed("all", [it for each in by_vendor.values() for it in each]), *of_each]
 
 
-def _speed(vendor: str, endings: list[Ending]) -> Speed:
+def _speed(vendor: str, endings: list[RequestOutcome]) -> VendorLatency:
     # How fast a vendor fails, or a caller leaves, says nothing of how fast it answers.
     completed = [it for it in endings if it.status == "completed"]
     first_token_ms = known(it.first_token_ms for it in completed)
     duration_ms = [it.duration_ms for it in completed]
-    return Speed(
+    return VendorLatency(
         vendor,
         len(endings),
         sum(it.status in ("failed", "truncated") for it in endings),
@@ -128,7 +128,7 @@ def _speed(vendor: str, endings: list[Ending]) -> Speed:
     )
 
 
-def failures(endings: Iterable[Ending]) -> list[Failure]:
+def failures(endings: Iterable[RequestOutcome]) -> list[Failure]:
     """Return the ways in which requests did not complete, the most frequent first."""
     ways = Counter(
         (it.vendor, it.status, it.http_status) for it in endings if it.status != "completed"
@@ -137,12 +137,12 @@ def failures(endings: Iterable[Ending]) -> list[Failure]:
     return sorted(found, key=lambda it: (-it.requests, it.vendor, it.status, it.http_status or 0))
 
 
-def _waiting(now_s: float) -> Waiting | None:
+def _waiting(now_s: float) -> Backlog | None:
     """Return what waits; None while Redis does not answer."""
     stream, records = services().stream, services().open_records
     try:
         oldest_ms = stream.oldest_ms()
         age_ms = None if oldest_ms is None else max(0, int(now_s * 1000) - oldest_ms)
-        return Waiting(stream.backlog(), age_ms, records.count(), stream.dead_count())
+        return Backlog(stream.backlog(), age_ms, records.count(), stream.dead_count())
     except StreamUnavailable:
         return None

@@ -9,7 +9,7 @@ from flask import Response, request
 from app.container import services
 from app.dashboard.filters import Filters
 from app.dashboard.overview import choices
-from app.dashboard.sign_in import visitor
+from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint, page
 from app.ledger.reports.recent import Position, RecentReader
 from app.usage.event import STATUSES
@@ -26,7 +26,7 @@ def requests() -> Response:
     filters = Filters.load(request.args, time.time())
     status = _status(request.args)
     found = RecentReader(services().engine).requests(
-        filters.query(visitor().account_ids),
+        filters.query(current_user().account_ids),
         PAGE + 1,
         statuses=frozenset({status}) if status else None,
         after=_position(request.args),

@@ -38,7 +38,7 @@ _OWN_PAGE = re.compile(r"/dashboard(/[a-z]+)?(\?[!-~]*)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class SessionUser:
     """Who has signed in: the session's key and its token."""
 
     key: ApiKey
@@ -60,9 +60,9 @@ class Visitor:
         return hmac.new(self.token.encode(), b"form", hashlib.sha256).hexdigest()
 
 
-def visitor() -> Visitor:
+def current_user() -> SessionUser:
     """Return who looks at the current page."""
-    found: Visitor = g.visitor
+    found: SessionUser = g.current_user
     return found
 
 
@@ -77,7 +77,7 @@ def _let_in() -> Response | None:
     found = _visitor()
     if found is None:
         return _redirect(url_for("dashboard.sign_in", next=_here()))
-    g.visitor = found
+    g.current_user = found
     g.api_key_id = found.key.key_id
     return None
 
@@ -114,10 +114,10 @@ def submit_sign_in() -> Response:
 def sign_out() -> Response:
     """End the session."""
     if not hmac.compare_digest(
-        visitor().form_token.encode(), request.form.get("form_token", "").encode()
+        current_user().form_token.encode(), request.form.get("form_token", "").encode()
     ):
         raise PermissionDenied("This form is not of this session. Reload the page and try again.")
-    Sessions(services().engine).end(visitor().token)
+    Sessions(services().engine).end(current_user().token)
     response = _redirect(url_for("dashboard.sign_in"))
     response.delete_cookie(_cookie_name(), secure=_is_https(), httponly=True, samesite="Strict")
     return response
@@ -136,7 +136,7 @@ def _checked_key(secret: str) -> ApiKey:
     return key
 
 
-def _visitor() -> Visitor | None:
+def _visitor() -> SessionUser | None:
     token = request.cookies.get(_cookie_name())
     if not token or not token.isascii():
         return None
@@ -145,7 +145,7 @@ def _visitor() -> Visitor | None:
     key = Accounts(engine).get_key(key_id) if key_id is not None else None
     if key is None or not key.is_live(int(time.time() * 1000)) or key.scopes.isdisjoint(SCOPES):
         return None
-    return Visitor(key, token)
+    return SessionUser(key, token)
 
 
 def _require_own_form() -> None:

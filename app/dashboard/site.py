@@ -43,8 +43,8 @@ for _word in (
 
 def page(template: str, http_status: int = 200, **values: Any) -> Response:
     """Return a page; it is kept in no cache."""
-    visitor = g.get("visitor")
-    html = render_template(f"dashboard/{template}", visitor=visitor, **values)
+    current_user = g.get("current_user")
+    html = render_template(f"dashboard/{template}", current_user=current_user, **values)
     response = make_response(html, http_status)
     response.headers["cache-control"] = "no-store"
     return response

@@ -18,7 +18,7 @@ class DemoFailed(Exception):
     """The gateway did not answer as it should."""
 
 
-class Caller:
+class DemoClient:
     """A caller of the gateway at `base_url`, which ends in `/v5`."""
 
     def __init__(self, base_url: str, key: str) -> None:

@@ -20,7 +20,7 @@ HOST = "127.0.0.1"
 START_S = 60.0
 
 _GUNICORN = [sys.executable, "-m", "gunicorn", "--config", str(CONFIG_DIR / "gunicorn.conf.py")]
-_CELERY = [sys.executable, "-m", "celery", "--app", "workers.celery"]
+_CELERY = [sys.executable, "-m", "celery", "--app", "workers.celery_app"]
 
 
 @dataclass(frozen=True, slots=True)

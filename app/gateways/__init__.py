@@ -1,29 +1,5 @@
-"""Gateways: one module per wire format; FAMILIES is the table of them."""
+"""Gateways: pure converters between our domain types and one API format each.
 
-from collections.abc import Mapping
-
-from app.gateways.anthropic import AnthropicGateway
-from app.gateways.base import Family
-from app.gateways.bedrock.converse import ConverseGateway
-from app.gateways.bedrock.invoke import InvokeGateway
-from app.gateways.cohere import CohereGateway
-from app.gateways.gemini.request import GeminiGateway
-from app.gateways.openai.azure import AzureChatGateway, AzureGateway
-from app.gateways.openai.chat import OpenAIChatGateway
-from app.gateways.openai.completions import OpenAIGateway
-from app.gateways.openai.fim import FIMGateway
-from app.gateways.scale.launch import LaunchGateway
-from app.gateways.scale.llmengine import LLMEngineV1Gateway
-
-#: What `gateway` may say in the vendor table.
-FAMILIES: Mapping[str, Family] = {
-    "anthropic": Family(chat=AnthropicGateway()),
-    "azure": Family(native=AzureGateway(), chat=AzureChatGateway()),
-    "bedrock": Family(native=InvokeGateway(), chat=ConverseGateway()),
-    "cohere": Family(chat=CohereGateway()),
-    "gemini": Family(chat=GeminiGateway()),
-    "launch": Family(native=LaunchGateway()),
-    "llmengine_v1": Family(native=LLMEngineV1Gateway()),
-    "mistral": Family(native=FIMGateway(), chat=OpenAIChatGateway()),
-    "openai": Family(native=OpenAIGateway(), chat=OpenAIChatGateway()),
-}
+Do no I/O and do not know the transport. Read `base` first, then `openai`;
+`families` is the table of all gateways.
+"""

@@ -11,12 +11,7 @@ from typing import Any, ClassVar
 from marshmallow import fields, validate
 
 from app.formats import strict_json
-from app.gateways.base import (
-    Vendor,
-    VendorRequest,
-    plain_mapping,
-    single_prompt,
-)
+from app.gateways.base import plain_mapping, single_prompt
 from app.gateways.decoding import failures
 from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.finish import GOES_ON, narrow
@@ -25,8 +20,10 @@ from app.gateways.decoding.reader import AnswerReader
 from app.gateways.decoding.typed_events import TypedEvents, joined_text, text_of, word
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.stops import StopCutter, as_list
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 SAMPLING = ("temperature", "top_p")
 
@@ -34,7 +31,7 @@ SAMPLING = ("temperature", "top_p")
 class AnthropicGateway:
     """Chat with Claude, one prompt and one sample a call."""
 
-    refuses: ClassVar[frozenset[str]] = frozenset(
+    unsupported: ClassVar[frozenset[str]] = frozenset(
         {
             "best_of",
             "frequency_penalty",
@@ -62,7 +59,7 @@ class AnthropicGateway:
         """Return the vendor's request: what the caller set, and what the wire requires."""
         check_prompt(vendor, request)
         check_extra(vendor, request)
-        parameters, dropped = supported(vendor, request, self.refuses | _fixed(vendor, request))
+        parameters, dropped = supported(vendor, request, self.unsupported | _fixed(vendor, request))
         body: dict[str, Any] = {
             "model": request.model_name,
             "max_tokens": parameters.get("max_tokens", vendor.quirks["default_max_tokens"]),

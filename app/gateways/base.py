@@ -4,72 +4,19 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from marshmallow.fields import Field
 
-from app.vocabulary.completion import CompletionRequest, Ending
+from app.vendors.entry import GatewaySpec
+from app.vendors.vendor import Vendor
+from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 if TYPE_CHECKING:
     from app.gateways.decoding.reader import AnswerReader
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeouts:
-    """Deadlines of one vendor call, in seconds.
-
-    Bytes that carry no answer (keep-alive comments, blank lines) do not extend any of them.
-    """
-
-    connect_s: float = 5.0
-    #: Of a stream: from the request to the first chunk.
-    first_token_s: float = 300.0
-    #: Of a stream: from one chunk to the next.
-    idle_s: float = 120.0
-    total_s: float = 900.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vendor:
-    """One entry of the vendor table; see docs/vendors.md for what each key means.
-
-    `missing` names the setting without which this vendor cannot be called, or is None.
-    """
-
-    name: str
-    gateway: str
-    base_url: str
-    api_key: str | None = field(default=None, repr=False)
-    missing: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    auth: str = "bearer"
-    models: tuple[str, ...] = ("*",)
-    native: tuple[str, ...] = ()
-    fallbacks: tuple[str, ...] = ()
-    retries: int = 2
-    refuses: frozenset[str] = frozenset()
-    drop_unsupported: bool = False
-    list_prompts: bool = True
-    max_n: int = 128
-    max_stops: int = 4
-    token_prompts: bool = False
-    asks_usage: bool = True
-    on_disconnect: str = "cancel"
-    finish_reasons: Mapping[str, Ending] = field(default_factory=dict)
-    timeouts: Timeouts = field(default_factory=Timeouts)
-    quirks: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class VendorRequest:
-    """One HTTP request to a vendor. `dropped` names parameters left out, for the caller to know."""
-
-    url: str
-    headers: Mapping[str, str] = field(repr=False)
-    body: bytes = field(repr=False)
-    dropped: tuple[str, ...] = ()
 
 
 class Gateway(Protocol):
@@ -81,7 +28,7 @@ class Gateway(Protocol):
     quirks        the keys of a vendor's `quirks` table, each with its marshmallow field
     """
 
-    refuses: ClassVar[frozenset[str]]
+    unsupported: ClassVar[frozenset[str]]
     list_prompts: ClassVar[bool]
     max_n: ClassVar[int]
     quirks: ClassVar[Mapping[str, Field[Any]]]
@@ -104,11 +51,6 @@ class Gateway(Protocol):
         ...
 
 
-#: Ways to carry a key in a header, and those that sign each request instead.
-AUTH_HEADERS = ("bearer", "basic", "x-api-key", "api-key", "x-goog-api-key")
-SIGNED = ("google", "aws")
-
-
 def plain_mapping(value: Any) -> Mapping[str, Any]:
     """Return `value` when it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
@@ -125,9 +67,16 @@ class Family:
     native: Gateway | None = None
     chat: Gateway | None = None
 
+    def spec(self) -> GatewaySpec:
+        """Return what the vendor table must know of the family."""
+        quirks: dict[str, Field[Any]] = {}
+        for gateway in (self.native, self.chat):
+            quirks |= gateway.quirks if gateway else {}
+        return GatewaySpec(takes_prompts=self.native is not None, quirks=quirks)
+
 
 def single_prompt(request: CompletionRequest) -> str:
-    """Return the prompt of a request that the completer has split: one text."""
+    """Return the prompt of a request, which was split before: one text."""
     if not isinstance(request.prompt, str):
         raise TypeError("a chat gateway is given one text at a time")
     return request.prompt

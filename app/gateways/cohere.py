@@ -10,12 +10,7 @@ from typing import Any, ClassVar
 from marshmallow.fields import Field
 
 from app.formats import strict_json
-from app.gateways.base import (
-    Vendor,
-    VendorRequest,
-    plain_mapping,
-    single_prompt,
-)
+from app.gateways.base import plain_mapping, single_prompt
 from app.gateways.decoding import failures
 from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.finish import narrow
@@ -24,8 +19,10 @@ from app.gateways.decoding.reader import AnswerReader
 from app.gateways.decoding.typed_events import TypedEvents, joined_text, text_of, word
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.stops import as_list
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 #: Our parameter -> the vendor's.
 NAMES: Mapping[str, str] = {
@@ -50,7 +47,7 @@ class CohereGateway:
     alternatives. `user` is refused: the wire has no word for it.
     """
 
-    refuses: ClassVar[frozenset[str]] = frozenset(
+    unsupported: ClassVar[frozenset[str]] = frozenset(
         {"best_of", "logit_bias", "logprobs", "suffix", "user"}
     )
     list_prompts: ClassVar[bool] = False
@@ -61,7 +58,7 @@ class CohereGateway:
         """Return the vendor's request: what the caller set, and nothing that it did not."""
         check_prompt(vendor, request)
         check_extra(vendor, request)
-        parameters, dropped = supported(vendor, request, self.refuses)
+        parameters, dropped = supported(vendor, request, self.unsupported)
         _check_ranges(vendor, request)
         for name in PENALTIES:  # 0 is the vendor's default, and some models refuse both at once
             if not parameters.get(name):

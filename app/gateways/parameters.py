@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.gateways.base import Vendor
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
@@ -32,7 +32,7 @@ def supported(
     """
     parameters = request.parameters()
     dropped = []
-    for name in sorted((vendor.refuses | wire_refuses) & parameters.keys()):
+    for name in sorted((vendor.unsupported | wire_refuses) & parameters.keys()):
         value = parameters.pop(name)
         if _is_neutral(name, value, request):
             continue

@@ -31,6 +31,7 @@ from app.storage.sql.tables import (
     rollups_by_hour,
 )
 from app.usage.call_usage import decode_calls, encode_calls
+from app.usage.cost import cost_of
 from app.usage.event import CERTAIN_SOURCES, UsageEvent, sides_of
 from app.vocabulary.completion import USAGE_COUNTS
 
@@ -82,7 +83,7 @@ class Ledger:
             return 0
         # Every writer takes its locks in the order of the keys, so that no two wait in a circle.
         batch = [first[event_id] for event_id in sorted(first)]
-        costs = [self.prices.cost(event) for event in batch]
+        costs = [cost_of(event, self.prices) for event in batch]
         used = {price.price_id: price for cost in costs for price in cost.prices}
         priced = [
             Entry(event, cost.nanousd, cost.price_id)

@@ -27,7 +27,7 @@ END_S = NUMBER_LIMIT // 1000 + DAY_S
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class DayRange:
     """An account's days from `start_s` to before `end_s`, and how many entries are in them."""
 
     account_id: str
@@ -59,8 +59,8 @@ def count_entries(engine: Engine) -> int:
         return connection.scalar(select(func.count()).select_from(entries)) or 0
 
 
-def stretches(engine: Engine, at_once: int = AT_ONCE) -> Iterator[Stretch]:
-    """Cut the ledger into stretches of about `at_once` entries that leave out no day.
+def day_ranges(engine: Engine, at_once: int = AT_ONCE) -> Iterator[DayRange]:
+    """Cut the ledger into day_ranges of about `at_once` entries that leave out no day.
 
     What has been pruned is left out: of it there is nothing to compare rollups with.
     Raises: LedgerUnavailable.
@@ -76,7 +76,7 @@ def stretches(engine: Engine, at_once: int = AT_ONCE) -> Iterator[Stretch]:
         account_id = _next_account(engine, account_id)
 
 
-def differences(engine: Engine, stretch: Stretch) -> list[Difference]:
+def differences(engine: Engine, stretch: DayRange) -> list[Difference]:
     """Return where rollups are not the sums of their entries: days, then quarters of an hour, each
     in the order of their keys.
 
@@ -91,7 +91,7 @@ def differences(engine: Engine, stretch: Stretch) -> list[Difference]:
         ]
 
 
-def rebuild(engine: Engine, stretch: Stretch) -> list[Difference]:
+def rebuild(engine: Engine, stretch: DayRange) -> list[Difference]:
     """Add to a stretch's rollups what they lack, in one transaction; return what that was.
 
     Posts go on meanwhile: they are seen whole or not at all, so what a rollup lacks is the same
@@ -101,7 +101,7 @@ def rebuild(engine: Engine, stretch: Stretch) -> list[Difference]:
     return write(engine, lambda connection: _rebuild(connection, stretch))
 
 
-def _rebuild(connection: Connection, stretch: Stretch) -> list[Difference]:
+def _rebuild(connection: Connection, stretch: DayRange) -> list[Difference]:
     if connection.dialect.name == "postgresql":  # SQLite has one writer at a time anyway
         # Against another rebuild, which would add the same again; it keeps no post waiting.
         connection.execute(sa.text("LOCK TABLE rollups IN SHARE UPDATE EXCLUSIVE MODE"))
@@ -123,14 +123,14 @@ def _taken_out(lacking: Iterable[dict[str, Any]]) -> Iterator[Change]:
             yield Change(*key, row["cost_nanousd"])
 
 
-def _lacking(connection: Connection, stretch: Stretch, width_s: int) -> list[dict[str, Any]]:
+def _lacking(connection: Connection, stretch: DayRange, width_s: int) -> list[dict[str, Any]]:
     """Return what is to be added to each rollup that is wrong, in the order of their keys."""
     names = (*ROLLUP_KEY, *ROLLUP_MEASURES)
     found = connection.execute(_statement(stretch, width_s)).mappings()
     return [{name: row[name] for name in names} for row in found]
 
 
-def _statement(stretch: Stretch, width_s: int) -> Select[Any]:
+def _statement(stretch: DayRange, width_s: int) -> Select[Any]:
     table = ROLLUP_TABLES[width_s]
     width, width_ms = (sa.literal_column(str(n), BigInteger) for n in (width_s, width_s * 1000))
     slot_s = (entries.c.started_at_ms // width_ms * width).label("slot_s")
@@ -156,7 +156,7 @@ def _named(sums: list[Any]) -> Iterator[tuple[str, Any]]:
     return zip(ROLLUP_MEASURES, sums, strict=True)
 
 
-def _entries_of(stretch: Stretch) -> tuple[ColumnElement[bool], ...]:
+def _entries_of(stretch: DayRange) -> tuple[ColumnElement[bool], ...]:
     return (
         entries.c.account_id == stretch.account_id,
         entries.c.started_at_ms >= stretch.start_s * 1000,
@@ -164,7 +164,7 @@ def _entries_of(stretch: Stretch) -> tuple[ColumnElement[bool], ...]:
     )
 
 
-def _rollups_of(stretch: Stretch, table: sa.Table) -> tuple[ColumnElement[bool], ...]:
+def _rollups_of(stretch: DayRange, table: sa.Table) -> tuple[ColumnElement[bool], ...]:
     return (
         table.c.account_id == stretch.account_id,
         table.c.slot_s >= stretch.start_s,
@@ -188,8 +188,8 @@ def _next_account(engine: Engine, last: str | None) -> str | None:
     return min((account_id for account_id in found if account_id is not None), default=None)
 
 
-def _stretch(engine: Engine, account_id: str, start_s: int, at_once: int) -> Stretch:
-    rest = Stretch(account_id, start_s, END_S, 0)
+def _stretch(engine: Engine, account_id: str, start_s: int, at_once: int) -> DayRange:
+    rest = DayRange(account_id, start_s, END_S, 0)
     some = (
         select(entries.c.started_at_ms)
         .where(*_entries_of(rest))
@@ -202,4 +202,4 @@ def _stretch(engine: Engine, account_id: str, start_s: int, at_once: int) -> Str
             select(func.count(), func.max(some.c.started_at_ms))
         ).one()
     end_s = END_S if count < at_once else last_ms // (DAY_S * 1000) * DAY_S + DAY_S
-    return Stretch(account_id, start_s, end_s, count)
+    return DayRange(account_id, start_s, end_s, count)

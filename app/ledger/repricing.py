@@ -13,9 +13,10 @@ from sqlalchemy import BigInteger, Connection, Engine, bindparam, func, select, 
 
 from app.ledger.corrections import correct
 from app.ledger.posting import Entry, add_to_rollups, changes_of, entry_of, keep_prices, summed
-from app.pricing.price_book import Cost, PriceBook
+from app.pricing.price_book import PriceBook
 from app.storage.sql.database import reading, write
 from app.storage.sql.tables import entries, repricings
+from app.usage.cost import Cost, cost_of
 from app.usage.event import new_event_id
 
 #: Entries of one transaction.
@@ -26,12 +27,12 @@ Place = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RepricingBatch:
     """What one transaction did: how many entries it looked at and changed, what that added, and how
     many of the changed ones have which price now; None is none, of what used nothing.
     """
 
-    looked_at: int
+    examined: int
     changed: int
     added_nanousd: int
     last: Place
@@ -62,7 +63,7 @@ def count_entries(engine: Engine, start_ms: int, end_ms: int) -> int:
 
 def reprice(
     engine: Engine, prices: PriceBook, start_ms: int, end_ms: int, at_once: int = AT_ONCE
-) -> Iterator[Batch]:
+) -> Iterator[RepricingBatch]:
     """Price the entries of a range by the prices of today's book for their time, batch by batch.
 
     An entry whose price the book does not know keeps the cost that it has. Budgets learn of it:
@@ -94,11 +95,11 @@ def _open(connection: Connection, record: Repricing) -> None:
 
 def _price(
     prices: PriceBook, record: Repricing, place: Place, at_once: int, connection: Connection
-) -> Batch | None:
+) -> RepricingBatch | None:
     batch = _after(connection, place, record.end_ms, at_once)
     if not batch:
         return None
-    priced = [(old, prices.cost(old.event)) for old in batch]
+    priced = [(old, cost_of(old.event, prices)) for old in batch]
     pairs = [(old, _priced(old, cost)) for old, cost in priced if _is_known(old, cost)]
     changed = [(old, new) for old, new in pairs if new != old]
     used = {price.price_id: price for _, cost in priced for price in cost.prices}
@@ -110,7 +111,7 @@ def _price(
     last = batch[-1].event
     place = (last.started_at_ms, last.event_id)
     price_ids = Counter(new.price_id for _, new in changed)
-    return Batch(len(batch), len(changed), added_nanousd, place, price_ids)
+    return RepricingBatch(len(batch), len(changed), added_nanousd, place, price_ids)
 
 
 def _after(connection: Connection, place: Place, end_ms: int, at_once: int) -> list[Entry]:

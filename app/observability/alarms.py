@@ -1,4 +1,4 @@
-"""Alarms: what of the accounting wants a person, before usage is late or lost.
+"""Alarms: what of the recorder wants a person, before usage is late or lost.
 
 Looks at Redis and at the spool of this machine; knows nothing of who asks, nor of HTTP.
 """
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class AlarmReport:
     """What was found. `alarms`: a stable name -> what it means and what to do.
 
     `redis_is_up` says that Redis takes writes. Where it does not answer, its figures are None.
@@ -58,7 +58,7 @@ class Alarms:
         #: Whether Redis has ever answered: until then, the address may be wrong.
         self.redis_was_up = False
 
-    def check(self) -> Report:
+    def check(self) -> AlarmReport:
         """Return what there is now. Never raises: an alarm is an answer."""
         report = self._redis_report()
         spool_bytes, alarms = self._spool_alarms()
@@ -88,16 +88,16 @@ class Alarms:
             )
         return size, alarms
 
-    def _redis_report(self) -> Report:
+    def _redis_report(self) -> AlarmReport:
         try:
             with redis_errors():
                 refusal = _refusal(self._redis)
                 return self._report(refusal)
         except StreamUnavailable as exc:
             alarms = {"redis": f"{exc.message}; usage goes to the spool, or requests are refused."}
-            return Report(alarms, False, 0)
+            return AlarmReport(alarms, False, 0)
 
-    def _report(self, refusal: ResponseError | None) -> Report:
+    def _report(self, refusal: ResponseError | None) -> AlarmReport:
         # A replica may be the wrong server, and a full one is the right one.
         self.redis_was_up = self.redis_was_up or not isinstance(refusal, NotPrimary)
         with self._redis.pipeline(transaction=False) as pipe:
@@ -116,7 +116,7 @@ class Alarms:
             **_backlog_alarms(backlog, age_s, dead),
             **_server_alarms({} if isinstance(about, ResponseError) else about),
         }
-        return Report(
+        return AlarmReport(
             alarms, refusal is None, 0, backlog=backlog, oldest_event_age_s=age_s, dead=dead
         )
 

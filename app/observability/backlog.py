@@ -6,25 +6,35 @@ machine's own.
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from app.container import Services
 from app.ledger.reports.buckets import floor_to
-from app.ledger.reports.query import SLOT_S, UsageQuery
+from app.ledger.reports.query import SLOT_S, UsageQuery, UsageReader
+from app.serving.circuit_breaker import CircuitBreaker
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream
 from app.usage.spool import spooled_bytes
+from app.vendors.table import VendorTable
 from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable
 
 #: How far back requests without a price are looked for, in seconds.
 UNPRICED_S = 3600
 
 
+@dataclass(frozen=True, slots=True)
 class BacklogCollector(Collector):
     """Reads Redis, the ledger and the spool at each scrape; of what is away, it says only that."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    stream: EventStream
+    open_records: OpenRecords
+    usage_reader: UsageReader
+    circuit_breaker: CircuitBreaker
+    vendors: VendorTable
+    spool_dir: Path
 
     def describe(self) -> Iterator[Metric]:
         """Yield what there may be, without asking anybody."""
@@ -37,7 +47,7 @@ class BacklogCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield what there is now."""
-        stream, records = self._services.stream, self._services.open_records
+        stream, records = self.stream, self.open_records
         try:
             found = list(
                 self._redis(
@@ -60,11 +70,11 @@ class BacklogCollector(Collector):
             yield _ledger_up(1)
             yield _unpriced(unpriced)
         yield self._resting()
-        yield _spool(spooled_bytes(self._services.settings.spool_dir))
+        yield _spool(spooled_bytes(self.spool_dir))
 
     def _redis_takes_writes(self) -> bool:
         try:
-            self._services.stream.check_write()
+            self.stream.check_write()
         except StreamUnavailable:
             return False
         return True
@@ -87,12 +97,12 @@ class BacklogCollector(Collector):
             "tollgate_dead_events", "Usage events that the ledger could not take.", dead
         )
         yield CounterMetricFamily(
-            "tollgate_drained_events", "Usage events that workers moved to the ledger.", drained
+            "tollgate_posted_events", "Usage events that workers moved to the ledger.", drained
         )
 
     def _resting(self) -> Metric:
-        family, resting = _resting(), self._services.rests.resting()
-        for vendor in self._services.vendors.configured():
+        family, resting = _resting(), self.circuit_breaker.resting()
+        for vendor in self.vendors.configured():
             family.add_metric([vendor.name], vendor.name in resting)
         return family
 
@@ -105,7 +115,7 @@ class BacklogCollector(Collector):
             bucket_s=None,
             group_by=(),
         )
-        return sum(row.unpriced_requests for row in self._services.usage_reader.rows(query))
+        return sum(row.unpriced_requests for row in self.usage_reader.rows(query))
 
 
 def _redis_up(up: int) -> Metric:
@@ -128,7 +138,7 @@ def _unpriced(requests: int) -> Metric:
 
 def _resting() -> GaugeMetricFamily:
     return GaugeMetricFamily(
-        "tollgate_vendor_resting",
+        "tollgate_vendor_circuit_open",
         "1 for a vendor that rests after failures, and is passed over where there is another.",
         labels=["vendor"],
     )

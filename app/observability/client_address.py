@@ -5,19 +5,16 @@ import re
 
 from flask import request
 
-from app.container import services
-
 #: An address as proxies write it: alone, or with a port.
 _WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d+)?|([^:]+):\d+")
 
 
-def source_address() -> str | None:
+def source_address(proxies: int) -> str | None:
     """Return the caller's address, as the outermost of our own proxies saw it; None for none.
 
-    Without a setting that says how many proxies there are, it is the connection's other end: what
-    a caller writes into `x-forwarded-for` itself is never believed.
+    `proxies` is how many of them there are. With 0, it is the connection's other end: what a caller
+    writes into `x-forwarded-for` itself is never believed.
     """
-    proxies = services().settings.proxies
     if proxies:
         seen = request.headers.get("x-forwarded-for", "").split(",")
         if len(seen) >= proxies and (address := _address(seen[-proxies].strip())):

@@ -23,9 +23,9 @@ from prometheus_client import (
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from app.gateways.base import Vendor
 from app.observability.metrics_directory import VARIABLE
 from app.usage.event import Status, UsageEvent
+from app.vendors.vendor import Vendor
 
 P = ParamSpec("P")
 

@@ -10,10 +10,9 @@ from typing import Any
 
 from flask import Flask, Response, g, request
 
-from app.container import services
 from app.observability.client_address import source_address
 from app.observability.metrics import Metrics
-from app.tracing.trace_context import Trace
+from app.tracing.trace_context import Trace, Tracing
 from app.usage.event import UsageEvent
 from app.vocabulary.errors import TollgateError
 
@@ -48,10 +47,11 @@ EVENT_FIELDS = (
 class RequestLine:
     """What becomes of one request, told piece by piece; the meter's observer."""
 
-    def __init__(self, request_id: str, metrics: Metrics, trace: Trace) -> None:
+    def __init__(self, request_id: str, metrics: Metrics, trace: Trace, proxies: int) -> None:
         self.request_id = request_id
         self.trace = trace
         self._metrics = metrics
+        self._proxies = proxies
         self._started_s = time.monotonic()
         self._is_quiet = False
         self._answered: dict[str, Any] = {}
@@ -100,7 +100,7 @@ class RequestLine:
         }
         if response.status_code == 401:
             self._answered |= {
-                "client_address": source_address(),
+                "client_address": source_address(self._proxies),
                 "key_digest": g.get("key_digest"),
             }
         self._metrics.answered(rule.rule if rule else None, response.status_code)
@@ -124,18 +124,21 @@ class RequestLine:
         return logging.WARNING if self._answered.get("status", 0) >= 500 else logging.INFO
 
 
-def register_request_log(app: Flask) -> None:
-    """Have every request logged; to be registered before what may refuse one."""
-    app.before_request(_begin)
+def register_request_log(app: Flask, metrics: Metrics, tracing: Tracing, proxies: int) -> None:
+    """Log every request; register it before anything that may reject one.
+
+    `proxies` is how many of our own proxies stand between callers and us.
+    """
+
+    def begin() -> None:
+        rule = request.url_rule
+        name = f"{request.method} {rule.rule}" if rule else request.method
+        get = request.headers.get
+        trace = tracing.begin(name, get("traceparent", ""), get("tracestate", ""))
+        g.line = RequestLine(g.request_id, metrics, trace, proxies)
+
+    app.before_request(begin)
     app.after_request(_answered)
-
-
-def _begin() -> None:
-    rule = request.url_rule
-    name = f"{request.method} {rule.rule}" if rule else request.method
-    get = request.headers.get
-    trace = services().tracing.begin(name, get("traceparent", ""), get("tracestate", ""))
-    g.line = RequestLine(g.request_id, services().metrics, trace)
 
 
 def _answered(response: Response) -> Response:

@@ -124,7 +124,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class EffectivePeriod:
     """When a price is in force: from a day on, or every day between two times; UTC.
 
     `daily_s` are seconds after midnight; a span may go past it.
@@ -153,7 +153,7 @@ class PriceHistory:
     A price None says that the model is known, and what its completions cost is not.
     """
 
-    terms: tuple[tuple[Term, Price | None], ...]
+    terms: tuple[tuple[EffectivePeriod, Price | None], ...]
 
     def at(self, at_ms: int) -> Price | None:
         """Return the price in force at a time in Unix milliseconds."""
@@ -161,7 +161,7 @@ class PriceHistory:
             return self.terms[0][1]
         return self.in_force(at_ms)[1]
 
-    def in_force(self, at_ms: int) -> tuple[Term, Price | None]:
+    def in_force(self, at_ms: int) -> tuple[EffectivePeriod, Price | None]:
         """Return the price in force at a time in Unix milliseconds, and its term."""
         moment = datetime.fromtimestamp(at_ms / 1000, UTC)
         covering = (it for it in reversed(self.terms) if it[0].covers(moment))

@@ -4,18 +4,15 @@ Knows no ledger. An unknown price is None, never 0.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
-from app.pricing.price import Price, PriceHistory, Term, Tokens
+from app.pricing.price import EffectivePeriod, Price, PriceHistory, Tokens
 from app.pricing.price_file import DEFAULT_FILE, PriceFile
 from app.pricing.service_tier import tier_of
 from app.pricing.snapshot import Snapshot
-from app.usage.call_usage import CallUsage
-from app.usage.event import UsageEvent
 
 #: Models whose prices are remembered; callers make names up, so there must be a bound.
 REMEMBERED = 4096
@@ -24,25 +21,7 @@ REMEMBERED = 4096
 Finder = Callable[[str, tuple[str, ...], str | None], PriceHistory]
 
 #: Of a model that nobody knows.
-UNKNOWN = PriceHistory(((Term(), None),))
-
-
-class Cost(NamedTuple):
-    """What a request cost, and by which prices; None where that is not known.
-
-    A request that used nothing has no cost: it is no part of any sum.
-    """
-
-    nanousd: int | None = None
-    prices: tuple[Price, ...] = ()
-
-    @property
-    def price_id(self) -> str | None:
-        """The prices' names in the ledger, which are several where calls went to several models."""
-        return "+".join(price.price_id for price in self.prices) or None
-
-
-NO_COST = Cost()
+UNKNOWN = PriceHistory(((EffectivePeriod(), None),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +45,7 @@ class PriceBook:
 
     def in_force(
         self, vendor: str, model: str, *, at_ms: int | None = None, tier: str | None = None
-    ) -> tuple[Term, Price | None]:
+    ) -> tuple[EffectivePeriod, Price | None]:
         """Return the price in force of a model, and its term; now, unless told."""
         history = self.find(vendor, (model,), tier_of(tier))
         return history.in_force(_now_ms() if at_ms is None else at_ms)
@@ -83,40 +62,18 @@ class PriceBook:
         price = self.price(vendor, model, at_ms=at_ms, tier=tier)
         return None if price is None else price.cost_nanousd(tokens)
 
-    def cost(self, event: UsageEvent) -> Cost:
-        """Return what a request cost: its calls each by the prices of the vendor that served it."""
-        if event.is_empty:
-            return NO_COST
-        if event.calls:
-            return _together(
-                self._cost(call, call.model, call.vendor, call.usage, event.started_at_ms)
-                for call in event.calls
-            )
-        vendor = event.vendor_served or event.vendor
-        return self._cost(event, event.model, vendor, event, event.started_at_ms)
+    def served(
+        self, vendor: str, names: tuple[str, ...], tier: str | None, at_ms: int
+    ) -> Price | None:
+        """Return the price of a call that was served; None if it is not known.
 
-    def _cost(
-        self, served: UsageEvent | CallUsage, asked: str, vendor: str, tokens: Tokens, at_ms: int
-    ) -> Cost:
-        names = (served.model_served, asked) if served.model_served else (asked,)
-        tier = None if served.service_tier is None else tier_of(served.service_tier)
-        price = self.find(vendor, names, tier).at(at_ms)
-        return NO_COST if price is None else Cost(price.cost_nanousd(tokens), (price,))
+        `names` are the model's names, the surest first; `tier` is as `price` takes it.
+        """
+        return self.find(vendor, names, None if tier is None else tier_of(tier)).at(at_ms)
 
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
-
-
-def _together(costs: Iterable[Cost]) -> Cost:
-    """Return the cost of several calls; None as soon as one is not known: a part is no sum."""
-    nanousd, prices = 0, dict[Price, None]()
-    for cost in costs:
-        if cost.nanousd is None:
-            return NO_COST
-        nanousd += cost.nanousd
-        prices.update(dict.fromkeys(cost.prices))
-    return Cost(nanousd, tuple(prices))
 
 
 def load_prices(path: Path | None = None) -> PriceBook:
@@ -125,7 +82,7 @@ def load_prices(path: Path | None = None) -> PriceBook:
     Raises: ConfigError when that file is of no use.
     """
     shipped = PriceFile.read(DEFAULT_FILE)
-    return _book(PriceFile.read(path).over(shipped) if path else shipped, Snapshot.load())
+    return _book(PriceFile.read(path).merged_over(shipped) if path else shipped, Snapshot.load())
 
 
 def _book(file: PriceFile, snapshot: Snapshot) -> PriceBook:

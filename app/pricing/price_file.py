@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from app.pricing.price import Price, Term
+from app.pricing.price import EffectivePeriod, Price
 from app.pricing.rates import RATE_NAMES, RatesError, load_price
 from app.pricing.service_tier import tier_of
 from app.settings import CONFIG_DIR, ConfigError
@@ -28,7 +28,7 @@ class PriceRow:
     """
 
     model: str
-    term: Term
+    term: EffectivePeriod
     price: Price
     tier: str | None = None
 
@@ -73,7 +73,7 @@ class PriceFile:
         """Return the prices of all rows that may be for models of a vendor, now or at some time."""
         return [r.price for r in self.rows if fnmatchcase(vendor, r.model.partition("/")[0])]
 
-    def over(self, below: "PriceFile") -> "PriceFile":
+    def merged_over(self, below: "PriceFile") -> "PriceFile":
         """Return this file laid over another one."""
         providers = {**below.providers, **self.providers}
         return PriceFile(self.rows + below.rows, providers, self.unknown or below.unknown)
@@ -94,7 +94,7 @@ def _is_glob(model: str) -> bool:
 _GLOB = frozenset("*?[")
 
 
-def _begins(term: Term) -> int:
+def _begins(term: EffectivePeriod) -> int:
     return 0 if term.from_day is None else term.from_day.toordinal()
 
 
@@ -172,4 +172,4 @@ def _row(row: Mapping[str, Any]) -> PriceRow:
     price = load_price(f"file:{row['model']}{f':{tier}' if tier else ''}", row)
     if price is None:
         raise ValueError("a row without a price")  # unreachable: `_problems` has refused it
-    return PriceRow(row["model"], Term(row.get("from")), price, tier)
+    return PriceRow(row["model"], EffectivePeriod(row.get("from")), price, tier)

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from app.pricing.price import Price, PriceHistory, Term
+from app.pricing.price import EffectivePeriod, Price, PriceHistory
 from app.pricing.rates import load_price
 from app.settings import CONFIG_DIR
 
@@ -25,7 +25,7 @@ Tiers = Mapping[str | None, PriceHistory]
 Models = list[tuple[Match, Tiers]]
 
 #: Of a tier whose price is not known.
-NO_SUCH_TIER = PriceHistory(((Term(), None),))
+NO_SUCH_TIER = PriceHistory(((EffectivePeriod(), None),))
 
 #: A date without dashes, which some vendors write at the end of a model's name.
 _COMPACT_DATE = re.compile(r"-(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
@@ -82,13 +82,15 @@ def _load_model(provider: str, row: Mapping[str, Any]) -> tuple[Match, Tiers]:
     return _clause(row["match"]), tiers
 
 
-def _terms(name: str, rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[Term, Price | None], ...]:
+def _terms(
+    name: str, rows: Sequence[Mapping[str, Any]]
+) -> tuple[tuple[EffectivePeriod, Price | None], ...]:
     return tuple((_term(it), load_price(name, it["rates"])) for it in rows)
 
 
-def _term(row: Mapping[str, Any]) -> Term:
+def _term(row: Mapping[str, Any]) -> EffectivePeriod:
     daily = row.get("daily")
-    return Term(
+    return EffectivePeriod(
         date.fromisoformat(row["from"]) if "from" in row else None,
         (_seconds(daily[0]), _seconds(daily[1])) if daily else None,
     )

@@ -75,7 +75,7 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
             self._finish()
         finally:
             if services is not None:
-                services.accounting.close()
+                services.recorder.close()
 
     def notify(self) -> None:
         """Give the arbiter a sign of life; without an arbiter, leave."""
@@ -148,7 +148,7 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
         self._wait(is_idle, lambda: self._grace_s)
         services = self._services()
         if services is not None:  # also when idle: what callers left behind may still be read on
-            services.completer.cut()
+            services.completions.cut()
         if is_idle():
             return
         self.log.warning("%s connections are cut", len(self._pool))

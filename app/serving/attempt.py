@@ -5,15 +5,15 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterator
 
-from app.gateways.base import VendorRequest
 from app.serving.deadline import Deadline
-from app.serving.fan_out import Echo, Part
+from app.serving.fan_out import Echo, SubRequest
 from app.serving.routing import Plan
 from app.serving.siblings import UnderWay
 from app.transport.call import Transport, VendorCall
 from app.usage.meter import Meter
 from app.vocabulary.completion import Completion
 from app.vocabulary.errors import GatewayError, VendorFailed, VendorTimeout
+from app.vocabulary.vendor_request import VendorRequest
 
 #: Statuses from here on are failures after the request was taken.
 SERVER_ERRORS = 500
@@ -25,7 +25,7 @@ REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-r
 class Attempt:
     """One call of one part of a request; `has_begun` once it has yielded a chunk."""
 
-    def __init__(self, plan: Plan, part: Part, meter: Meter, under_way: UnderWay) -> None:
+    def __init__(self, plan: Plan, part: SubRequest, meter: Meter, under_way: UnderWay) -> None:
         self._plan = plan
         self._part = part
         self._meter = meter
@@ -38,7 +38,7 @@ class Attempt:
         self,
         transport: Transport,
         encoded: VendorRequest,
-        caller_left: Callable[[], bool] | None,
+        client_disconnected: Callable[[], bool] | None,
     ) -> Generator[Completion, None, list[int]]:
         """Make the call; yield its chunks, numbered as the whole request's.
 
@@ -51,7 +51,7 @@ class Attempt:
             headers = {**encoded.headers, **trace.headers}
             encoded = dataclasses.replace(encoded, headers=headers)
         echo = self._echo()
-        with transport.call(vendor, encoded, caller_left) as call:
+        with transport.call(vendor, encoded, client_disconnected) as call:
             self._under_way.add(call)
             try:
                 for chunk in self._answered(call):
@@ -59,7 +59,7 @@ class Attempt:
                     self._note_words(chunk)
                     if chunk.choices or chunk.usage is None:
                         self.has_begun = True
-                        yield part.renumbered(echo.apply(chunk) if echo else chunk)
+                        yield part.renumber(echo.apply(chunk) if echo else chunk)
             except GatewayError as error:
                 counted.failed(error)
                 raise

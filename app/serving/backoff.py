@@ -15,7 +15,7 @@ from app.vocabulary.errors import (
     VendorFailed,
     VendorOverloaded,
     VendorRateLimited,
-    VendorRefused,
+    VendorRejected,
     VendorUnreachable,
 )
 
@@ -24,9 +24,9 @@ FIRST_PAUSE_S = 0.25
 LONGEST_PAUSE_S = 2.0
 
 
-def is_passing(error: GatewayError) -> bool:
+def is_retryable(error: GatewayError) -> bool:
     """Whether the same call may succeed a little later, or elsewhere, at no further cost."""
-    if error.billable or isinstance(error, VendorRefused | VendorAuthentication):
+    if error.billable or isinstance(error, VendorRejected | VendorAuthentication):
         return False
     if isinstance(error, VendorUnreachable | VendorOverloaded | VendorRateLimited):
         return True

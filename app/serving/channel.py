@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class ConsumerGone(Exception):
+class ConsumerClosed(Exception):
     """Nobody takes any more; the producer can stop."""
 
 
@@ -31,7 +31,7 @@ class Channel(Generic[T]):
     def put(self, item: T) -> None:
         """Append an item, waiting for room.
 
-        Raises: ConsumerGone.
+        Raises: ConsumerClosed.
         """
         while len(self._items) >= self._limit and not self._gone:
             self._space.clear()
@@ -39,7 +39,7 @@ class Channel(Generic[T]):
             if len(self._items) >= self._limit and not self._gone:
                 self._space.wait()
         if self._gone:
-            raise ConsumerGone
+            raise ConsumerClosed
         self._items.append(item)
         self._filled.set()
 
@@ -75,7 +75,7 @@ class Channel(Generic[T]):
             raise self._error
         return None
 
-    def nudge(self) -> None:
+    def wake(self) -> None:
         """Have the consumer stop waiting, if it does."""
         self._nudged = True
         self._filled.set()

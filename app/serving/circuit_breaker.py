@@ -11,21 +11,21 @@ from redis import Redis, RedisError
 
 #: Failures in a row that send a deployment to rest; how long it rests; and how long a failure
 #: counts. The first call after a rest is the trial: one more failure, and it rests again.
-FAILURES_LIMIT = 10
-REST_S = 30
+FAILURE_THRESHOLD = 10
+OPEN_S = 30
 FAILURE_COUNTS_S = 300
 
 #: How long a process believes what it has read of the others.
 CACHE_S = 1.0
 
-FAILURES = "rest:failures:"
+FAILURES = "circuit:failures:"
 #: A sorted set: vendor entry -> when its rest ends, in Unix seconds.
-UNTIL = "rest:until"
+UNTIL = "circuit:until"
 
 log = logging.getLogger(__name__)
 
 
-class Rests:
+class CircuitBreaker:
     """Who rests. Methods never raise: this is a help, not a condition."""
 
     def __init__(self, redis: "Redis") -> None:
@@ -55,9 +55,9 @@ class Rests:
                 pipe.incr(FAILURES + vendor)
                 pipe.expire(FAILURES + vendor, FAILURE_COUNTS_S)
                 failures, _ = pipe.execute()
-            if failures >= FAILURES_LIMIT:
-                self._redis.zadd(UNTIL, {vendor: time.time() + REST_S})
-                log.warning("%s rests for %s s: %s failures in a row", vendor, REST_S, failures)
+            if failures >= FAILURE_THRESHOLD:
+                self._redis.zadd(UNTIL, {vendor: time.time() + OPEN_S})
+                log.warning("%s rests for %s s: %s failures in a row", vendor, OPEN_S, failures)
         except (RedisError, OSError):
             log.warning("a failure of %s was not counted: Redis does not answer", vendor)
 

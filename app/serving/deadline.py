@@ -4,7 +4,7 @@ Time in which nobody waits for the vendor does not count: a caller that reads sl
 own. Bytes that carry no answer do not extend any deadline.
 """
 
-from app.gateways.base import Timeouts
+from app.vendors.vendor import Timeouts
 
 #: How long a whole answer may stay silent without its end, in seconds.
 SETTLE_S = 0.5

@@ -9,10 +9,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from app.serving.backoff import is_passing
-from app.serving.circuit_breaker import Rests
+from app.serving.backoff import is_retryable
+from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.retry import Asking
-from app.serving.routing import Deployment, Plan, Router
+from app.serving.routing import Candidate, Plan, Router
 from app.serving.siblings import UnderWay
 from app.transport.call import Reason, Transport
 from app.usage.meter import Meter
@@ -22,7 +22,7 @@ from app.vocabulary.errors import (
     InvalidRequest,
     ShuttingDown,
     VendorAuthentication,
-    VendorRefused,
+    VendorRejected,
 )
 
 #: Calls of one request that are under way at the same time.
@@ -44,17 +44,17 @@ class Calls:
     def __init__(
         self,
         request: CompletionRequest,
-        deployments: Sequence[Deployment],
+        deployments: Sequence[Candidate],
         *,
         router: Router,
         transport: Transport,
-        rests: Rests,
+        circuit_breaker: CircuitBreaker,
     ) -> None:
         self._request = request
         self._router = router
         self._transport = transport
-        self._rests = rests
-        self._deployments = _rested_last(deployments, rests)
+        self._rests = circuit_breaker
+        self._deployments = _without_open_circuits(deployments, circuit_breaker)
         self._plan = router.plan(self._deployments[0], request)
         self._under_way = UnderWay(time.monotonic() + self._plan.vendor.timeouts.total_s)
 
@@ -68,13 +68,13 @@ class Calls:
         meter: Meter,
         put: Put,
         *,
-        caller_left: Callable[[], bool] | None = None,
+        client_disconnected: Callable[[], bool] | None = None,
         start_over: Callable[[], None] | None = None,
     ) -> None:
         """Make the calls, and `put` what they answer, until all is answered.
 
         `start_over` forgets what was put; without it, nothing is tried again after the first put.
-        `caller_left` ends a call that nobody waits for.
+        `client_disconnected` ends a call that nobody waits for.
         Raises: GatewayError, the last one, or ShuttingDown; Cancelled.
         """
         for at, deployment in enumerate(self._deployments):
@@ -84,13 +84,13 @@ class Calls:
                 except InvalidRequest:
                     continue  # it cannot honour the request; the failure before it stands
             try:
-                self._answer(meter, put, caller_left)
+                self._answer(meter, put, client_disconnected)
             except GatewayError as error:
                 failure = error
             else:
                 self._rests.succeeded(deployment.vendor.name)
                 return
-            if not isinstance(failure, VendorRefused | VendorAuthentication | ShuttingDown):
+            if not isinstance(failure, VendorRejected | VendorAuthentication | ShuttingDown):
                 self._rests.failed(deployment.vendor.name)
             if not self._may_go_on(failure, start_over):
                 raise failure
@@ -108,7 +108,7 @@ class Calls:
     _put_any = False
 
     def _may_go_on(self, failure: GatewayError, start_over: Callable[[], None] | None) -> bool:
-        if not is_passing(failure) or time.monotonic() >= self._under_way.deadline_s:
+        if not is_retryable(failure) or time.monotonic() >= self._under_way.deadline_s:
             return False
         if self._put_any:
             if start_over is None:
@@ -117,22 +117,26 @@ class Calls:
             self._put_any = False
         return True
 
-    def _answer(self, meter: Meter, put: Put, caller_left: Callable[[], bool] | None) -> None:
+    def _answer(
+        self, meter: Meter, put: Put, client_disconnected: Callable[[], bool] | None
+    ) -> None:
         """Have the current plan's deployment answer, in another way if its refusal names one."""
         for _ in range(LESSONS):
             try:
-                self._run_parts(meter, put, caller_left)
-            except VendorRefused as error:
+                self._run_parts(meter, put, client_disconnected)
+            except VendorRejected as error:
                 if self._put_any or not self._router.learn(self._plan, error):
                     raise
                 self._plan = self._router.plan(self._plan.deployment, self._request)
             else:
                 return
-        self._run_parts(meter, put, caller_left)
+        self._run_parts(meter, put, client_disconnected)
 
-    def _run_parts(self, meter: Meter, put: Put, caller_left: Callable[[], bool] | None) -> None:
+    def _run_parts(
+        self, meter: Meter, put: Put, client_disconnected: Callable[[], bool] | None
+    ) -> None:
         waiting, errors = deque(self._plan.parts), list[BaseException]()
-        asking = Asking(self._plan, self._transport, meter, self._under_way, caller_left)
+        asking = Asking(self._plan, self._transport, meter, self._under_way, client_disconnected)
 
         def work() -> None:
             while not errors:
@@ -157,11 +161,13 @@ class Calls:
             raise errors[0]
 
 
-def _rested_last(deployments: Sequence[Deployment], rests: Rests) -> list[Deployment]:
+def _without_open_circuits(
+    deployments: Sequence[Candidate], circuit_breaker: CircuitBreaker
+) -> list[Candidate]:
     """Return the deployments that do not rest; all of them where none is left."""
     if len(deployments) == 1:
         return list(deployments)
-    resting = rests.resting()
+    resting = circuit_breaker.resting()
     awake = [deployment for deployment in deployments if deployment.vendor.name not in resting]
     return awake or list(deployments)
 

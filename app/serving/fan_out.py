@@ -17,7 +17,7 @@ CALLS_LIMIT = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SubRequest:
     """One call of a request: what to ask for, and where its choices are among the request's.
 
     They follow each other from `offset`, or are where `slots` says.
@@ -31,14 +31,14 @@ class Part:
         """Return the request's index of the part's choice `index`."""
         return self.slots[index] if self.slots else self.offset + index
 
-    def renumbered(self, chunk: Completion) -> Completion:
+    def renumber(self, chunk: Completion) -> Completion:
         """Return a chunk with its choices numbered as the whole request's."""
         if not self.offset and not self.slots:
             return chunk
         choices = tuple(dataclasses.replace(c, index=self.slot(c.index)) for c in chunk.choices)
         return dataclasses.replace(chunk, choices=choices)
 
-    def again(self, missing: Sequence[int]) -> list["Part"]:
+    def again(self, missing: Sequence[int]) -> list["SubRequest"]:
         """Return the calls that ask for the part's choices of these indices once more.
 
         Each asks for as many samples of a prompt as have come of it, since the vendor gives so
@@ -54,7 +54,7 @@ class Part:
             for start in range(0, len(indices), n - len(indices) or 1)
         ]
         return [
-            Part(
+            SubRequest(
                 dataclasses.replace(
                     self.request,
                     prompt=prompts[at],
@@ -77,7 +77,7 @@ def seed_of(request: CompletionRequest, sample: int) -> int | None:
     return (request.seed + sample + 2**63) % 2**64 - 2**63
 
 
-def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list[Part]:
+def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list[SubRequest]:
     """Return the calls that `request` takes.
 
     A part's `n` is absent where a vendor gives one sample at a time.
@@ -85,7 +85,7 @@ def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list
     """
     n, prompts = request.n or 1, request.prompts
     if n <= max_n and (list_prompts or isinstance(request.prompt, str)):
-        return [Part(request if max_n > 1 else dataclasses.replace(request, n=None))]
+        return [SubRequest(request if max_n > 1 else dataclasses.replace(request, n=None))]
     # The best n of n are all of them, however many calls they take.
     best_of = None if request.best_of == n else request.best_of
     pieces = [(at, min(max_n, n - at)) for at in range(0, n, max_n)]
@@ -97,7 +97,7 @@ def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list
             param=name,
         )
     return [
-        Part(
+        SubRequest(
             dataclasses.replace(
                 request,
                 prompt=prompt,
@@ -112,7 +112,7 @@ def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list
     ]
 
 
-def merged(answers: Iterable[Completion]) -> Completion:
+def merge(answers: Iterable[Completion]) -> Completion:
     """Return one completion of all chunks, its choices in index order; a choice may be in pieces.
 
     Usage is the meter's affair.

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from app.gateways.decoding.parsing import failed
 from app.serving.attempt import Attempt
-from app.serving.backoff import is_passing, pause_s
-from app.serving.fan_out import Part
+from app.serving.backoff import is_retryable, pause_s
+from app.serving.fan_out import SubRequest
 from app.serving.routing import Plan
 from app.serving.siblings import UnderWay
 from app.transport.call import Transport
@@ -24,15 +24,17 @@ ASKED_AGAIN = 2
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Asks one deployment for parts of one request. `caller_left` ends what nobody waits for."""
+    """Asks one deployment for parts of one request. `client_disconnected` ends what nobody waits
+    for.
+    """
 
     plan: Plan
     transport: Transport
     meter: Meter
     under_way: UnderWay
-    caller_left: Callable[[], bool] | None
+    client_disconnected: Callable[[], bool] | None
 
-    def answered(self, part: Part) -> Iterator[Completion]:
+    def answered(self, part: SubRequest) -> Iterator[Completion]:
         """Yield a part's chunks, with those of the choices that had to be asked for again.
 
         Raises: GatewayError, also when some are missing in the end; Cancelled.
@@ -42,7 +44,7 @@ class Asking:
             count = part.request.choice_count
             raise failed(self.plan.vendor, f"sent {count - missing} of {count} choices")
 
-    def _asked(self, part: Part, rounds: int) -> Generator[Completion, None, int]:
+    def _asked(self, part: SubRequest, rounds: int) -> Generator[Completion, None, int]:
         """Yield a part's chunks; return how many of its choices are missing after `rounds` more."""
         missing = yield from self._tried(part)
         if not missing or not rounds or time.monotonic() >= self.under_way.until_s:
@@ -52,7 +54,7 @@ class Asking:
             left += yield from self._asked_again(again, rounds - 1)
         return left
 
-    def _asked_again(self, part: Part, rounds: int) -> Generator[Completion, None, int]:
+    def _asked_again(self, part: SubRequest, rounds: int) -> Generator[Completion, None, int]:
         """Do the same for choices that are missing, which a failure leaves as they were."""
         seen = _Seen()
         try:
@@ -64,7 +66,7 @@ class Asking:
                 raise
             return part.request.choice_count
 
-    def _tried(self, part: Part) -> Generator[Completion, None, list[int]]:
+    def _tried(self, part: SubRequest) -> Generator[Completion, None, list[int]]:
         """Yield a part's chunks; calls again after a passing failure that came before any.
 
         Returns the choices that did not come.
@@ -73,7 +75,9 @@ class Asking:
         while True:
             attempt = Attempt(self.plan, part, self.meter, self.under_way)
             try:
-                return (yield from attempt.chunks(self.transport, encoded, self.caller_left))
+                return (
+                    yield from attempt.chunks(self.transport, encoded, self.client_disconnected)
+                )
             except GatewayError as error:
                 pause = None if attempt.has_begun else self._pause_s(error, times)
                 if pause is None or self.under_way.wait(pause):
@@ -82,7 +86,7 @@ class Asking:
 
     def _pause_s(self, error: GatewayError, times: int) -> float | None:
         """Return how long to wait before the next call; None where there is to be none."""
-        if times >= self.plan.vendor.retries or not is_passing(error):
+        if times >= self.plan.vendor.retries or not is_retryable(error):
             return None
         pause = pause_s(error, times)
         if pause is None or time.monotonic() + pause >= self.under_way.until_s:

@@ -6,19 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from app.admission.at_most import Candidate
-from app.gateways.base import Family, Gateway, Vendor, VendorRequest
-from app.serving.fan_out import Part, split
+from app.admission.at_most import CostCandidate
+from app.gateways.base import Family, Gateway
+from app.serving.fan_out import SubRequest, split
 from app.vendors.table import VendorTable
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
-from app.vocabulary.errors import ModelNotFound, UnsupportedParameter, VendorRefused, WrongEndpoint
+from app.vocabulary.errors import ModelNotFound, UnsupportedParameter, VendorRejected, WrongEndpoint
+from app.vocabulary.vendor_request import VendorRequest
 
 #: Models whose endpoint was learnt; more than any vendor has.
 LEARNT_LIMIT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class Candidate:
     """One vendor entry, and what it calls the model."""
 
     vendor: Vendor
@@ -38,10 +40,10 @@ class Plan:
     `dropped` are the parameters that the vendor does not get, though the caller set them.
     """
 
-    deployment: Deployment
+    deployment: Candidate
     gateway: Gateway
     is_chat: bool
-    parts: tuple[Part, ...]
+    parts: tuple[SubRequest, ...]
     first: VendorRequest
     dropped: tuple[str, ...]
 
@@ -50,7 +52,7 @@ class Plan:
         """The vendor entry to call."""
         return self.deployment.vendor
 
-    def encoded(self, part: Part) -> VendorRequest:
+    def encoded(self, part: SubRequest) -> VendorRequest:
         """Return the vendor's request for a part; parts that ask for the same share one."""
         if part.request == self.parts[0].request:
             return self.first
@@ -69,7 +71,7 @@ class Router:
         self._learnt: dict[tuple[str, str], bool] = {}
         self._single: dict[tuple[str, str], bool] = {}
 
-    def deployments(self, request: CompletionRequest) -> list[Deployment]:
+    def deployments(self, request: CompletionRequest) -> list[Candidate]:
         """Return the deployment asked for, then its fallbacks that are configured.
 
         Raises: ModelNotFound.
@@ -79,16 +81,16 @@ class Router:
             raise ModelNotFound(
                 f"`{request.model[:64]}` stands for many models; name one of them.", param="model"
             )
-        found = [Deployment(vendor, request.model_name)]
+        found = [Candidate(vendor, request.model_name)]
         for fallback in vendor.fallbacks:
             name, _, model = fallback.partition("/")
             try:
-                found.append(Deployment(self._vendors.find(name), model or request.model_name))
+                found.append(Candidate(self._vendors.find(name), model or request.model_name))
             except ModelNotFound:
                 continue  # in the table, but without its key here
         return found
 
-    def plan(self, deployment: Deployment, request: CompletionRequest) -> Plan:
+    def plan(self, deployment: Candidate, request: CompletionRequest) -> Plan:
         """Return how `deployment` would answer.
 
         Raises: InvalidRequest for what it cannot honour.
@@ -110,13 +112,13 @@ class Router:
         dropped = (*dropped, *first.dropped)
         return Plan(deployment, gateway, is_chat, tuple(parts), first, dropped)
 
-    def candidate(self, deployment: Deployment) -> Candidate:
+    def candidate(self, deployment: Candidate) -> CostCandidate:
         """Return what a budget must know of a deployment that may answer."""
         gateway, _ = self._gateway(deployment)
         name = deployment.vendor.name
-        return Candidate(name, deployment.model_name, *self._takes(deployment, gateway))
+        return CostCandidate(name, deployment.model_name, *self._takes(deployment, gateway))
 
-    def learn(self, plan: Plan, error: VendorRefused) -> bool:
+    def learn(self, plan: Plan, error: VendorRejected) -> bool:
         """Remember what a refusal says of how a deployment is to be asked.
 
         False where it says nothing, or nothing that we could do.
@@ -129,20 +131,20 @@ class Router:
         _remember(self._single, plan.deployment.key, True)
         return True
 
-    def _learn_endpoint(self, deployment: Deployment, is_chat: bool) -> bool:
+    def _learn_endpoint(self, deployment: Candidate, is_chat: bool) -> bool:
         family = self._families[deployment.vendor.gateway]
         if (family.chat if is_chat else family.native) is None:
             return False
         _remember(self._learnt, deployment.key, is_chat)
         return True
 
-    def _takes(self, deployment: Deployment, gateway: Gateway) -> tuple[bool, int]:
+    def _takes(self, deployment: Candidate, gateway: Gateway) -> tuple[bool, int]:
         """Return whether one call takes several prompts, and how many samples it gives of each."""
         vendor, single = deployment.vendor, deployment.key in self._single
         list_prompts = vendor.list_prompts and gateway.list_prompts
         return list_prompts, 1 if single else min(vendor.max_n, gateway.max_n)
 
-    def _gateway(self, deployment: Deployment) -> tuple[Gateway, bool]:
+    def _gateway(self, deployment: Candidate) -> tuple[Gateway, bool]:
         family = self._families[deployment.vendor.gateway]
         is_chat = self._learnt.get(deployment.key)
         if is_chat is None:
@@ -168,7 +170,7 @@ _SAMPLES = re.compile(
 )
 
 
-def _refuses_samples(error: VendorRefused) -> bool:
+def _refuses_samples(error: VendorRejected) -> bool:
     """Whether a refusal is of several samples in one call."""
     return error.vendor_status in (400, 422) and (
         error.param == "n" or _SAMPLES.search(error.message) is not None

@@ -1,4 +1,4 @@
-"""The completer: one request in, one metered answer out, whole or as a stream.
+"""The completion service: one request in, one metered answer out, whole or as a stream.
 
 Owns the order of things: plan, admit and open the record, call, record the usage once. Knows no
 HTTP of ours and no vendor's wire.
@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from weakref import WeakSet
 
-from app.serving.circuit_breaker import Rests
+from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.failover import Calls
-from app.serving.fan_out import merged
+from app.serving.fan_out import merge
 from app.serving.routing import Router
 from app.serving.stream import CompletionStream, named, sum_up
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
 from app.usage.meter import Meter, RequestContext
-from app.usage.recorder import Accounting
+from app.usage.recorder import Recorder
 from app.vocabulary.completion import Completion, CompletionRequest
 from app.vocabulary.errors import ShuttingDown
 
@@ -37,21 +37,21 @@ class Answer:
     record: Callable[[], None]
 
 
-class Completer:
+class CompletionService:
     """Answers completion requests."""
 
     def __init__(
         self,
         router: Router,
         transport: Transport,
-        rests: Rests,
-        accounting: Accounting,
+        circuit_breaker: CircuitBreaker,
+        recorder: Recorder,
         watchdog: Watchdog,
     ) -> None:
         self._router = router
         self._transport = transport
-        self._rests = rests
-        self._accounting = accounting
+        self._rests = circuit_breaker
+        self._accounting = recorder
         self._watchdog = watchdog
         self._drains = threading.BoundedSemaphore(DRAINS_LIMIT)
         self._under_way: WeakSet[Calls] = WeakSet()
@@ -71,7 +71,7 @@ class Completer:
             sum_up(exc, meter)
             meter.record("failed")
             raise
-        completion, usage = named(merged(answers), meter), meter.usage
+        completion, usage = named(merge(answers), meter), meter.usage
         if completion.usage is not usage:
             completion = dataclasses.replace(completion, usage=usage)
         return Answer(
@@ -86,7 +86,7 @@ class Completer:
         self,
         request: CompletionRequest,
         context: RequestContext,
-        caller_left: Callable[[], bool] | None = None,
+        client_disconnected: Callable[[], bool] | None = None,
     ) -> "CompletionStream":
         """Return the vendor's answer as it arrives; the result must be closed.
 
@@ -99,7 +99,7 @@ class Completer:
             meter,
             drains=self._drains,
             watchdog=self._watchdog,
-            caller_left=caller_left,
+            client_disconnected=client_disconnected,
         )
         stream.start()
         return stream
@@ -119,7 +119,7 @@ class Completer:
             deployments,
             router=self._router,
             transport=self._transport,
-            rests=self._rests,
+            circuit_breaker=self._rests,
         )
         self._under_way.add(calls)
         # Without limits nothing is reserved, and nobody asks who may serve.

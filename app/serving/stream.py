@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from app.serving.channel import Channel, ConsumerGone
+from app.serving.channel import Channel, ConsumerClosed
 from app.serving.failover import Calls
 from app.transport.call import Cancelled
 from app.transport.watchdog import Watchdog
@@ -24,7 +24,7 @@ from app.vocabulary.errors import GatewayError
 CHUNKS_AHEAD = 64
 
 #: How long a call is read to its end after its caller left, in seconds.
-DRAIN_S = 120.0
+READ_TO_END_S = 120.0
 
 #: How long we wait for a cut call's reader, or for the usage that follows the last finish reason.
 SETTLE_S = 2.0
@@ -45,13 +45,13 @@ class CompletionStream:
         *,
         drains: threading.BoundedSemaphore,
         watchdog: Watchdog,
-        caller_left: Callable[[], bool] | None,
+        client_disconnected: Callable[[], bool] | None,
     ) -> None:
         self._calls = calls
         self._request = request
         self._meter = meter
         self._drains = drains
-        self._caller_left = caller_left
+        self._caller_left = client_disconnected
         self._watchdog = watchdog
         self._channel: Channel[Completion] = Channel(CHUNKS_AHEAD)
         self._quiet_until_s = math.inf
@@ -116,7 +116,7 @@ class CompletionStream:
 
     def wake(self) -> None:
         """End the silence now, as if it had lasted long enough."""
-        self._channel.nudge()
+        self._channel.wake()
 
     def close(self) -> None:
         """Record the request, and end the vendor's calls or read them to their end; acts once."""
@@ -127,7 +127,7 @@ class CompletionStream:
         drained = False
         try:
             if self._status is None:
-                self._status, drained = self._settle()
+                self._status, drained = self._finish_after_disconnect()
         finally:  # also when the server kills this thread while it settles
             self._channel.leave()
             self._meter.record(self._status or "disconnected", drained=drained)
@@ -146,33 +146,33 @@ class CompletionStream:
         self._status = "truncated" if self._begun else "failed"
         sum_up(error, self._meter)
 
-    def _settle(self) -> tuple[Status, bool]:
+    def _finish_after_disconnect(self) -> tuple[Status, bool]:
         """Deal with a caller that left in the middle; return the status, and whether we read on."""
         if self._calls.has_generated:  # only the usage is still to come, and it costs nothing
             has_all = self._generated
-            whole, unsent = self._read_on(SETTLE_S)
+            whole, unsent = self._read_rest(SETTLE_S)
             return ("completed" if has_all and whole and not unsent else "disconnected"), False
-        if self._drains_calls and self._drains.acquire(blocking=False):
+        if self._reads_to_end and self._drains.acquire(blocking=False):
             try:
-                whole, _ = self._read_on(DRAIN_S)
+                whole, _ = self._read_rest(READ_TO_END_S)
             finally:
                 self._drains.release()
             if whole:
                 return "disconnected", True
         self._calls.end()
-        self._read_on(SETTLE_S)
+        self._read_rest(SETTLE_S)
         return "disconnected", False
 
     @property
-    def _drains_calls(self) -> bool:
-        return self._calls.plan.vendor.on_disconnect == "drain"
+    def _reads_to_end(self) -> bool:
+        return self._calls.plan.vendor.on_disconnect == "read"
 
     @property
     def _generated(self) -> bool:
         """Whether the caller has the end of every choice."""
         return len(self._ended) >= self._request.choice_count
 
-    def _read_on(self, limit_s: float) -> tuple[bool, bool]:
+    def _read_rest(self, limit_s: float) -> tuple[bool, bool]:
         """Wait for the rest; return whether it came whole, and whether any was unsent text."""
         until_s, unsent = time.monotonic() + limit_s, False
         with contextlib.suppress(GatewayError, Cancelled):
@@ -187,19 +187,19 @@ class CompletionStream:
         """Read the vendor's answer into the channel, until its end (the reader thread)."""
         error: BaseException | None = None
         try:
-            self._calls.run(self._meter, self._channel.put, caller_left=self._abandoned)
-        except ConsumerGone:  # it has recorded what it wanted, or is to take no more
+            self._calls.run(self._meter, self._channel.put, client_disconnected=self._should_cancel)
+        except ConsumerClosed:  # it has recorded what it wanted, or is to take no more
             error = Cancelled()
         except BaseException as exc:  # noqa: BLE001 - the consumer raises it
             error = exc
         finally:
             self._channel.finish(error)
 
-    def _abandoned(self) -> bool:
+    def _should_cancel(self) -> bool:
         """Whether the calls are to be cut now: the caller left while text was still to come."""
         return (
             self._caller_left is not None
-            and not self._drains_calls
+            and not self._reads_to_end
             and not self._calls.has_generated
             and self._caller_left()
         )

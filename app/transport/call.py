@@ -10,7 +10,6 @@ from typing import Literal
 
 import requests
 
-from app.gateways.base import Vendor, VendorRequest
 from app.transport import failures
 from app.transport.auth.schemes import authenticated
 from app.transport.http1.content_coding import codings_in, decoded
@@ -18,6 +17,7 @@ from app.transport.http1.exchange import Exchange, packets
 from app.transport.outgoing import OutgoingRequest
 from app.transport.session import AdapterName, Destination, VendorSession
 from app.transport.watchdog import Watchdog
+from app.vendors.vendor import Vendor
 from app.vocabulary.errors import (
     GatewayError,
     ShuttingDown,
@@ -25,6 +25,7 @@ from app.vocabulary.errors import (
     VendorTimeout,
     VendorUnreachable,
 )
+from app.vocabulary.vendor_request import VendorRequest
 
 #: Most bytes that are read of an error's body (some repeat the whole prompt first), and for how
 #: long, in seconds.

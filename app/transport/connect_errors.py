@@ -96,6 +96,7 @@ _WORDS: tuple[tuple[type[BaseException], Callable[[Any], str]], ...] = (
     (ssl.SSLCertVerificationError, _untrusted),
     (ssl.SSLError, _tls),
     (TrustUnreadable, str),
+    (ValueError, _always("its URL or a header is not valid")),  # some of requests' are OSErrors
     (socket.gaierror, _look_up),
     (LookUpTimeout, _always("{its} host name cannot be looked up in time")),
     (TimeoutError, _always("{it} did not accept a connection in time")),
@@ -106,7 +107,6 @@ _WORDS: tuple[tuple[type[BaseException], Callable[[Any], str]], ...] = (
     (ConnectionRefusedError, _always("{it} refused the connection")),
     (ConnectionError, _always("{it} closed the connection while it was being opened")),
     (OSError, _system),
-    (ValueError, _always("its URL or a header is not valid")),
     (BaseException, _always("the connection failed")),
 )
 

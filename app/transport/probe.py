@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
-from app.gateways.base import Vendor, VendorRequest
 from app.transport import connect_errors, failures
 from app.transport.auth.schemes import authenticated
 from app.transport.outgoing import OutgoingRequest
 from app.transport.session import VendorSession
+from app.vendors.vendor import Vendor
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 #: How long to wait for the response, in seconds.
 PROBE_S = 10.0

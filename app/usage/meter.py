@@ -8,14 +8,14 @@ from typing import Any, Protocol
 
 import orjson
 
-from app.admission.at_most import Candidate
+from app.admission.at_most import CostCandidate
 from app.admission.limiter import UNLIMITED
 from app.tracing.trace_context import UNTRACED, Trace
 from app.usage.call_meter import CallMeter, Counted, least_certain
 from app.usage.call_usage import CallUsage
 from app.usage.estimate import count_prompts
 from app.usage.event import SideSource, Status, UsageEvent, clip_user, new_event_id
-from app.usage.recorder import Accounting
+from app.usage.recorder import Recorder
 from app.vocabulary.completion import USAGE_COUNTS, CompletionRequest, Usage
 from app.vocabulary.limits import Limits
 
@@ -83,13 +83,13 @@ class Meter:
 
     def __init__(
         self,
-        accounting: Accounting,
+        recorder: Recorder,
         context: RequestContext,
         request: CompletionRequest,
-        candidates: Sequence[Candidate] = (),
+        candidates: Sequence[CostCandidate] = (),
     ) -> None:
-        self.candidates = candidates or (Candidate(request.vendor, request.model_name),)
-        self._accounting = accounting
+        self.candidates = candidates or (CostCandidate(request.vendor, request.model_name),)
+        self._accounting = recorder
         self._context = context
         self._request = request
         self._started_s = time.monotonic()

@@ -1,4 +1,4 @@
-"""Accounting: how a web process has each of its requests recorded, whatever Redis does.
+"""Recorder: how a web process has each of its requests recorded, whatever Redis does.
 
 Redis first; the spool where Redis will not. Owns the thread that gives signs of life, writes down
 how far long requests have come, and replays the spool.
@@ -15,8 +15,9 @@ from typing import Protocol
 
 import orjson
 
-from app.admission.limiter import UNLIMITED, Admission, Limited, Limiter
-from app.admission.reservations import NOTHING, Spent
+from app.admission.limiter import UNLIMITED, Admission, AdmissionRequest, Limiter
+from app.admission.reservations import NOTHING, Charge
+from app.usage.charge import charge_of
 from app.usage.checkpoints import Checkpoints
 from app.usage.event import UndecodableEvent, UsageEvent
 from app.usage.redis.open_records import OWNER_RENEWAL_S, OpenRecords
@@ -39,7 +40,7 @@ CHECKPOINT_AFTER_S = 5.0
 CHECKPOINTS_AT_ONCE = 50
 
 
-class Recorded(Limited, Protocol):
+class MeteredRequest(AdmissionRequest, Protocol):
     """A request that is being counted."""
 
     def record_of_opening(self, owner: str) -> bytes:
@@ -51,7 +52,7 @@ class Recorded(Limited, Protocol):
         ...
 
 
-class Accounting:
+class Recorder:
     """Opens requests and publishes their events.
 
     `serve_without_redis` False: without Redis, a request is refused instead of spooled.
@@ -72,7 +73,7 @@ class Accounting:
         self._spool_directory = spool_directory
         self._serve_without_redis = serve_without_redis
         self._limiter = limiter
-        self._live: dict[str, Recorded] = {}
+        self._live: dict[str, MeteredRequest] = {}
         #: Events that neither Redis nor the spool has taken: event id -> the event.
         self._unwritten: dict[str, bytes] = {}
         self._spool_is_usable = True
@@ -91,7 +92,7 @@ class Accounting:
             self._start()
         return self._owner
 
-    def open(self, request: Recorded) -> Admission:
+    def open(self, request: MeteredRequest) -> Admission:
         """Admit a request and write that down, before its vendor is called.
 
         Without Redis, nothing is limited.
@@ -113,7 +114,7 @@ class Accounting:
             raise StreamUnavailable("The usage of a request cannot be recorded just now.")
         return UNLIMITED
 
-    def _admit(self, request: Recorded, record: bytes) -> Admission:
+    def _admit(self, request: MeteredRequest, record: bytes) -> Admission:
         if self._limiter is not None and request.limits:
             return self._limiter.admit(request, record)
         self._records.open(request.event_id, record, request.started_at_ms)
@@ -156,14 +157,14 @@ class Accounting:
             self._spool_is_usable = True
         return self._spool_is_usable
 
-    def _spent(self, event: UsageEvent) -> Spent | None:
+    def _spent(self, event: UsageEvent) -> Charge | None:
         """Return what a request's reservation gives way to; None where it can have none."""
         request = self._live.get(event.event_id)
         if self._limiter is None or request is None or not request.limits:
             return None
-        return self._limiter.spent(event)
+        return charge_of(event, self._limiter.prices)
 
-    def note(self, request: Recorded) -> None:
+    def note(self, request: MeteredRequest) -> None:
         """Write down soon how far a request has come: its vendor has counted what a crash must not
         lose. One that ends before costs nothing.
         """
@@ -193,12 +194,12 @@ class Accounting:
             self._owner = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
             self._spool = Spool(self._spool_directory, self._owner)
             try:  # before the first record: a reaper must not take it for a dead process'
-                self._records.announce(self._owner)
+                self._records.heartbeat(self._owner)
             except StreamUnavailable as exc:
                 self._lost(exc)
             self._pid = os.getpid()
             self._checkpoints = Checkpoints(self._records, self._live, self._owner)
-            self._thread = threading.Thread(target=self._keep, name="accounting", daemon=True)
+            self._thread = threading.Thread(target=self._keep, name="recorder", daemon=True)
             self._thread.start()
 
     def _lost(self, exc: StreamUnavailable) -> None:
@@ -217,22 +218,22 @@ class Accounting:
         while not self._closing.is_set():
             self._wake.wait(OWNER_RENEWAL_S)
             self._wake.clear()
-            while not self._attend() and not self._closing.wait(RETRY_S):
+            while not self._heartbeat_and_replay() and not self._closing.wait(RETRY_S):
                 pass
 
-    def _attend(self) -> bool:
+    def _heartbeat_and_replay(self) -> bool:
         """Give a sign of life and catch up on what Redis missed; return whether it answers."""
         try:
-            self._records.announce(self._owner)
+            self._records.heartbeat(self._owner)
             self._redis_is_up = True
             self._checkpoint()
             self._replay()
-            self._disown()
+            self._orphan_finished_records()
         except StreamUnavailable as exc:
             self._lost(exc)
             self._spool_unwritten()
         except Exception:
-            log.exception("accounting could not keep its books; it tries again")
+            log.exception("recorder could not keep its books; it tries again")
         return self._redis_is_up
 
     def _checkpoint(self) -> None:
@@ -242,7 +243,7 @@ class Accounting:
             batch = old[at : at + CHECKPOINTS_AT_ONCE]
             self._records.update({r.event_id: r.checkpoint(self._owner) for r in batch})
 
-    def _disown(self) -> None:
+    def _orphan_finished_records(self) -> None:
         """Leave to the reaper what is open in our name and has ended.
 
         A Redis that was restored has lost its last second: events that it had taken, and that
@@ -295,12 +296,12 @@ class Accounting:
             self._reopen(event_id, payload)
         return told
 
-    def _spent_by(self, payload: bytes) -> Spent | None:
+    def _spent_by(self, payload: bytes) -> Charge | None:
         """Return the same for an event out of a spool, whoever wrote it."""
         if self._limiter is None:
             return None
         try:
-            return self._limiter.spent(UsageEvent.decode(payload))
+            return charge_of(UsageEvent.decode(payload), self._limiter.prices)
         except UndecodableEvent:
             return NOTHING
 

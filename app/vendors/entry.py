@@ -3,12 +3,13 @@
 import functools
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
 
-from app.gateways.base import AUTH_HEADERS, SIGNED, Family, Timeouts, Vendor
+from app.vendors.vendor import AUTH_HEADERS, SIGNED, Timeouts, Vendor
 from app.vocabulary.completion import PARAMETERS
 
 
@@ -67,14 +68,14 @@ class _VendorSchema(Schema):
     native = fields.List(fields.String())
     fallbacks = fields.List(fields.String())
     retries = fields.Integer(strict=True, validate=validate.Range(min=0, max=10))
-    refuses = fields.List(fields.String(validate=validate.OneOf(PARAMETERS)))
+    unsupported = fields.List(fields.String(validate=validate.OneOf(PARAMETERS)))
     drop_unsupported = _flag()
     list_prompts = _flag()
     max_n = fields.Integer(strict=True, validate=validate.Range(min=1))
     max_stops = fields.Integer(strict=True, validate=validate.Range(min=1))
     token_prompts = _flag()
     asks_usage = _flag()
-    on_disconnect = fields.String(validate=validate.OneOf(["cancel", "drain"]))
+    on_disconnect = fields.String(validate=validate.OneOf(["cancel", "read"]))
     finish_reasons = fields.Dict(
         keys=fields.String(), values=fields.String(validate=validate.OneOf(ENDINGS))
     )
@@ -82,8 +83,20 @@ class _VendorSchema(Schema):
     quirks = fields.Dict()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class GatewaySpec:
+    """What an entry's `gateway` stands for, as far as the table must know.
+
+    takes_prompts  whether it has an API that takes prompts, and not only chat
+    quirks         the keys of an entry's `quirks` table, each with its marshmallow field
+    """
+
+    takes_prompts: bool
+    quirks: Mapping[str, fields.Field[Any]]
+
+
 def load_entry(
-    name: str, table: dict[str, Any], env: Mapping[str, str], families: Mapping[str, Family]
+    name: str, table: dict[str, Any], env: Mapping[str, str], gateways: Mapping[str, GatewaySpec]
 ) -> Vendor:
     """Return the vendor that a `[vendors.NAME]` table describes.
 
@@ -91,9 +104,9 @@ def load_entry(
     """
     unset = sorted(set(_unset(table, env)))
     filled = _filled(table, env)
-    _check(filled, env, families)
+    _check(filled, env, gateways)
     row: dict[str, Any] = _SCHEMA.load(filled)
-    family = families[row["gateway"]]
+    gateway = gateways[row["gateway"]]
     key_env = row.pop("api_key_env", None)
     api_key = (env.get(key_env) if key_env else None) or None
     if key_env and not api_key and row.get("auth") not in SIGNED:
@@ -103,10 +116,10 @@ def load_entry(
         base_url=row.pop("base_url").rstrip("/"),
         api_key=api_key,
         missing=unset[0] if unset else None,
-        native=tuple(row.pop("native", ("*",) if family.native else ())),
-        refuses=frozenset(row.pop("refuses", ())),
+        native=tuple(row.pop("native", ("*",) if gateway.takes_prompts else ())),
+        unsupported=frozenset(row.pop("unsupported", ())),
         timeouts=Timeouts(**row.pop("timeouts", {})),
-        quirks=_quirks(family).load(row.pop("quirks", {})),
+        quirks=_quirks_schema(gateway).load(row.pop("quirks", {})),
         **_frozen(row),
     )
 
@@ -114,15 +127,17 @@ def load_entry(
 _SCHEMA = _VendorSchema()
 
 
-def _check(table: dict[str, Any], env: Mapping[str, str], families: Mapping[str, Family]) -> None:
+def _check(
+    table: dict[str, Any], env: Mapping[str, str], gateways: Mapping[str, GatewaySpec]
+) -> None:
     """Raise ValidationError with all that is wrong at once."""
     problems: dict[str, Any] = dict(_SCHEMA.validate(table))
     if "gateway" not in problems:
-        family = families.get(table["gateway"])
-        if family is None:
-            problems["gateway"] = [f"Must be one of: {', '.join(sorted(families))}."]
+        gateway = gateways.get(table["gateway"])
+        if gateway is None:
+            problems["gateway"] = [f"Must be one of: {', '.join(sorted(gateways))}."]
         elif "quirks" not in problems:
-            problems["quirks"] = _quirks(family).validate(table.get("quirks", {}))
+            problems["quirks"] = _quirks_schema(gateway).validate(table.get("quirks", {}))
     key_env = table.get("api_key_env", "")
     if "api_key_env" not in problems and not _is_plain(env.get(key_env, "")):
         problems["api_key_env"] = [f"{key_env} does not hold plain text on one line."]
@@ -138,12 +153,9 @@ def _frozen(row: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
 
 
-@functools.cache  # most of what reading a table costs, and many rows are of one family
-def _quirks(family: Family) -> Schema:
-    known: dict[str, Any] = {}
-    for gateway in (family.native, family.chat):
-        known |= gateway.quirks if gateway else {}
-    schema: Schema = Schema.from_dict(known)(unknown=RAISE)
+@functools.cache  # most of what reading a table costs, and many entries share a gateway
+def _quirks_schema(gateway: GatewaySpec) -> Schema:
+    schema: Schema = Schema.from_dict(dict(gateway.quirks))(unknown=RAISE)
     return schema
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from marshmallow import RAISE, Schema, fields, validate
 
-from app.gateways.base import Vendor
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import PARAMETERS
 
 
@@ -15,12 +15,12 @@ from app.vocabulary.completion import PARAMETERS
 class ModelRules:
     """How to ask one model.
 
-    refuses  parameters that it cannot honour
+    unsupported  parameters that it cannot honour
     renames  parameter -> the vendor's name for it
     sends    fields that go with every request, unless the caller set them
     """
 
-    refuses: frozenset[str]
+    unsupported: frozenset[str]
     renames: Mapping[str, str]
     sends: Mapping[str, Any]
 
@@ -32,15 +32,15 @@ class ModelRules:
 
 def rules_of(vendor: Vendor, model_name: str) -> ModelRules:
     """Return the rules for a model: of every glob that it matches, the later over the earlier."""
-    refuses: set[str] = set()
+    unsupported: set[str] = set()
     renames: dict[str, str] = {}
     sends: dict[str, Any] = {}
     for glob, rules in vendor.quirks.get("models", {}).items():
         if fnmatchcase(model_name, glob):
-            refuses.update(rules.get("refuses", ()))
+            unsupported.update(rules.get("unsupported", ()))
             renames.update(rules.get("renames", {}))
             sends.update(rules.get("sends", {}))
-    return ModelRules(frozenset(refuses), renames, sends)
+    return ModelRules(frozenset(unsupported), renames, sends)
 
 
 _PARAMETER = validate.OneOf(PARAMETERS)
@@ -50,7 +50,7 @@ class _RulesSchema(Schema):
     class Meta:
         unknown = RAISE
 
-    refuses = fields.List(fields.String(validate=_PARAMETER))
+    unsupported = fields.List(fields.String(validate=_PARAMETER))
     renames = fields.Dict(keys=fields.String(validate=_PARAMETER), values=fields.String())
     sends = fields.Dict(keys=fields.String())
 

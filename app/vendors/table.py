@@ -11,9 +11,9 @@ from typing import Any
 
 from marshmallow import ValidationError
 
-from app.gateways.base import Family, Vendor
 from app.settings import CONFIG_DIR, ConfigError
-from app.vendors.entry import load_entry
+from app.vendors.entry import GatewaySpec, load_entry
+from app.vendors.vendor import Vendor
 from app.vocabulary.errors import ModelNotFound
 
 BUILT_IN = CONFIG_DIR / "vendors.toml"
@@ -53,7 +53,7 @@ class VendorTable:
 
 
 def load_vendors(
-    overlay: Path | None, env: Mapping[str, str], families: Mapping[str, Family]
+    overlay: Path | None, env: Mapping[str, str], gateways: Mapping[str, GatewaySpec]
 ) -> VendorTable:
     """Read the built-in table and lay `overlay` over it, key by key.
 
@@ -66,7 +66,7 @@ def load_vendors(
     vendors = []
     for name, table in tables.items():
         try:
-            vendors.append(load_entry(name, table, env, families))
+            vendors.append(load_entry(name, table, env, gateways))
         except ValidationError as exc:
             problems += _lines(f"vendors.{name}", exc.messages)
     problems += _lost_fallbacks(vendors, tables)

@@ -15,7 +15,7 @@ Knows nothing of HTTP libraries; `app.api.errors` renders these, and nothing els
     │   └── IdempotencyConflict        409  what this idempotency key stands for stands in the way
     │       ├── IdempotencyKeyReused            for another request
     │       ├── IdempotencyInProgress           the first one is being answered
-    │       └── AnswerNotKept                   the first one's answer cannot be given again
+    │       └── ResponseNotStored                   the first one's answer cannot be given again
     ├── InvalidAPIKey                  401
     ├── PermissionDenied               403
     │   ├── AccountNotAllowed
@@ -24,7 +24,7 @@ Knows nothing of HTTP libraries; `app.api.errors` renders these, and nothing els
     │   ├── RateLimited                     for now; `retry-after` says when to try again
     │   └── InsufficientQuota               until its budget begins anew, or is raised
     ├── GatewayError                        something between us and the vendor
-    │   ├── VendorRefused              400, 404, 413: the vendor does not take the request itself
+    │   ├── VendorRejected              400, 404, 413: the vendor does not take the request itself
     │   │   └── WrongEndpoint                   not on this endpoint: the other one has the model
     │   ├── VendorAuthentication       502  the vendor refuses *our* key or our money
     │   ├── VendorRateLimited          429
@@ -158,10 +158,10 @@ class IdempotencyInProgress(IdempotencyConflict):
     code = "idempotency_in_progress"
 
 
-class AnswerNotKept(IdempotencyConflict):
+class ResponseNotStored(IdempotencyConflict):
     """The earlier request was answered, or may have been, but its answer was not kept."""
 
-    code = "idempotency_answer_not_kept"
+    code = "idempotency_response_not_stored"
 
 
 class InvalidAPIKey(TollgateError):
@@ -237,7 +237,7 @@ class GatewayError(TollgateError):
         self.billable = billable
 
 
-class VendorRefused(GatewayError):
+class VendorRejected(GatewayError):
     """The vendor refuses the request itself; its message, code and param are passed on."""
 
     status = 400
@@ -256,7 +256,7 @@ class VendorRefused(GatewayError):
         self.status = 400 if vendor_status == 422 else vendor_status
 
 
-class WrongEndpoint(VendorRefused):
+class WrongEndpoint(VendorRejected):
     """The vendor has this model, but on its other endpoint: `wants` is "chat" or "native"."""
 
     def __init__(

@@ -3,6 +3,7 @@
 import pytest
 
 from app.pricing.price_book import load_prices
+from app.usage.cost import cost_of
 from bench.events import ACCOUNTS, MODELS, Sums, add_up, differences, events
 from bench.procfile import parse
 from bench.samples import Sample, at_tenths, drained_span, report
@@ -17,7 +18,7 @@ def test_events_are_of_many_accounts_and_priced_models_and_in_their_span() -> No
     assert {(event.vendor, event.model) for event in published} == set(MODELS)
     assert all(START_MS <= event.started_at_ms < START_MS + 60_000 for event in published)
     prices = load_prices()
-    assert all(prices.cost(event).nanousd is not None for event in published)
+    assert all(cost_of(event, prices).nanousd is not None for event in published)
 
 
 def test_sums_are_told_apart_to_the_last_token() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bench.page import BEGIN, END, with_figures
 from bench.report import report, worse
-from bench.results import Key, Middle, Record, Result, Shares, last, load, save
+from bench.results import Key, Median, Record, Result, Shares, last, load, save
 
 MACHINE = {"processor": "A", "cores": 2, "memory_gb": 8, "system": "Linux 6"}
 
@@ -28,7 +28,7 @@ def test_what_is_kept_is_read_back(tmp_path: Path) -> None:
 
 def test_rounds_become_a_median_and_a_spread() -> None:
     middles = result(100, 300, 120).middles()
-    assert middles == {("requests", "32 connections", "Tollgate", "requests_s"): Middle(120, 200)}
+    assert middles == {("requests", "32 connections", "Tollgate", "requests_s"): Median(120, 200)}
 
 
 def test_a_result_is_compared_with_the_last_one_of_the_same_kind_of_machine(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_what_was_measured_once_is_not_judged() -> None:
 
 
 def test_lower_is_better_for_times() -> None:
-    def middles(cpu_ms: float) -> dict[Key, Middle]:
+    def middles(cpu_ms: float) -> dict[Key, Median]:
         rounds = (record("Tollgate", cpu_ms=cpu_ms), record("Tollgate", cpu_ms=cpu_ms))
         return Result("", "", MACHINE, {}, 0, rounds).middles()
 

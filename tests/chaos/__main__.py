@@ -15,7 +15,7 @@ import click
 from tests.chaos.backlog import drain_backlog
 from tests.chaos.ledgers import Sqlite
 from tests.chaos.run import LEDGERS, run_chaos
-from tests.services.postgres import find_binaries
+from tests.support.services.postgres import find_binaries
 
 
 class Finding(Protocol):

@@ -13,9 +13,9 @@ from app.storage.sql.database import create_engine
 from app.usage.event import new_event_id
 from tests.chaos.ledgers import LedgerServer
 from tests.chaos.processes import Process
-from tests.services.polling import wait_until
-from tests.services.valkey import Valkey
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
+from tests.support.services.polling import wait_until
+from tests.support.services.valkey import Valkey
 from tests.workers.contents import entry_count, rolled_up
 
 #: Events published in one round trip.
@@ -63,7 +63,7 @@ def drain_backlog(root: Path, ledger: LedgerServer, events: int) -> Drained:
         "REDIS_URL": valkey.url,
         "DATABASE_URL": ledger.url,
     }
-    command = ["celery", "--app", "workers.celery", "worker", "--beat", "--concurrency", "1"]
+    command = ["celery", "--app", "workers.celery_app", "worker", "--beat", "--concurrency", "1"]
     worker = Process("worker", command, env, root / "worker.log")
     engine = create_engine(ledger.url)
     try:

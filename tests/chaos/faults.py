@@ -84,7 +84,7 @@ class Script:
             if fault is not None:
                 waiting.remove(fault)
                 self._strike(fault)
-            self._attend(time.monotonic() + self._dice.uniform(0.2, 1.8))
+            self._heartbeat_and_replay(time.monotonic() + self._dice.uniform(0.2, 1.8))
         self._mend()
 
     def _strike(self, fault: Fault) -> None:
@@ -94,7 +94,7 @@ class Script:
         if fault.party != "trap":
             self.struck[fault.name] += 1
 
-    def _attend(self, until_s: float) -> None:
+    def _heartbeat_and_replay(self, until_s: float) -> None:
         """Mend what is due, wake what stood still long enough, start what has ended."""
         while time.monotonic() < until_s:
             while self._repairs and self._repairs[0][0] <= time.monotonic():
@@ -125,7 +125,7 @@ class Script:
         self._wake_the_trapped()
         for pid in self._stopped:
             send(signal.SIGCONT, pid)
-        self._attend(time.monotonic() + 0.1)
+        self._heartbeat_and_replay(time.monotonic() + 0.1)
 
     def _faults(self) -> list[Fault]:
         system = self.system

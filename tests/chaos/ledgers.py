@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from app.storage.sql.database import upgrade
-from tests.services.postgres import Postgres
+from tests.support.services.postgres import Postgres
 
 
 class LedgerServer(Protocol):

@@ -13,7 +13,7 @@ import requests
 import scale_gp_beta
 
 from tests.chaos.system import ACCOUNTS, System
-from tests.gateway import sse_events, text_of
+from tests.support.gateway import sse_events, text_of
 
 CALLERS = 24
 

@@ -9,7 +9,7 @@ from tests.chaos.ledgers import LedgerServer, PostgresLedger, Sqlite
 from tests.chaos.load import Load
 from tests.chaos.system import running_system
 from tests.chaos.verdict import Verdict, verdict
-from tests.services.postgres import find_binaries
+from tests.support.services.postgres import find_binaries
 
 
 @dataclass(frozen=True)

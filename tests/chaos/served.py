@@ -6,8 +6,18 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from app.usage.estimate import count_tokens
-from tests.vendor import CUT, DONE, Asked, Reply, Step, body_of, choice, json_reply, usage_of
-from tests.vendor import event as sse_event
+from tests.support.vendor import (
+    CUT,
+    DONE,
+    Asked,
+    Reply,
+    Step,
+    body_of,
+    choice,
+    json_reply,
+    usage_of,
+)
+from tests.support.vendor import event as sse_event
 
 WORDS = ("the", "of", "and", "to", "in", "is", "that", "it", "was", "for", "on", "are", "with")
 

@@ -17,10 +17,10 @@ from app.storage.sql.database import create_engine
 from tests.chaos.ledgers import LedgerServer
 from tests.chaos.processes import Process
 from tests.chaos.served import ServedCalls
-from tests.services.polling import wait_until
-from tests.services.ports import lasting_port
-from tests.services.valkey import Valkey
-from tests.vendor import SimulatedVendor
+from tests.support.services.polling import wait_until
+from tests.support.services.ports import lasting_port
+from tests.support.services.valkey import Valkey
+from tests.support.vendor import SimulatedVendor
 
 #: Two of them differ in case alone.
 ACCOUNTS = ("acme", "Acme", "globex", "initech")
@@ -42,7 +42,7 @@ retries = 2
 [vendors.drain]
 gateway = "openai"
 base_url = "{url}"
-on_disconnect = "drain"
+on_disconnect = "read"
 retries = 0
 """
 

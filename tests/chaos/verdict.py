@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 from sqlalchemy import Engine, RowMapping
 
-from app.ledger.reconcile import differences, stretches
+from app.ledger.reconcile import day_ranges, differences
 from app.storage.sql.tables import entries
 from tests.chaos.load import Asked
 from tests.chaos.served import Call
@@ -83,7 +83,7 @@ def verdict(engine: Engine, served: Mapping[str, Sequence[Call]], asked: list[As
         found.judge(tag, served.get(tag, ()), by_tag.get(tag, ()))
     for one in asked:
         found.problems += _answer_problems(one, served.get(one.tag, ()), by_tag.get(one.tag, ()))
-    wrong = [it for stretch in stretches(engine) for it in differences(engine, stretch)]
+    wrong = [it for stretch in day_ranges(engine) for it in differences(engine, stretch)]
     found.problems += [f"a rollup is not the sum of its entries: {it}" for it in wrong]
     return found
 

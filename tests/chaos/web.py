@@ -7,7 +7,7 @@ from app import wsgi
 from app.transport.call import VendorCall
 from app.usage import spool
 from app.usage.call_meter import CallMeter
-from app.usage.recorder import Accounting
+from app.usage.recorder import Recorder
 from app.usage.redis.stream import EventStream
 from tests.chaos.haste import hasten_owners
 from tests.chaos.traps import after, before, spring
@@ -34,11 +34,11 @@ class TornWrites:
 app = wsgi.app
 
 hasten_owners()
-before(Accounting, "open", "before the open record")
+before(Recorder, "open", "before the open record")
 before(VendorCall, "send", "before the vendor call")
 after(VendorCall, "send", "after the vendor's status line")
 after(CallMeter, "observe", "mid-stream")
-before(Accounting, "publish", "after the last byte, before the event")
+before(Recorder, "publish", "after the last byte, before the event")
 after(EventStream, "publish_encoded", "after the event")
-after(Accounting, "_tell", "between a replay and the end of its file")
+after(Recorder, "_tell", "between a replay and the end of its file")
 setattr(spool, "os", TornWrites())  # noqa: B010 - mypy: a module is no variable

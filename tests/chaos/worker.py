@@ -10,9 +10,9 @@ from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream, connect
 from tests.chaos.haste import HASTE, hasten_owners
 from tests.chaos.traps import after, before, set_clock_back
-from workers import reap, tasks
-from workers.celery import celery_app as app
-from workers.celery import settings
+from workers import reaper, tasks
+from workers.celery_app import celery_app as app
+from workers.celery_app import settings
 
 CLAIM_IDLE_MS = int(10_000 / HASTE)
 
@@ -29,7 +29,7 @@ def hasten() -> None:
     """Shorten the waiting times."""
     hasten_owners()
     tasks._stream = hasty_stream
-    reap.YOUNG_MS = int(reap.YOUNG_MS / HASTE)
+    reaper.YOUNG_MS = int(reaper.YOUNG_MS / HASTE)
     app.conf.beat_schedule["reap"]["schedule"] /= HASTE
 
 

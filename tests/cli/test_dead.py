@@ -11,14 +11,14 @@ from redis import Redis
 from sqlalchemy import Engine
 
 from app.cli import main
-from app.cli.dead import SHOWN
+from app.cli.commands.dead import SHOWN
 from app.ledger.posting import Ledger
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.database import create_engine
 from app.usage.redis.stream import EventStream
 from tests.cli.command import Tollgate
-from tests.usage.events import usage_event
-from workers.drain import drain
+from tests.support.events import usage_event
+from workers.consumer import drain
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def redis(redis_url: str) -> Iterator["Redis"]:
         yield client
 
 
-def bury(redis: "Redis", *raws: bytes, reason: str = "not JSON") -> list[str]:
+def dead_letter(redis: "Redis", *raws: bytes, reason: str = "not JSON") -> list[str]:
     added: Any = [redis.xadd(DEAD, {"event": raw, "reason": reason}) for raw in raws]
     return [entry_id.decode() for entry_id in added]
 
@@ -63,7 +63,7 @@ def test_the_table_tells_whose_each_event_is_and_why_it_is_there(
 ) -> None:
     event = usage_event(account_id="acme", vendor="openai", model="m").encode()
     odd = b'{"model": "m\\u001b[2J", "account_id": 5}'
-    first, second, third = bury(redis, event, b"\xff", odd)
+    first, second, third = dead_letter(redis, event, b"\xff", odd)
     result = tollgate.run("dead", "list")
     headings, *rows = result.stdout.splitlines()
     assert headings.split() == ["id", "buried", "account", "model", "bytes", "reason"]
@@ -78,18 +78,18 @@ def test_the_table_tells_whose_each_event_is_and_why_it_is_there(
 
 def test_json_has_each_event_whole(tollgate: Tollgate, redis: "Redis") -> None:
     event = usage_event()
-    first, second = bury(redis, event.encode(), b"\xff\0")
+    first, second = dead_letter(redis, event.encode(), b"\xff\0")
     assert listed(tollgate) == [
         {
             "id": first,
-            "buried_at_ms": int(first.partition("-")[0]),
+            "dead_lettered_at_ms": int(first.partition("-")[0]),
             "reason": "not JSON",
             "event": json.loads(event.encode()),
             "raw_base64": None,
         },
         {
             "id": second,
-            "buried_at_ms": int(second.partition("-")[0]),
+            "dead_lettered_at_ms": int(second.partition("-")[0]),
             "reason": "not JSON",
             "event": None,
             "raw_base64": base64.b64encode(b"\xff\0").decode(),
@@ -100,7 +100,7 @@ def test_json_has_each_event_whole(tollgate: Tollgate, redis: "Redis") -> None:
 def test_a_long_table_is_cut_and_says_so_and_the_array_is_not(
     tollgate: Tollgate, redis: "Redis"
 ) -> None:
-    bury(redis, *(b"%d" % number for number in range(SHOWN + 7)))
+    dead_letter(redis, *(b"%d" % number for number in range(SHOWN + 7)))
     result = tollgate.run("dead", "list")
     assert len(result.stdout.splitlines()) == 1 + SHOWN
     assert "7 more" in result.stderr
@@ -111,7 +111,7 @@ def test_a_retried_event_is_posted_by_the_worker_and_a_bad_one_comes_back(
     tollgate: Tollgate, redis: "Redis", engine: Engine
 ) -> None:
     event = usage_event()
-    bury(redis, event.encode(), b"nonsense", reason="the ledger refuses it")
+    dead_letter(redis, event.encode(), b"nonsense", reason="the ledger refuses it")
     result = tollgate.run("dead", "retry", "--all")
     assert (result.stdout, redis.xlen(DEAD)) == ("", 0)
     assert "2 events put back" in result.stderr
@@ -127,7 +127,7 @@ def test_what_a_worker_buried_for_a_word_it_did_not_know_is_cured(
     before = {k: v for k, v in written.items() if not k.endswith("n_source") and k != "calls"}
     later = written | {"event_id": "e2", "status": "paused", "prompt_source": "sampled"}
     raws = [json.dumps(fields).encode() for fields in (before, later)]
-    bury(redis, *raws, reason="status is of a wrong type or out of range")
+    dead_letter(redis, *raws, reason="status is of a wrong type or out of range")
     tollgate.run("dead", "retry", "--all")
     report = drain(EventStream(redis), Ledger(engine), consumer="c")
     assert (report.posted, report.buried, redis.xlen(DEAD)) == (2, 0, 0)
@@ -136,7 +136,7 @@ def test_what_a_worker_buried_for_a_word_it_did_not_know_is_cured(
 
 
 def test_one_event_of_several_is_retried_or_dropped(tollgate: Tollgate, redis: "Redis") -> None:
-    first, second, third = bury(redis, b"1", b"2", b"3")
+    first, second, third = dead_letter(redis, b"1", b"2", b"3")
     assert "1 event put back" in tollgate.run("dead", "retry", second).stderr
     assert "1 event dropped" in tollgate.run("dead", "drop", third, third).stderr
     assert [entry["id"] for entry in listed(tollgate)] == [first]
@@ -147,7 +147,7 @@ def test_one_event_of_several_is_retried_or_dropped(tollgate: Tollgate, redis: "
 def test_an_id_that_is_not_there_is_an_error_and_the_others_are_done(
     tollgate: Tollgate, redis: "Redis", verb: str
 ) -> None:
-    (first,) = bury(redis, b"1")
+    (first,) = dead_letter(redis, b"1")
     result = tollgate.run("dead", verb, "1-0", first, "2-0", exit_code=1)
     assert "2 of the IDs are not there" in result.stderr
     assert listed(tollgate) == []
@@ -158,20 +158,20 @@ def test_an_id_that_is_not_there_is_an_error_and_the_others_are_done(
 def test_what_makes_no_sense_changes_nothing(
     tollgate: Tollgate, redis: "Redis", verb: str, arguments: tuple[str, ...]
 ) -> None:
-    bury(redis, b"1")
+    dead_letter(redis, b"1")
     assert "tollgate dead list" in tollgate.run("dead", verb, *arguments, exit_code=2).stderr
     assert redis.xlen(DEAD) == 1
 
 
 def test_all_are_dropped_only_after_a_yes(tollgate: Tollgate, redis: "Redis") -> None:
-    bury(redis, b"1", b"2")
+    dead_letter(redis, b"1", b"2")
     result = tollgate.run("dead", "drop", "--all", exit_code=1, stdin="n\n")
     assert "Drop 2 events for good?" in result.stderr
     assert redis.xlen(DEAD) == 2
     tollgate.run("dead", "drop", "--all", exit_code=1)  # a script's empty stdin is no yes
     assert redis.xlen(DEAD) == 2
     assert "2 events dropped" in tollgate.run("dead", "drop", "--all", stdin="y\n").stderr
-    bury(redis, b"3")
+    dead_letter(redis, b"3")
     assert "1 event dropped" in tollgate.run("dead", "drop", "--all", "--yes").stderr
     assert redis.xlen(DEAD) == 0
 

@@ -18,10 +18,10 @@ import scale_gp_beta
 
 import app.devstack.children
 from app.devstack.children import ChildFailed, Children
-from app.devstack.demo import Caller, DemoFailed
+from app.devstack.demo import DemoClient, DemoFailed
 from app.settings import ROOT
-from tests.services.polling import wait_until
-from tests.services.ports import free_port
+from tests.support.services.polling import wait_until
+from tests.support.services.ports import free_port
 
 DEADLINE_S = 120
 MODEL = "sandbox/echo?delay_ms=50"
@@ -105,13 +105,13 @@ def test_it_shows_a_completion_and_its_usage_and_a_second_run_adds_to_them(tmp_p
             stream = client.completions.create(model="sandbox/echo", prompt="c d", stream=True)
             assert "".join(chunk.choices[0].text for chunk in stream) == "c d"
 
-        caller = Caller(f"{url}/v5", key)
+        caller = DemoClient(f"{url}/v5", key)
         with pytest.raises(DemoFailed, match="The stream failed"):
             list(caller.stream("sandbox/echo?cut_after=1", "a b"))
         with pytest.raises(DemoFailed, match="The completion was refused"):
             list(caller.stream("sandbox/echo?status=400", "a b"))
         with pytest.raises(DemoFailed, match="The usage was refused"):
-            Caller(f"{url}/v5", "wrong").usage()
+            DemoClient(f"{url}/v5", "wrong").usage()
 
         pids = children_of(process).values()
         process.send_signal(signal.SIGINT)

@@ -16,9 +16,9 @@ from app.cli.output import write_whole
 from app.ledger.posting import Ledger
 from app.settings import ROOT
 from app.storage.sql.database import create_engine
-from tests.services.polling import wait_until
-from tests.services.sqlite import new_ledger
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
+from tests.support.services.polling import wait_until
+from tests.support.services.sqlite import new_ledger
 
 Run = subprocess.CompletedProcess[str]
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import prices as command
+from app.cli.commands import prices as command
 from app.ledger.posting import Ledger
 from app.pricing.price_book import NO_PRICES
 from app.pricing.snapshot import SNAPSHOT_FILE
 from tests.cli.command import Tollgate
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 
 #: 2026-09-01T00:00:00Z
 MIDNIGHT_MS = 1_788_220_800_000

@@ -5,7 +5,7 @@ import time
 
 from app.ledger.posting import Ledger
 from tests.cli.command import Tollgate
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 
 DAY_MS = 86_400_000
 

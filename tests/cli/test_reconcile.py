@@ -11,7 +11,7 @@ import pytest
 from redis import Redis
 from sqlalchemy import Engine
 
-from app.cli.reconcile import PATIENCE_S, SHOWN
+from app.cli.commands.reconcile import PATIENCE_S, SHOWN
 from app.ledger.posting import Ledger
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.database import create_engine
@@ -20,7 +20,7 @@ from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.usage.spool import Spool
 from tests.cli.command import Tollgate
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 
 LONG_AGO_MS = int((time.time() - PATIENCE_S - 3600) * 1000)
 
@@ -86,7 +86,7 @@ def test_what_is_on_its_way_is_counted_and_is_no_fault(
     for _ in range(3):
         stream.publish(usage_event())
     stream.claim("drain", 1)
-    records.announce("web-1")
+    records.heartbeat("web-1")
     now_ms = int(time.time() * 1000)
     records.open("e1", orjson.dumps({"owner": "web-1", "started_at_ms": LONG_AGO_MS}), 1)
     records.open("e2", orjson.dumps({"owner": "gone", "started_at_ms": now_ms}), 1)
@@ -103,7 +103,7 @@ def test_what_is_on_its_way_is_counted_and_is_no_fault(
         "rollups that differ": 0,
     }
     read = report(tollgate)
-    assert (read["redis"]["claimed"], read["redis"]["open_gone"]) == (1, 1)
+    assert (read["redis"]["claimed"], read["redis"]["open_orphaned"]) == (1, 1)
     assert [(file["is_orphan"], file["size_bytes"]) for file in read["spool"]] == [(False, 13)]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from app.ledger.posting import Ledger
 from tests.cli.command import Tollgate
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 
 #: 2026-09-01T00:00:00Z
 MIDNIGHT_S = 1_788_220_800

@@ -17,7 +17,7 @@ from app.ledger.posting import Ledger
 from app.pricing.price_book import PriceBook
 from app.usage.event import UsageEvent
 from tests.cli.command import Tollgate
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 
 HOUR_S = 3_600
 DAY_S = 86_400

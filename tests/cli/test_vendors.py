@@ -7,9 +7,9 @@ from click.testing import CliRunner, Result
 
 from app.cli import main
 from app.cli.vendors_page import vendors_page
-from tests.services.listener import Listener
-from tests.services.tls import TLSProxy
-from tests.vendor import SimulatedVendor, json_reply
+from tests.support.services.listener import Listener
+from tests.support.services.tls import TLSProxy
+from tests.support.vendor import SimulatedVendor, json_reply
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "vendors.md"
 

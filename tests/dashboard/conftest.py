@@ -10,7 +10,7 @@ from selenium import webdriver
 
 from app.settings import Settings
 from tests.dashboard.site import DashboardSite, make_site
-from tests.gateway import Gateway, running
+from tests.support.gateway import Gateway, running
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from app.accounts.accounts import Accounts
 from app.container import EXTENSION
 from app.factory import create_app
 from app.ledger.posting import Ledger
-from app.pricing.price import Price, PriceHistory, Term, complete_rates
+from app.pricing.price import EffectivePeriod, Price, PriceHistory, complete_rates
 from app.pricing.price_book import UNKNOWN, PriceBook
 from app.settings import Settings
 from app.usage.event import UsageEvent
 from app.vocabulary.limits import NANO
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 
 #: Midnight, 2026-09-01 UTC; the known requests are of this day and the next.
 MIDNIGHT_S = 1_788_220_800
@@ -25,7 +25,7 @@ RANGE = {"since": "2026-09-01", "until": "2026-09-30"}
 
 #: Dollars a thousand tokens of gpt-4o-mini: 1 for the prompt's and 2 for the completion's.
 _RATES = complete_rates({"input": 1000 * NANO, "output": 2000 * NANO})
-_KNOWN = PriceHistory(((Term(), Price("mini", ((-1, _RATES),))),))
+_KNOWN = PriceHistory(((EffectivePeriod(), Price("mini", ((-1, _RATES),))),))
 PRICES = PriceBook(lambda _, models, _tier: _KNOWN if "gpt-4o-mini" in models else UNKNOWN)
 
 
@@ -65,7 +65,7 @@ class DashboardSite:
 
     def close(self) -> None:
         """Let go of the ledger."""
-        self.client.application.extensions[EXTENSION].accounting.close()
+        self.client.application.extensions[EXTENSION].recorder.close()
         self.engine.dispose()
 
 

@@ -11,7 +11,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from tests.dashboard.site import DashboardSite
-from tests.services.polling import wait_until
+from tests.support.services.polling import wait_until
 
 RANGE = "since=2026-09-01&until=2026-09-30"
 

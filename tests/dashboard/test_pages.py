@@ -14,7 +14,7 @@ from app.settings import Settings
 from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.limits import NANO
 from tests.dashboard.site import DashboardSite, at, make_site
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 
 
 def shown(page: str, element_id: str) -> str:

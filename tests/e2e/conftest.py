@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.deployment import Deployment, deployed
+from tests.e2e.deployment import Candidate, deployed
 
 
 @pytest.fixture(scope="module")
-def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Candidate]:
     """One deployment for all tests of a module."""
     with deployed(tmp_path_factory.mktemp("deployment")) as deployment:
         yield deployment

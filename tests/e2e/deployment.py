@@ -12,15 +12,15 @@ from pathlib import Path
 
 from app.ledger.reports.query import UsageQuery, UsageReader, UsageRow
 from app.settings import Settings
-from tests.gateway import ROOT, Gateway, gunicorn, vendor_table, with_account
-from tests.services.polling import wait_until
-from tests.services.sqlite import new_ledger
-from tests.services.valkey import Valkey
-from tests.vendor import SimulatedVendor
+from tests.support.gateway import ROOT, Gateway, gunicorn, vendor_table, with_account
+from tests.support.services.polling import wait_until
+from tests.support.services.sqlite import new_ledger
+from tests.support.services.valkey import Valkey
+from tests.support.vendor import SimulatedVendor
 
 
 @dataclass
-class Deployment:
+class Candidate:
     """A running deployment. `root` is where its files and logs are."""
 
     gateway: Gateway
@@ -45,7 +45,7 @@ class Deployment:
 
 
 @contextmanager
-def deployed(root: Path, more_env: Mapping[str, str] | None = None) -> Iterator[Deployment]:
+def deployed(root: Path, more_env: Mapping[str, str] | None = None) -> Iterator[Candidate]:
     """Run everything; an account `acme` with a key is there."""
     valkey, vendor = Valkey(root).start(), SimulatedVendor()
     table = root / "vendors.toml"
@@ -65,7 +65,7 @@ def deployed(root: Path, more_env: Mapping[str, str] | None = None) -> Iterator[
             gunicorn(env, root / "web.log") as (url, pid),
             with_account(url, settings) as gateway,
         ):
-            yield Deployment(gateway, vendor, pid, root, valkey.url)
+            yield Candidate(gateway, vendor, pid, root, valkey.url)
     finally:
         vendor.stop()
         valkey.stop()
@@ -74,7 +74,7 @@ def deployed(root: Path, more_env: Mapping[str, str] | None = None) -> Iterator[
 @contextmanager
 def celery(env: Mapping[str, str], log: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a real Celery worker with beat."""
-    command = [sys.executable, "-m", "celery", "-A", "workers.celery", "worker", "-B"]
+    command = [sys.executable, "-m", "celery", "-A", "workers.celery_app", "worker", "-B"]
     command += ["--concurrency", "1", "--schedule", str(log.with_suffix(".schedule"))]
     with log.open("wb") as output:
         worker = subprocess.Popen(

@@ -6,12 +6,12 @@ import socket
 
 import pytest
 
-from tests.e2e.deployment import Deployment
+from tests.e2e.deployment import Candidate
 
 GOOD = json.dumps({"model": "sim/m", "prompt": "x"}).encode()
 
 
-def said(deployment: Deployment, request: bytes) -> tuple[int, bytes]:
+def said(deployment: Candidate, request: bytes) -> tuple[int, bytes]:
     """Send bytes; return the status of the answer, and its body."""
     address = deployment.gateway.base_url.removeprefix("http://").removesuffix("/v5").split(":")
     with socket.create_connection((address[0], int(address[1])), timeout=30) as sock:
@@ -25,12 +25,12 @@ def said(deployment: Deployment, request: bytes) -> tuple[int, bytes]:
             return status, answer.read(length)
 
 
-def head(deployment: Deployment, *headers: bytes) -> bytes:
+def head(deployment: Candidate, *headers: bytes) -> bytes:
     key = b"x-api-key: " + deployment.gateway.api_key.encode()
     return b"\r\n".join([b"POST /v5/completions HTTP/1.1", b"host: x", key, *headers, b"", b""])
 
 
-def test_a_body_of_any_bytes_is_no_fault_of_ours(deployment: Deployment) -> None:
+def test_a_body_of_any_bytes_is_no_fault_of_ours(deployment: Candidate) -> None:
     dice = random.Random(3)  # noqa: S311 - repeatable
     statuses = set()
     for _ in range(300):
@@ -48,9 +48,7 @@ def test_a_body_of_any_bytes_is_no_fault_of_ours(deployment: Deployment) -> None
 @pytest.mark.parametrize(
     "body", [b"zz\r\nabc\r\n0\r\n\r\n", b"5\r\nabc\r\n0\r\n\r\n", b"-1\r\n\r\n", b"3;x\r\nabcd\r\n"]
 )
-def test_a_broken_chunked_encoding_is_the_callers_fault(
-    deployment: Deployment, body: bytes
-) -> None:
+def test_a_broken_chunked_encoding_is_the_callers_fault(deployment: Candidate, body: bytes) -> None:
     status, answer = said(deployment, head(deployment, b"transfer-encoding: chunked") + body)
     assert status == 400
     assert json.loads(answer)["error"]["type"] == "invalid_request_error"
@@ -68,7 +66,7 @@ def test_a_broken_chunked_encoding_is_the_callers_fault(
     ],
 )
 def test_a_request_of_any_bytes_gets_an_error_in_openais_form(
-    deployment: Deployment, request_: bytes, status: int
+    deployment: Candidate, request_: bytes, status: int
 ) -> None:
     found, answer = said(deployment, request_)
     assert found == status

@@ -11,17 +11,17 @@ import pytest
 import requests
 
 from app.settings import Settings
-from tests.gateway import vendor_table, with_account
-from tests.services.foreigner import Checkout, as_foreigner
-from tests.services.polling import wait_until
-from tests.services.ports import free_port
-from tests.services.valkey import Valkey
-from tests.vendor import SimulatedVendor
+from tests.support.gateway import vendor_table, with_account
+from tests.support.services.foreigner import Checkout, as_foreigner
+from tests.support.services.polling import wait_until
+from tests.support.services.ports import free_port
+from tests.support.services.valkey import Valkey
+from tests.support.vendor import SimulatedVendor
 
 ASK = {"model": "sim/m", "prompt": "one two", "max_tokens": 5}
 
 GUNICORN = ["gunicorn", "--config", "config/gunicorn.conf.py", "app.wsgi:app"]
-CELERY = ["celery", "--app", "workers.celery"]
+CELERY = ["celery", "--app", "workers.celery_app"]
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ import pytest
 
 from app.settings import Settings
 from app.usage.event import UsageEvent
-from tests.gateway import Gateway, gunicorn, sse_events, text_of, with_account
-from tests.services.polling import wait_until
-from tests.vendor import (
+from tests.support.gateway import Gateway, gunicorn, sse_events, text_of, with_account
+from tests.support.services.polling import wait_until
+from tests.support.vendor import (
     DONE,
     SimulatedVendor,
     body_of,

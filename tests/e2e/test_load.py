@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import requests
 
-from tests.e2e.deployment import Deployment
-from tests.gateway import sse_events, text_of
-from tests.services.polling import wait_until
-from tests.vendor import DONE, Asked, Reply, body_of, choice, stream_reply, usage_of
+from tests.e2e.deployment import Candidate
+from tests.support.gateway import sse_events, text_of
+from tests.support.services.polling import wait_until
+from tests.support.vendor import DONE, Asked, Reply, body_of, choice, stream_reply, usage_of
 
 
 def served(asked: Asked) -> tuple[int, int]:
@@ -25,7 +25,7 @@ def served(asked: Asked) -> tuple[int, int]:
 
 
 def test_a_thousand_mixed_completions_are_in_the_ledger_to_the_token(
-    deployment: Deployment,
+    deployment: Candidate,
 ) -> None:
     gateway, vendor = deployment.gateway, deployment.vendor
     keys = {f"tenant{at}": gateway.add_account(f"tenant{at}") for at in range(5)}
@@ -83,7 +83,7 @@ def test_a_thousand_mixed_completions_are_in_the_ledger_to_the_token(
     assert gateway.redis.xlen("usage:dead") == 0
 
 
-def test_two_hundred_streams_are_open_at_once_on_one_process(deployment: Deployment) -> None:
+def test_two_hundred_streams_are_open_at_once_on_one_process(deployment: Candidate) -> None:
     gateway, vendor = deployment.gateway, deployment.vendor
     key = gateway.add_account("crowd")
     gate = threading.Event()
@@ -123,7 +123,7 @@ def test_two_hundred_streams_are_open_at_once_on_one_process(deployment: Deploym
 
 
 def test_a_caller_that_hangs_up_on_a_silent_vendor_ends_the_call_and_is_recorded_once(
-    deployment: Deployment,
+    deployment: Candidate,
 ) -> None:
     gateway, vendor = deployment.gateway, deployment.vendor
     key = gateway.add_account("leaver")
@@ -146,7 +146,7 @@ def test_a_caller_that_hangs_up_on_a_silent_vendor_ends_the_call_and_is_recorded
 
 
 def test_a_caller_that_hangs_up_before_the_vendor_says_a_word_is_recorded_with_its_prompt(
-    deployment: Deployment,
+    deployment: Candidate,
 ) -> None:
     gateway, vendor = deployment.gateway, deployment.vendor
     key = gateway.add_account("early")
@@ -173,7 +173,7 @@ def test_a_caller_that_hangs_up_before_the_vendor_says_a_word_is_recorded_with_i
     assert (row.usage.prompt_tokens, row.usage.completion_tokens) == (2, 0)
 
 
-def test_the_web_process_logs_no_fault_and_is_patched_in_time(deployment: Deployment) -> None:
+def test_the_web_process_logs_no_fault_and_is_patched_in_time(deployment: Candidate) -> None:
     log = (deployment.root / "web.log").read_text()
     assert "MonkeyPatchWarning" not in log
     assert "Traceback" not in log

@@ -22,13 +22,13 @@ from openai import OpenAI
 from scale_gp_beta import SGPClient
 
 from app.settings import Settings
-from tests.gateway import Gateway, gunicorn, vendor_table, with_account
-from tests.services import node
-from tests.services.nginx import Nginx, find_nginx
-from tests.services.polling import wait_until
-from tests.services.sqlite import new_ledger
-from tests.services.valkey import Valkey
-from tests.vendor import CUT, DONE, SimulatedVendor, body_of, choice, stream_reply, usage_of
+from tests.support.gateway import Gateway, gunicorn, vendor_table, with_account
+from tests.support.services import node
+from tests.support.services.nginx import Nginx, find_nginx
+from tests.support.services.polling import wait_until
+from tests.support.services.sqlite import new_ledger
+from tests.support.services.valkey import Valkey
+from tests.support.vendor import CUT, DONE, SimulatedVendor, body_of, choice, stream_reply, usage_of
 
 ASK: dict[str, Any] = {"model": "sim/m", "prompt": "one two", "max_tokens": 5}
 TEXT = "word0 word1 word2 word3 word4 "

@@ -17,16 +17,16 @@ from openai.types.admin.organization.usage_completions_response import (
 )
 from scale_gp_beta import AsyncSGPClient, SGPClient
 
-from tests.e2e.deployment import Deployment
-from tests.services.polling import wait_until
-from tests.vendor import CUT, Reply, body_of, choice, json_reply, stream_reply, usage_of
+from tests.e2e.deployment import Candidate
+from tests.support.services.polling import wait_until
+from tests.support.vendor import CUT, Reply, body_of, choice, json_reply, stream_reply, usage_of
 
 ASK: dict[str, Any] = {"model": "sim/m", "prompt": "one two", "max_tokens": 5}
 TEXT = "word0 word1 word2 word3 word4 "
 USAGE = usage_of(2, 3)
 
 
-def openai_client(deployment: Deployment, key: str | None = None) -> OpenAI:
+def openai_client(deployment: Candidate, key: str | None = None) -> OpenAI:
     return OpenAI(
         base_url=deployment.gateway.base_url,
         api_key=key or deployment.gateway.api_key,
@@ -36,7 +36,7 @@ def openai_client(deployment: Deployment, key: str | None = None) -> OpenAI:
 
 
 def scale_client(
-    deployment: Deployment, key: str | None = None, account_id: str = "acme"
+    deployment: Candidate, key: str | None = None, account_id: str = "acme"
 ) -> SGPClient:
     return SGPClient(
         base_url=deployment.gateway.base_url.removesuffix("/v5"),
@@ -48,14 +48,14 @@ def scale_client(
 
 
 @pytest.fixture(params=["openai", "scale"])
-def client(request: pytest.FixtureRequest, deployment: Deployment) -> Any:
+def client(request: pytest.FixtureRequest, deployment: Candidate) -> Any:
     if request.param == "openai":
         return openai_client(deployment)
     return scale_client(deployment)
 
 
 @pytest.fixture(params=["openai", "scale"])
-def errors(request: pytest.FixtureRequest, deployment: Deployment) -> tuple[Any, Any]:
+def errors(request: pytest.FixtureRequest, deployment: Candidate) -> tuple[Any, Any]:
     """A way to make a client, and where its exceptions are."""
     if request.param == "openai":
         return (lambda **kwargs: openai_client(deployment, **kwargs)), openai
@@ -97,7 +97,7 @@ def test_a_stream_of_many_choices_has_the_right_indices(client: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [AsyncOpenAI, AsyncSGPClient])
-def test_the_async_clients_work_too(deployment: Deployment, kind: Any) -> None:
+def test_the_async_clients_work_too(deployment: Candidate, kind: Any) -> None:
     base_url = deployment.gateway.base_url
     more = {"account_id": "acme"} if kind is AsyncSGPClient else {}
     if more:
@@ -120,7 +120,7 @@ def test_a_wrong_key_is_an_authentication_error(errors: tuple[Any, Any]) -> None
     assert caught.value.status_code == 401
 
 
-def test_a_wrong_account_is_a_permission_error(deployment: Deployment) -> None:
+def test_a_wrong_account_is_a_permission_error(deployment: Candidate) -> None:
     with pytest.raises(scale_gp_beta.PermissionDeniedError):
         scale_client(deployment, account_id="elsewhere").completions.create(**ASK)
     client = openai_client(deployment).with_options(
@@ -151,7 +151,7 @@ def test_a_refused_request_raises_the_clients_own_class(
 
 
 def test_a_vendors_limit_is_a_rate_limit_error_with_its_retry_after(
-    deployment: Deployment, errors: tuple[Any, Any]
+    deployment: Candidate, errors: tuple[Any, Any]
 ) -> None:
     deployment.vendor.reply(json_reply({"error": {"message": "slow"}}, 429, retry_after="7"))
     make, module = errors
@@ -161,7 +161,7 @@ def test_a_vendors_limit_is_a_rate_limit_error_with_its_retry_after(
 
 
 def test_a_client_retries_what_the_vendor_limits_and_both_calls_are_recorded(
-    deployment: Deployment,
+    deployment: Candidate,
 ) -> None:
     deployment.vendor.reply(json_reply({}, 429, retry_after="0"))
     key = deployment.gateway.add_account("retrying")
@@ -173,7 +173,7 @@ def test_a_client_retries_what_the_vendor_limits_and_both_calls_are_recorded(
 
 
 def test_a_vendor_killed_in_the_middle_makes_the_client_raise(
-    deployment: Deployment, errors: tuple[Any, Any]
+    deployment: Candidate, errors: tuple[Any, Any]
 ) -> None:
     make, module = errors
     deployment.vendor.reply(stream_reply(body_of(choice("half an answer")), CUT))
@@ -199,7 +199,7 @@ def test_a_vendor_killed_in_the_middle_makes_the_client_raise(
     assert (row.estimated_requests, row.usage.completion_tokens) == (1, 3)
 
 
-def test_the_clients_usage_api_returns_what_was_used(deployment: Deployment) -> None:
+def test_the_clients_usage_api_returns_what_was_used(deployment: Candidate) -> None:
     started = int(time.time()) // 3600 * 3600
     key = deployment.gateway.add_account("reader", "completions", "usage")
     for stream in (False, True):
@@ -221,7 +221,7 @@ def test_the_clients_usage_api_returns_what_was_used(deployment: Deployment) -> 
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_request_repeated_under_its_idempotency_key_is_answered_again_and_counted_once(
-    deployment: Deployment, errors: tuple[Any, Any], stream: bool
+    deployment: Candidate, errors: tuple[Any, Any], stream: bool
 ) -> None:
     make, module = errors
     if module is scale_gp_beta:
@@ -248,7 +248,7 @@ def test_a_request_repeated_under_its_idempotency_key_is_answered_again_and_coun
 
 
 def test_a_client_that_gives_up_waiting_gets_the_answer_when_it_asks_again(
-    deployment: Deployment,
+    deployment: Candidate,
 ) -> None:
     """Case D31: the client's own retries after a time-out, with one key, are one vendor call."""
     go_on = threading.Event()
@@ -269,7 +269,7 @@ def test_a_client_that_gives_up_waiting_gets_the_answer_when_it_asks_again(
     assert (row.requests, row.usage.total_tokens) == (1, 5)
 
 
-def test_a_stream_that_its_client_closed_waits_for_it_whole(deployment: Deployment) -> None:
+def test_a_stream_that_its_client_closed_waits_for_it_whole(deployment: Candidate) -> None:
     go_on = threading.Event()
     said = [body_of(choice("Hel")), go_on, body_of(choice("lo", "stop")), body_of(usage=USAGE)]
     deployment.vendor.reply(stream_reply(*said, b"data: [DONE]\n\n"))

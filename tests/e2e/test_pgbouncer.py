@@ -15,9 +15,9 @@ from app.accounts.accounts import Accounts
 from app.settings import ROOT, database_url
 from app.storage.sql.database import create_engine, reading
 from app.vocabulary.errors import LedgerUnavailable
-from tests.e2e.deployment import Deployment, deployed
-from tests.services.pgbouncer import PgBouncer, find_pgbouncer
-from tests.services.postgres import Postgres
+from tests.e2e.deployment import Candidate, deployed
+from tests.support.services.pgbouncer import PgBouncer, find_pgbouncer
+from tests.support.services.postgres import Postgres
 
 #: The settings that each transaction which adds entries has.
 TRAP = """
@@ -62,7 +62,7 @@ def tollgate(env: dict[str, str], *words: str) -> "subprocess.CompletedProcess[s
 @pytest.fixture(scope="module")
 def deployment(
     pooled: tuple[PgBouncer, str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Deployment]:
+) -> Iterator[Candidate]:
     """Release, web, worker and beat, all through PgBouncer."""
     pooler, direct = pooled
     env = {"DATABASE_URL": pooler.url()}
@@ -79,7 +79,7 @@ def deployment(
 
 
 def test_usage_is_posted_read_and_agrees(
-    deployment: Deployment, pooled: tuple[PgBouncer, str], tmp_path: Path
+    deployment: Candidate, pooled: tuple[PgBouncer, str], tmp_path: Path
 ) -> None:
     gateway = deployment.gateway
     key = gateway.add_account("pooled", "completions", "usage")
@@ -113,7 +113,7 @@ def test_usage_is_posted_read_and_agrees(
     assert "Traceback" not in logs
 
 
-def test_many_threads_share_few_sessions(deployment: Deployment) -> None:
+def test_many_threads_share_few_sessions(deployment: Candidate) -> None:
     """What one transaction prepares or sets is not there for the next one."""
     accounts = Accounts(deployment.gateway.engine)
 

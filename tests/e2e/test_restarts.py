@@ -16,9 +16,9 @@ import sqlalchemy as sa
 from openai import APIError, OpenAI
 
 from app.storage.sql.tables import entries
-from tests.e2e.deployment import Deployment, deployed
-from tests.services.polling import wait_until
-from tests.vendor import Asked, Reply, completed
+from tests.e2e.deployment import Candidate, deployed
+from tests.support.services.polling import wait_until
+from tests.support.vendor import Asked, Reply, completed
 
 CALLERS = 12
 
@@ -27,7 +27,7 @@ CALLERS = 12
 class Load:
     """Callers that ask again and again, each until it is told to stop or its client raises."""
 
-    deployment: Deployment
+    deployment: Candidate
     stopped: threading.Event = field(default_factory=threading.Event)
     #: `user` of a request -> tokens that its caller was told of.
     answered: dict[str, int] = field(default_factory=dict)
@@ -71,7 +71,7 @@ def unhurried(asked: Asked) -> Reply:
 
 
 @pytest.fixture(scope="module")
-def restarted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+def restarted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Candidate]:
     """A deployment of two web workers, which are also replaced after some requests."""
     env = {
         "WEB_CONCURRENCY": "2",
@@ -82,7 +82,7 @@ def restarted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
         yield deployment
 
 
-def workers(deployment: Deployment) -> set[int]:
+def workers(deployment: Candidate) -> set[int]:
     """The web workers there are."""
     found = subprocess.run(
         ["ps", "-o", "pid=", "--ppid", str(deployment.web_pid)],
@@ -93,14 +93,14 @@ def workers(deployment: Deployment) -> set[int]:
     return {int(pid) for pid in found.stdout.split()}
 
 
-def replace_all(deployment: Deployment) -> None:
+def replace_all(deployment: Candidate) -> None:
     """Have every worker replaced, as a deployment of new settings does."""
     before = workers(deployment)
     os.kill(deployment.web_pid, signal.SIGHUP)
     wait_until(lambda: not before & workers(deployment))
 
 
-def test_a_rolling_restart_under_load_loses_and_doubles_nothing(restarted: Deployment) -> None:
+def test_a_rolling_restart_under_load_loses_and_doubles_nothing(restarted: Candidate) -> None:
     load = Load(restarted)
     with ThreadPoolExecutor(CALLERS) as pool:
         callers: list[Future[None]] = [pool.submit(load.ask, at) for at in range(CALLERS)]

@@ -14,11 +14,11 @@ import requests
 import sqlalchemy as sa
 
 from app.settings import ROOT, Settings
-from tests.gateway import Gateway, gunicorn, vendor_table, with_account
-from tests.services.celery_worker import CeleryWorker
-from tests.services.polling import wait_until
-from tests.services.valkey import Valkey
-from tests.vendor import (
+from tests.support.gateway import Gateway, gunicorn, vendor_table, with_account
+from tests.support.services.celery_worker import CeleryWorker
+from tests.support.services.polling import wait_until
+from tests.support.services.valkey import Valkey
+from tests.support.vendor import (
     CUT,
     Reply,
     SimulatedVendor,

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import pytest
 
 from app.settings import Settings
-from tests.gateway import Gateway, gunicorn, vendor_table, with_account
-from tests.services.refusing import RefusingServer
-from tests.services.sqlite import new_ledger
-from tests.services.valkey import Valkey
-from tests.vendor import SimulatedVendor, body_of, choice, json_reply
+from tests.support.gateway import Gateway, gunicorn, vendor_table, with_account
+from tests.support.services.refusing import RefusingServer
+from tests.support.services.sqlite import new_ledger
+from tests.support.services.valkey import Valkey
+from tests.support.vendor import SimulatedVendor, body_of, choice, json_reply
 
 #: Makes the system's look-up of some hosts hang, as a name server that does not answer does.
 HANG = """

@@ -16,14 +16,14 @@ from openai.types.admin.organization.usage_completions_response import (
     DataResultOrganizationUsageCompletionsResult,
 )
 
-from tests.e2e.deployment import Deployment
-from tests.gateway import ROOT
-from tests.services.polling import wait_until
+from tests.e2e.deployment import Candidate
+from tests.support.gateway import ROOT
+from tests.support.services.polling import wait_until
 
 ASK = {"model": "sim/m", "prompt": "one two", "max_tokens": 5}
 
 
-def tollgate(deployment: Deployment, *args: str) -> str:
+def tollgate(deployment: Candidate, *args: str) -> str:
     """Run the command line, as an operator would; return its stdout."""
     env = {**os.environ, "DATABASE_URL": f"sqlite:///{deployment.root / 'ledger.db'}"}
     run = subprocess.run(
@@ -40,7 +40,7 @@ def tollgate(deployment: Deployment, *args: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def caller(deployment: Deployment) -> tuple[str, str]:
+def caller(deployment: Candidate) -> tuple[str, str]:
     """Create an account with two keys on the command line; return the keys."""
     assert tollgate(deployment, "accounts", "create", "walk", "--name", "Walk Ltd") == "walk\n"
     key = tollgate(deployment, "keys", "create", "walk").strip()
@@ -51,14 +51,14 @@ def caller(deployment: Deployment) -> tuple[str, str]:
     return key, reader
 
 
-def client(deployment: Deployment, key: str) -> OpenAI:
+def client(deployment: Candidate, key: str) -> OpenAI:
     return OpenAI(
         base_url=deployment.gateway.base_url, api_key=key, admin_api_key=key, max_retries=0
     )
 
 
 def test_client_http_command_line_and_file_tell_the_same(
-    deployment: Deployment, caller: tuple[str, str]
+    deployment: Candidate, caller: tuple[str, str]
 ) -> None:
     key, reader = caller
     for at in range(6):
@@ -96,7 +96,7 @@ def test_client_http_command_line_and_file_tell_the_same(
 
 
 def test_an_account_is_capped_hits_its_cap_and_is_let_go_on(
-    deployment: Deployment, caller: tuple[str, str]
+    deployment: Candidate, caller: tuple[str, str]
 ) -> None:
     key, _ = caller
     tollgate(deployment, "accounts", "limit", "walk", "--rpm", "2")
@@ -121,7 +121,7 @@ def test_an_account_is_capped_hits_its_cap_and_is_let_go_on(
     wait_until(let_go_on)
 
 
-def test_what_is_known_of_usage_agrees(deployment: Deployment, tmp_path: Path) -> None:
+def test_what_is_known_of_usage_agrees(deployment: Candidate, tmp_path: Path) -> None:
     assert deployment.usage("walk")
     env = {
         **os.environ,

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.deployment import Deployment
+from tests.e2e.deployment import Candidate
 from tests.fuzz.wire import Said, chunked, connect, exchange, read_answer, request
-from tests.services.polling import wait_until
-from tests.vendor import CUT, DONE, body_of, choice, json_reply, stream_reply, usage_of
+from tests.support.services.polling import wait_until
+from tests.support.vendor import CUT, DONE, body_of, choice, json_reply, stream_reply, usage_of
 
 MIB = 1024 * 1024
 BODY = json.dumps({"model": "sim/m", "prompt": "one two"}).encode()
@@ -27,7 +27,7 @@ STREAM = json.dumps({"model": "sim/m", "prompt": "one two", "stream": True}).enc
 
 
 @pytest.fixture
-def address(deployment: Deployment) -> tuple[str, int]:
+def address(deployment: Candidate) -> tuple[str, int]:
     """Where it listens."""
     host, _, port = (
         deployment.gateway.base_url.removeprefix("http://").removesuffix("/v5").partition(":")
@@ -36,7 +36,7 @@ def address(deployment: Deployment) -> tuple[str, int]:
 
 
 @pytest.fixture
-def key(deployment: Deployment) -> str:
+def key(deployment: Candidate) -> str:
     """A header with a good key."""
     return f"x-api-key: {deployment.gateway.api_key}"
 
@@ -256,7 +256,7 @@ def test_no_header_moves_a_path(address: tuple[str, int], header: str) -> None:
 
 
 def test_a_stream_that_is_cut_ends_in_a_reset_where_nothing_else_can_tell(
-    deployment: Deployment, address: tuple[str, int], key: str
+    deployment: Candidate, address: tuple[str, int], key: str
 ) -> None:
     deployment.vendor.reply(stream_reply(body_of(choice("half ")), CUT))
     with connect(address) as sock:
@@ -267,9 +267,7 @@ def test_a_stream_that_is_cut_ends_in_a_reset_where_nothing_else_can_tell(
     assert b"event: error" in data
 
 
-def test_curl_fails_on_a_cut_stream_and_not_on_a_whole_one(
-    deployment: Deployment, key: str
-) -> None:
+def test_curl_fails_on_a_cut_stream_and_not_on_a_whole_one(deployment: Candidate, key: str) -> None:
     usage = body_of(usage=usage_of(2, 2))
     whole = stream_reply(body_of(choice("whole", "stop")), usage, DONE)
     for version in ("--http1.0", "--http1.1"):
@@ -282,7 +280,7 @@ def test_curl_fails_on_a_cut_stream_and_not_on_a_whole_one(
 
 
 def test_a_whole_stream_to_http_1_0_ends_in_order(
-    deployment: Deployment, address: tuple[str, int], key: str
+    deployment: Candidate, address: tuple[str, int], key: str
 ) -> None:
     usage = body_of(usage=usage_of(2, 2))
     deployment.vendor.reply(stream_reply(body_of(choice("whole", "stop")), usage, DONE))
@@ -294,7 +292,7 @@ def test_a_whole_stream_to_http_1_0_ends_in_order(
 
 
 def test_a_caller_that_ends_its_sending_and_waits_gets_its_stream(
-    deployment: Deployment, address: tuple[str, int], key: str
+    deployment: Candidate, address: tuple[str, int], key: str
 ) -> None:
     """Also when it has ended it before anything was answered."""
     hung_up, usage = len(deployment.vendor.hang_ups), body_of(usage=usage_of(2, 2))
@@ -313,7 +311,7 @@ def test_a_caller_that_ends_its_sending_and_waits_gets_its_stream(
 
 
 def test_a_caller_that_ends_its_sending_gets_a_whole_answer(
-    deployment: Deployment, address: tuple[str, int], key: str
+    deployment: Candidate, address: tuple[str, int], key: str
 ) -> None:
     reply = json_reply(body_of(choice("late", "stop"), usage=usage_of(2, 2)))
     deployment.vendor.reply(type(reply)([0.5, *reply.body], framing="chunked"))
@@ -326,7 +324,7 @@ def test_a_caller_that_ends_its_sending_gets_a_whole_answer(
 
 @pytest.mark.parametrize("begun", [True, False])
 def test_a_caller_that_closes_its_connection_ends_the_vendors_call(
-    deployment: Deployment, address: tuple[str, int], key: str, begun: bool
+    deployment: Candidate, address: tuple[str, int], key: str, begun: bool
 ) -> None:
     """Though the vendor is silent, and has said something or not."""
     hung_up, never = len(deployment.vendor.hang_ups), threading.Event()
@@ -392,7 +390,7 @@ FORM = "content-type: application/x-www-form-urlencoded"
 
 
 def test_a_body_that_does_not_come_has_a_deadline(
-    address: tuple[str, int], key: str, deployment: Deployment
+    address: tuple[str, int], key: str, deployment: Candidate
 ) -> None:
     started_s = time.monotonic()
     with connect(address) as sock, connect(address) as form:

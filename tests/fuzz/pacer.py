@@ -16,7 +16,7 @@ from typing import Any
 
 import requests
 
-from tests.vendor import SimulatedVendor, body_of, choice, event, stream_reply
+from tests.support.vendor import SimulatedVendor, body_of, choice, event, stream_reply
 
 #: From one chunk to the next, in seconds.
 PACE_S = 0.01

@@ -13,7 +13,7 @@ from app.usage.event import UsageEvent
 from tests.fuzz.peers import act
 from tests.fuzz.target import Target, running_target
 from tests.fuzz.wire import Said
-from tests.services.polling import wait_until
+from tests.support.services.polling import wait_until
 
 CALLERS = 4
 

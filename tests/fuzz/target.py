@@ -8,10 +8,10 @@ from typing import Any
 
 from app.settings import Settings
 from tests.fuzz.pacer import Pacer
-from tests.gateway import Gateway, gunicorn, with_account
-from tests.services.sqlite import new_ledger
-from tests.services.valkey import Valkey
-from tests.vendor import (
+from tests.support.gateway import Gateway, gunicorn, with_account
+from tests.support.services.sqlite import new_ledger
+from tests.support.services.valkey import Valkey
+from tests.support.vendor import (
     DONE,
     Asked,
     Reply,

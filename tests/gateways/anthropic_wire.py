@@ -3,9 +3,9 @@
 from typing import Any
 
 from tests.gateways.rows import Row
-from tests.vendor import Asked
-from tests.vendors.anthropic import AnthropicWire, named_event
-from tests.vendors.base import Said
+from tests.support.vendor import Asked
+from tests.support.vendors.anthropic import AnthropicWire, named_event
+from tests.support.vendors.base import Said
 
 ROW = Row("anthropic", "ANTHROPIC_API_KEY")
 PING = AnthropicWire.keep_alive

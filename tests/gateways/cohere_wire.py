@@ -3,9 +3,9 @@
 from typing import Any
 
 from tests.gateways.rows import Row
-from tests.vendor import Asked
-from tests.vendors.base import Said
-from tests.vendors.cohere import CohereWire, typed_event
+from tests.support.vendor import Asked
+from tests.support.vendors.base import Said
+from tests.support.vendors.cohere import CohereWire, typed_event
 
 ROW = Row("cohere", "CO_API_KEY")
 SAID = Said(text="one tw\u00f6 \u2028 three", reasoning_tokens=3, cached_tokens=4)

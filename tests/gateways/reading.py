@@ -3,9 +3,10 @@
 import dataclasses
 from collections.abc import Iterable
 
-from app.gateways.base import Gateway, Vendor
+from app.gateways.base import Gateway
 from app.gateways.decoding.parsing import failed
-from app.serving.fan_out import merged
+from app.serving.fan_out import merge
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest
 
 
@@ -16,7 +17,7 @@ def decode(gateway: Gateway, vendor: Vendor, request: CompletionRequest, body: b
     """
     chunks = chunks_of(gateway, vendor, request, [body])
     usage = next((chunk.usage for chunk in reversed(chunks) if chunk.usage), None)
-    return dataclasses.replace(merged(chunks), usage=usage)
+    return dataclasses.replace(merge(chunks), usage=usage)
 
 
 def chunks_of(

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from app.gateways import FAMILIES
-from app.gateways.base import Gateway, Vendor
+from app.gateways.base import Gateway
+from app.gateways.families import GATEWAY_SPECS, GATEWAYS
 from app.vendors.table import VendorTable, load_vendors
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest, Ending, Usage
 from app.vocabulary.errors import GatewayError
 from tests.gateways.reading import chunks_of, cut, decode
@@ -18,7 +19,7 @@ from tests.gateways.reading import chunks_of, cut, decode
 
 @functools.cache
 def _table(key_env: str) -> VendorTable:
-    return load_vendors(None, {key_env: "sk-test"}, FAMILIES)
+    return load_vendors(None, {key_env: "sk-test"}, GATEWAY_SPECS)
 
 
 class Row:
@@ -28,7 +29,7 @@ class Row:
         found = next(vendor for vendor in _table(key_env) if vendor.name == name)
         fields = {field: getattr(found, field) for field in found.__dataclass_fields__}
         self.vendor = Vendor(**(fields | keys))
-        family = FAMILIES[found.gateway]
+        family = GATEWAYS[found.gateway]
         gateway = family.native if native else family.chat
         assert gateway is not None
         self.gateway: Gateway = gateway

@@ -8,12 +8,12 @@ from app.vocabulary.errors import (
     VendorFailed,
     VendorOverloaded,
     VendorRateLimited,
-    VendorRefused,
+    VendorRejected,
     VendorTimeout,
 )
 from tests.gateways.anthropic_wire import ROW, delta, start, stream
 from tests.gateways.rows import bodies
-from tests.vendors.anthropic import error_body
+from tests.support.vendors.anthropic import error_body
 
 ERRORS = [
     ("overloaded_error", 529, VendorOverloaded),
@@ -23,9 +23,9 @@ ERRORS = [
     ("authentication_error", 401, VendorAuthentication),
     ("billing_error", 402, VendorAuthentication),
     ("permission_error", 403, VendorAuthentication),
-    ("invalid_request_error", 400, VendorRefused),
-    ("not_found_error", 404, VendorRefused),
-    ("request_too_large", 413, VendorRefused),
+    ("invalid_request_error", 400, VendorRejected),
+    ("not_found_error", 404, VendorRejected),
+    ("request_too_large", 413, VendorRejected),
 ]
 
 
@@ -59,7 +59,7 @@ def test_an_empty_balance_is_ours_though_its_status_says_otherwise() -> None:
 
 def test_a_refusal_from_a_proxy_in_front_has_no_json() -> None:
     error = ROW.error(413, b"<html>413 Request Entity Too Large</html>")
-    assert (type(error), error.status) == (VendorRefused, 413)
+    assert (type(error), error.status) == (VendorRejected, 413)
 
 
 def test_a_limit_tells_when_to_come_again() -> None:

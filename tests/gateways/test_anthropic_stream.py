@@ -8,8 +8,8 @@ from app.formats.sse import EVENT_LIMIT
 from app.vocabulary.errors import GatewayError, VendorFailed
 from tests.gateways.anthropic_wire import PING, ROW, STOP, delta, end, simulated, start, stream
 from tests.gateways.rows import json_values, told
-from tests.vendors.anthropic import named_event
-from tests.vendors.base import Said
+from tests.support.vendors.anthropic import named_event
+from tests.support.vendors.base import Said
 
 SAID = Said(text="one tw\u00f6 \u2028 three", reasoning_tokens=3, cached_tokens=4)
 STREAM = simulated(SAID, stream=True)

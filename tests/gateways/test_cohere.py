@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.gateways.cohere import CohereGateway, decode_usage
+from app.transport.auth.schemes import authenticated
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import (
     GatewayError,
@@ -15,7 +16,7 @@ from app.vocabulary.errors import (
     VendorFailed,
     VendorOverloaded,
     VendorRateLimited,
-    VendorRefused,
+    VendorRejected,
     VendorTimeout,
 )
 from tests.gateways.cohere_wire import ROW, WORDS, delta, end, message
@@ -27,7 +28,7 @@ from tests.gateways.rows import bodies, told
 def test_a_request_holds_what_the_caller_set_and_no_more() -> None:
     encoded = ROW.gateway.encode(ROW.vendor, ROW.asks("command-a-03-2025"))
     assert encoded.url == "https://api.cohere.com/v2/chat"
-    assert dict(encoded.headers) == {
+    assert authenticated(ROW.vendor, encoded) == {
         "content-type": "application/json",
         "authorization": "Bearer sk-test",
     }
@@ -76,7 +77,7 @@ def test_what_is_out_of_the_vendors_range_is_refused_with_the_range(
     assert caught.value.param == parameter
 
 
-@pytest.mark.parametrize("parameter", sorted(CohereGateway.refuses - {"user"}))
+@pytest.mark.parametrize("parameter", sorted(CohereGateway.unsupported - {"user"}))
 def test_what_the_wire_has_no_word_for_is_refused_by_name(parameter: str) -> None:
     values: dict[str, Any] = {"logit_bias": {"5": 1}, "suffix": "end"}
     with pytest.raises(UnsupportedParameter) as caught:
@@ -187,9 +188,9 @@ def test_no_count_is_none(usage: Any) -> None:
 @pytest.mark.parametrize(
     ("status", "meaning", "ours"),
     [
-        (400, VendorRefused, 400),
-        (404, VendorRefused, 404),
-        (422, VendorRefused, 400),
+        (400, VendorRejected, 400),
+        (404, VendorRejected, 404),
+        (422, VendorRejected, 400),
         (401, VendorAuthentication, 502),
         (402, VendorAuthentication, 502),
         (403, VendorAuthentication, 502),

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.gateways.base import Vendor
 from app.gateways.parameters import NEUTRAL, check_extra, check_prompt, check_range, supported
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import PARAMETERS, CompletionRequest
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
@@ -13,7 +13,7 @@ from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 def refusing(*names: str, **keys: Any) -> Vendor:
     """Return a vendor that refuses these parameters."""
     return Vendor(
-        name="sim", gateway="openai", base_url="http://v", refuses=frozenset(names), **keys
+        name="sim", gateway="openai", base_url="http://v", unsupported=frozenset(names), **keys
     )
 
 

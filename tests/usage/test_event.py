@@ -22,7 +22,7 @@ from app.usage.event import (
     new_event_id,
 )
 from app.vocabulary.completion import USAGE_COUNTS, Usage
-from tests.usage.events import DEFAULTS, usage_event
+from tests.support.events import DEFAULTS, usage_event
 
 NULLABLE = {
     "user",

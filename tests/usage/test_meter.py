@@ -13,7 +13,7 @@ from app.storage.redis.keys import EVENTS, OPEN
 from app.usage.call_meter import CallMeter
 from app.usage.event import TEXT_LIMIT, Status, UsageEvent
 from app.usage.meter import Meter, RequestContext
-from app.usage.recorder import Accounting
+from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, HalfUsage, Usage
@@ -23,7 +23,7 @@ from app.vocabulary.errors import (
     VendorFailed,
     VendorOverloaded,
     VendorRateLimited,
-    VendorRefused,
+    VendorRejected,
     VendorTimeout,
     VendorUnreachable,
 )
@@ -43,10 +43,10 @@ def redis(redis_url: str) -> Iterator["Redis"]:
 
 
 @pytest.fixture
-def books(redis_url: str, tmp_path: Path) -> Iterator[Accounting]:
-    """The accounting of the process under test."""
+def books(redis_url: str, tmp_path: Path) -> Iterator[Recorder]:
+    """The recorder of the process under test."""
     redis = connect(redis_url, 10.0)
-    books = Accounting(EventStream(redis), OpenRecords(redis), tmp_path)
+    books = Recorder(EventStream(redis), OpenRecords(redis), tmp_path)
     yield books
     books.close()
 
@@ -177,7 +177,7 @@ FAILURES: list[tuple[GatewayError, bool]] = [
     (VendorFailed("x", billable=True), True),
     (VendorTimeout("x"), False),
     (VendorTimeout("x", billable=True), True),
-    (VendorRefused("x", vendor_status=400), False),
+    (VendorRejected("x", vendor_status=400), False),
     (VendorAuthentication("x", vendor_status=401), False),
     (VendorRateLimited("x"), False),
     (VendorOverloaded("x"), False),
@@ -232,7 +232,7 @@ def test_the_model_served_is_the_vendors_word(models: list[str], served: str | N
 # What is recorded.
 
 
-def test_the_open_record_is_there_before_and_gone_after(books: Accounting, redis: "Redis") -> None:
+def test_the_open_record_is_there_before_and_gone_after(books: Recorder, redis: "Redis") -> None:
     meter = Meter(books, CONTEXT, ASKED)
     meter.open()
     record = orjson.loads(redis.hget(OPEN, meter.event_id) or b"")
@@ -255,7 +255,7 @@ def test_the_open_record_is_there_before_and_gone_after(books: Accounting, redis
     assert len(recorded(redis)) == 1
 
 
-def test_an_event_says_all_that_is_known(books: Accounting, redis: "Redis") -> None:
+def test_an_event_says_all_that_is_known(books: Recorder, redis: "Redis") -> None:
     meter = Meter(books, CONTEXT, ASKED)
     meter.open()
     call = meter.call("backup", ASKED)
@@ -274,7 +274,7 @@ def test_an_event_says_all_that_is_known(books: Accounting, redis: "Redis") -> N
 
 
 def test_a_request_without_a_token_has_no_time_to_the_first(
-    books: Accounting, redis: "Redis"
+    books: Recorder, redis: "Redis"
 ) -> None:
     meter = Meter(books, CONTEXT, ASKED)
     meter.call("sim", ASKED).observe(chunk("", usage=COUNT))
@@ -302,7 +302,7 @@ STATUSES: list[tuple[Status, bool, bool, bool, str]] = [
 
 @pytest.mark.parametrize(("status", "drained", "counted", "worked", "source"), STATUSES)
 def test_an_event_tells_its_status_and_whose_count_it_is(
-    books: Accounting,
+    books: Recorder,
     redis: "Redis",
     status: Status,
     drained: bool,
@@ -321,7 +321,7 @@ def test_an_event_tells_its_status_and_whose_count_it_is(
     assert bool(event.usage) == (source != "none")
 
 
-def test_a_request_is_recorded_once(books: Accounting, redis: "Redis") -> None:
+def test_a_request_is_recorded_once(books: Recorder, redis: "Redis") -> None:
     meter = Meter(books, CONTEXT, ASKED)
     meter.open()
     for status in ("truncated", "completed", "disconnected"):
@@ -329,9 +329,7 @@ def test_a_request_is_recorded_once(books: Accounting, redis: "Redis") -> None:
     assert [event.status for event in recorded(redis)] == ["truncated"]
 
 
-def test_a_request_that_was_never_sent_is_recorded_as_that(
-    books: Accounting, redis: "Redis"
-) -> None:
+def test_a_request_that_was_never_sent_is_recorded_as_that(books: Recorder, redis: "Redis") -> None:
     meter = Meter(books, CONTEXT, ASKED)
     meter.open()
     meter.record("failed")
@@ -341,7 +339,7 @@ def test_a_request_that_was_never_sent_is_recorded_as_that(
 
 
 def test_calls_of_one_request_are_summed_and_one_estimate_makes_an_estimate(
-    books: Accounting, redis: "Redis"
+    books: Recorder, redis: "Redis"
 ) -> None:
     meter = Meter(books, CONTEXT, ASKED)
     for _ in range(2):
@@ -369,7 +367,7 @@ def used(meter: Meter, vendor: str, model: str, tokens: int, tier: str | None = 
 
 
 def test_one_call_of_what_was_asked_for_is_told_by_the_event_alone(
-    books: Accounting, redis: "Redis"
+    books: Recorder, redis: "Redis"
 ) -> None:
     meter = Meter(books, CONTEXT, ASKED)
     meter.call("other", ASKED).failed(VendorOverloaded("x", vendor_status=503))
@@ -381,7 +379,7 @@ def test_one_call_of_what_was_asked_for_is_told_by_the_event_alone(
 
 
 def test_several_calls_that_used_tokens_are_told_one_by_one(
-    books: Accounting, redis: "Redis"
+    books: Recorder, redis: "Redis"
 ) -> None:
     meter = Meter(books, CONTEXT, ASKED)
     used(meter, "sim", "m", 3)
@@ -399,7 +397,7 @@ def test_several_calls_that_used_tokens_are_told_one_by_one(
 
 @pytest.mark.parametrize("which", ["another deployment", "an earlier call"])
 def test_a_single_call_that_the_event_does_not_describe_is_told(
-    books: Accounting, redis: "Redis", which: str
+    books: Recorder, redis: "Redis", which: str
 ) -> None:
     meter = Meter(books, CONTEXT, ASKED)
     if which == "another deployment":
@@ -413,7 +411,7 @@ def test_a_single_call_that_the_event_does_not_describe_is_told(
     assert (call.vendor, call.usage) == ("spare" if "deployment" in which else "sim", event.usage)
 
 
-def test_any_user_and_model_can_be_recorded(books: Accounting, redis: "Redis") -> None:
+def test_any_user_and_model_can_be_recorded(books: Recorder, redis: "Redis") -> None:
     request = CompletionRequest(
         model="sim/" + "m" * 100_000, prompt="x", user="\0\ud83d" + "u" * 100_000
     )
@@ -428,7 +426,7 @@ def test_any_user_and_model_can_be_recorded(books: Accounting, redis: "Redis") -
 
 
 def test_nothing_is_logged_while_all_is_well(
-    books: Accounting, caplog: pytest.LogCaptureFixture
+    books: Recorder, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):
         meter = Meter(books, CONTEXT, ASKED)

@@ -12,11 +12,11 @@ from app.ledger.posting import Ledger
 from app.storage.sql.database import create_engine
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable
-from tests.services.polling import wait_until
-from tests.services.postgres import Postgres, find_binaries
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
+from tests.support.services.polling import wait_until
+from tests.support.services.postgres import Postgres, find_binaries
 from tests.workers.contents import entry_count, event_ids, rolled_up, waiting
-from workers.drain import drain
+from workers.consumer import drain
 
 BREAK_ALL = sa.text(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"

@@ -10,10 +10,10 @@ from app.ledger.posting import NOT_CHARGED, Ledger
 from app.usage.event import UsageEvent
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable
-from tests.services.polling import wait_until
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
+from tests.support.services.polling import wait_until
 from tests.workers.contents import event_ids, rolled_up, waiting
-from workers.drain import DrainReport, drain
+from workers.consumer import PostReport, drain
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def test_what_was_claimed_ahead_of_a_ledger_that_went_away_is_posted_by_the_next
     with pytest.raises(LedgerUnavailable):
         drain(stream, TurnsAway(ledger.engine, stream=stream), consumer="a", limit=10)
     assert waiting(redis) == (30, 20)
-    assert drain(stream, ledger, consumer="b", limit=10) == DrainReport(posted=30)
+    assert drain(stream, ledger, consumer="b", limit=10) == PostReport(posted=30)
     assert event_ids(ledger.engine) == published
     assert rolled_up(ledger.engine) == 50
     assert waiting(redis) == (0, 0)

@@ -10,7 +10,7 @@ import pytest
 
 from app.ledger.posting import Ledger
 from app.usage.redis.stream import EventStream
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
 from tests.workers.contents import event_ids
 
 #: Another task process, which drains until it is killed.
@@ -42,7 +42,7 @@ def test_the_drain_task_posts_what_waits(
 ) -> None:
     event = usage_event()
     stream.publish(event)
-    tasks.drain_events()
+    tasks.post_events()
     assert event_ids(sqlite_ledger.engine) == [event.event_id]
     assert stream.backlog() == 0
 
@@ -58,10 +58,10 @@ def test_one_process_of_a_worker_drains_and_the_others_leave_it_to_that_one(
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"draining\n"
-        tasks.drain_events()
+        tasks.post_events()
         assert stream.backlog() == 1
         other.kill()
-    tasks.drain_events()
+    tasks.post_events()
     assert stream.backlog() == 0
 
 
@@ -73,7 +73,7 @@ def test_the_hourly_task_keeps_consumers_that_were_just_here(
     assert stream.forget_idle_consumers(idle_ms=0) == 1
 
 
-@pytest.mark.parametrize("name", ["drain_events", "forget_idle_consumers"])
+@pytest.mark.parametrize("name", ["post_events", "forget_idle_consumers"])
 def test_a_redis_that_is_away_is_one_line_in_the_log(
     tasks: ModuleType,
     monkeypatch: pytest.MonkeyPatch,

@@ -17,11 +17,11 @@ from app.storage.sql.database import create_engine
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream, connect
 from app.vocabulary.errors import StreamUnavailable
-from tests.services.celery_worker import CeleryWorker
-from tests.services.polling import wait_until
-from tests.services.tls import TLSProxy
-from tests.services.valkey import Valkey
-from tests.usage.events import usage_event
+from tests.support.events import usage_event
+from tests.support.services.celery_worker import CeleryWorker
+from tests.support.services.polling import wait_until
+from tests.support.services.tls import TLSProxy
+from tests.support.services.valkey import Valkey
 from tests.workers.contents import entry_count, event_ids, rolled_up, waiting
 
 EVENTS = 20_000

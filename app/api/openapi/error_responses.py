@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from app.gateways.decoding.failures import REFUSED
-from app.vocabulary.errors import TollgateError, VendorRefused
+from app.vocabulary.errors import TollgateError, VendorRejected
 
 #: Codes that share a class, by its name: what the schemas say of a field.
 FIELD_CODES = "`missing_required_parameter`, `invalid_type` or `invalid_value`"
@@ -37,7 +37,7 @@ def error_responses(errors: Iterable[type[TollgateError]]) -> dict[str, Any]:
 
 def _statuses(error: type[TollgateError]) -> Iterable[int]:
     """Return the statuses of an error: a vendor's refusal keeps its own, but for 422."""
-    return REFUSED - {422} if issubclass(error, VendorRefused) else [error.status]
+    return REFUSED - {422} if issubclass(error, VendorRejected) else [error.status]
 
 
 def _codes(error: type[TollgateError]) -> str:

@@ -137,7 +137,7 @@ COMPLETIONS = Operation(
     headers={
         "x-tollgate-attempts": "Calls of vendors that it took.",
         "x-tollgate-dropped": "Parameters that the vendor did not get.",
-        "x-tollgate-repeats": "The request that had this idempotency key first.",
+        "x-tollgate-replay-of": "The request that had this idempotency key first.",
     },
     errors=tuple(every_error()),
 )

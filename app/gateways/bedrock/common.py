@@ -14,7 +14,7 @@ from marshmallow import fields
 
 from app.formats import strict_json
 from app.formats.sse import ServerSentEvent
-from app.gateways.base import Vendor, VendorRequest, plain_mapping
+from app.gateways.base import plain_mapping
 from app.gateways.bedrock.errors import decode_exception
 from app.gateways.bedrock.event_stream import MessageParser
 from app.gateways.decoding.counts import put_together
@@ -22,8 +22,10 @@ from app.gateways.decoding.finish import GOES_ON, Finish
 from app.gateways.decoding.framing import TextFraming
 from app.gateways.decoding.parsing import whole
 from app.gateways.decoding.wire import Wire
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import ModelNotFound, UnsupportedParameter
+from app.vocabulary.vendor_request import VendorRequest
 
 #: Keys of a row's `quirks` that both endpoints need; the region is part of each signature.
 QUIRKS: Mapping[str, fields.Field[Any]] = {"region": fields.String(required=True)}

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from marshmallow.fields import Field
 
-from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
+from app.gateways.base import plain_mapping, single_prompt
 from app.gateways.bedrock import errors
 from app.gateways.bedrock.common import (
     QUIRKS,
@@ -24,8 +24,10 @@ from app.gateways.decoding.finish import Finish, narrow
 from app.gateways.decoding.parsing import failed
 from app.gateways.decoding.reader import AnswerReader
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 #: Our parameter -> its name in `inferenceConfig`.
 CONFIG: Mapping[str, str] = {
@@ -41,7 +43,7 @@ COUNTS = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInpu
 class ConverseGateway:
     """A prompt is one user's message; the text of the answer's message is the completion."""
 
-    refuses: ClassVar[frozenset[str]] = frozenset(
+    unsupported: ClassVar[frozenset[str]] = frozenset(
         {
             "best_of",
             "frequency_penalty",
@@ -60,7 +62,7 @@ class ConverseGateway:
         """Return the vendor's request: what the caller set, and nothing that it did not."""
         check_prompt(vendor, request)
         check_extra(vendor, request)
-        parameters, dropped = supported(vendor, request, self.refuses)
+        parameters, dropped = supported(vendor, request, self.unsupported)
         check_range(vendor, request, "temperature", 0, 1)
         check_range(vendor, request, "max_tokens", 1)
         if "stop" in parameters:

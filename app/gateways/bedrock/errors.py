@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from app.formats import strict_json
-from app.gateways.base import Vendor, plain_mapping
+from app.gateways.base import plain_mapping
 from app.gateways.bedrock.event_stream import Message
 from app.gateways.decoding import failures
-from app.vocabulary.errors import GatewayError, VendorRefused, WrongEndpoint
+from app.vendors.vendor import Vendor
+from app.vocabulary.errors import GatewayError, VendorRejected, WrongEndpoint
 
 #: What an exception means, where its HTTP status says something else, or where it came without.
 STATUS_OF: Mapping[str, int] = {
@@ -81,14 +82,14 @@ def _error(
     if kind == "modeltimeout":  # sent as 408, but the model has worked: as if an answer had begun
         status, said = None, replace(said, status=408)
     error = failures.failure(vendor, status, said, headers)
-    return _on_other_endpoint(error) if isinstance(error, VendorRefused) else error
+    return _on_other_endpoint(error) if isinstance(error, VendorRejected) else error
 
 
 #: Where an error has its message; the one of the model behind the service says more.
 MESSAGES = ("originalMessage", "message", "Message")
 
 
-def _on_other_endpoint(error: VendorRefused) -> VendorRefused:
+def _on_other_endpoint(error: VendorRejected) -> VendorRejected:
     for words, wants in _WANTS:
         if words.search(error.message):
             return WrongEndpoint(

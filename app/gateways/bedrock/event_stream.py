@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.gateways.base import Vendor
 from app.gateways.decoding.parsing import failed
+from app.vendors.vendor import Vendor
 
 
 @dataclass(frozen=True, slots=True)

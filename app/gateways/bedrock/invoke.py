@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from marshmallow import fields, validate
 
 from app.formats import strict_json
-from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
+from app.gateways.base import plain_mapping, single_prompt
 from app.gateways.bedrock import errors
 from app.gateways.bedrock.common import (
     QUIRKS,
@@ -23,13 +23,15 @@ from app.gateways.bedrock.common import (
     request_metadata,
     vendor_request,
 )
-from app.gateways.bedrock.model_families import FAMILIES, Path, PromptFamily, Shape
+from app.gateways.bedrock.model_families import PROMPT_FAMILIES, Path, PromptFamily, Shape
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.parsing import failed, load
 from app.gateways.decoding.reader import AnswerReader
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError, ModelNotFound
+from app.vocabulary.vendor_request import VendorRequest
 
 #: The service's own additions to the last chunk, whatever the family, and to filtered answers.
 METRICS = "amazon-bedrock-invocationMetrics"
@@ -45,8 +47,8 @@ GUARDRAIL = "amazon-bedrock-guardrailAction"
 class InvokeGateway:
     """The prompt is forwarded as it is, without a model's template around it."""
 
-    refuses: ClassVar[frozenset[str]] = frozenset.intersection(
-        *(family.refuses for family in FAMILIES.values())
+    unsupported: ClassVar[frozenset[str]] = frozenset.intersection(
+        *(family.unsupported for family in PROMPT_FAMILIES.values())
     )
     list_prompts: ClassVar[bool] = False
     max_n: ClassVar[int] = 1
@@ -54,7 +56,7 @@ class InvokeGateway:
         **QUIRKS,
         # globs of model names -> the family's name here
         "families": fields.Dict(
-            keys=fields.String(), values=fields.String(validate=validate.OneOf(FAMILIES))
+            keys=fields.String(), values=fields.String(validate=validate.OneOf(PROMPT_FAMILIES))
         ),
     }
 
@@ -63,7 +65,7 @@ class InvokeGateway:
         family = _family(vendor, request)
         check_prompt(vendor, request)
         check_extra(vendor, request)
-        parameters, dropped = supported(vendor, request, family.refuses)
+        parameters, dropped = supported(vendor, request, family.unsupported)
         check_range(vendor, request, "temperature", 0, family.hottest)
         check_range(vendor, request, "max_tokens", 1)
         body: dict[str, Any] = {family.prompt: single_prompt(request)}
@@ -137,7 +139,7 @@ def _family(vendor: Vendor, request: CompletionRequest) -> PromptFamily:
     families: Mapping[str, str] = vendor.quirks.get("families", {})
     for glob, name in families.items():
         if fnmatchcase(request.model_name, glob):
-            return FAMILIES[name]
+            return PROMPT_FAMILIES[name]
     raise ModelNotFound(
         f"The vendor `{vendor.name}` takes prompts of `{request.model_name[:64]}` in a form that "
         "its `quirks.families` does not name.",

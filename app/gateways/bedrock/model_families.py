@@ -41,12 +41,12 @@ class PromptFamily:
     hottest: float = 1
 
     @property
-    def refuses(self) -> frozenset[str]:
+    def unsupported(self) -> frozenset[str]:
         """The parameters that its form has no word for; `user` goes beside it, in a header."""
         return frozenset(PARAMETERS).difference(self.words, ("n", "user"))
 
 
-FAMILIES: Mapping[str, PromptFamily] = {
+PROMPT_FAMILIES: Mapping[str, PromptFamily] = {
     "cohere": PromptFamily(
         prompt="prompt",
         words={

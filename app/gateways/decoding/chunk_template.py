@@ -11,12 +11,12 @@ from typing import Any
 from app.vocabulary.completion import Choice, Completion
 
 #: How often a chunk is taken for the usual one, before a stream is thought to have none.
-LESSONS = 3
+LEARN_LIMIT = 3
 
 _LITERAL = re.compile(rb'[ \t]*"([^"\\\x00-\x1f]*)"')
 
 
-class UsualChunk:
+class ChunkTemplate:
     """Remembers one shape of chunk, in which `key` (`"text":`) names what varies."""
 
     def __init__(self, key: bytes) -> None:
@@ -25,7 +25,7 @@ class UsualChunk:
         self._example: Completion | None = None
         self._index = 0
         self._extra: Mapping[str, Any] | None = None
-        self._lessons = LESSONS
+        self._lessons = LEARN_LIMIT
 
     def learn(self, data: bytes, chunk: Completion) -> None:
         """Take a chunk for the usual one, if it is a piece of text and nothing more."""

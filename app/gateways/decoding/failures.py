@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.formats import strict_json
-from app.gateways.base import Vendor, plain_mapping
+from app.gateways.base import plain_mapping
 from app.gateways.decoding.choices.texts import mended
 from app.gateways.decoding.retry_hints import retry_after, should_retry
+from app.vendors.vendor import Vendor
 from app.vocabulary.errors import (
     SHOULD_RETRY,
     GatewayError,
@@ -20,7 +21,7 @@ from app.vocabulary.errors import (
     VendorFailed,
     VendorOverloaded,
     VendorRateLimited,
-    VendorRefused,
+    VendorRejected,
     VendorTimeout,
     WrongEndpoint,
 )
@@ -175,7 +176,7 @@ def failure(
         )
     error = _error(vendor, status, code, said)
     hints = {**retry_after(headers or {}), **should_retry(headers or {})}
-    if not isinstance(error, VendorRefused):
+    if not isinstance(error, VendorRejected):
         error.headers = {**hints, **error.headers}
     elif SHOULD_RETRY in hints:
         error.headers[SHOULD_RETRY] = hints[SHOULD_RETRY]
@@ -210,13 +211,13 @@ def _error(vendor: Vendor, status: int | None, code: int | None, said: Detail) -
     return VendorFailed(f"The vendor `{vendor.name}` failed{why}", vendor_status=code)
 
 
-def _refused(vendor: Vendor, code: int, said: Detail, message: str | None) -> VendorRefused:
+def _refused(vendor: Vendor, code: int, said: Detail, message: str | None) -> VendorRejected:
     message = message or f"The vendor `{vendor.name}` refused the request (HTTP {code})."
     param = scrubbed(vendor, said.param, NAME_LIMIT)
     name = scrubbed(vendor, said.code, NAME_LIMIT)
     wants = next((wants for words, wants in ELSEWHERE if words in message), None)
     if wants is None:
-        return VendorRefused(message, vendor_status=code, param=param, code=name)
+        return VendorRejected(message, vendor_status=code, param=param, code=name)
     return WrongEndpoint(message, wants=wants, vendor_status=code, param=param, code=name)
 
 

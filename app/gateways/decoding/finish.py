@@ -7,7 +7,7 @@ caller may go on from, and travels with the choice. Source: docs/vendors.md.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from app.gateways.base import Vendor
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Ending
 
 REASONS: Mapping[str, Ending] = {

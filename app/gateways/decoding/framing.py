@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from app.formats import strict_json
 from app.formats.sse import EventParser, EventTooLarge, ServerSentEvent
-from app.gateways.base import Vendor
 from app.gateways.decoding.parsing import failed
+from app.vendors.vendor import Vendor
 from app.vocabulary.errors import VendorFailed
 
 #: The most lines of one frame that are tried as JSON together.

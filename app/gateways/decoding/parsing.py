@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.formats import strict_json
-from app.gateways.base import Vendor
+from app.vendors.vendor import Vendor
 from app.vocabulary.errors import VendorFailed
 
 #: No request has more tokens; sums of these fit every column that they will be kept in.

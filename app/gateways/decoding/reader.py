@@ -14,7 +14,7 @@ from typing import Any
 from app.formats import strict_json as json_wire
 from app.formats.sse import ServerSentEvent
 from app.gateways.decoding.choices.deltas import Choices
-from app.gateways.decoding.chunk_template import UsualChunk
+from app.gateways.decoding.chunk_template import ChunkTemplate
 from app.gateways.decoding.counts import RunningUsage
 from app.gateways.decoding.framing import Framing, TextFraming, values_in
 from app.gateways.decoding.parsing import failed
@@ -45,7 +45,7 @@ class AnswerReader:
         self.count = prompts * samples
         self._choices = Choices(prompts, samples)
         self._usage = RunningUsage(self.count if wire.counts_choices else 1, samples)
-        self._usual = UsualChunk(wire.text_key) if wire.text_key and request.stream else None
+        self._usual = ChunkTemplate(wire.text_key) if wire.text_key and request.stream else None
         self._last: Completion | None = None
         self._total: Usage | None = None
         self._failure: GatewayError | None = None

@@ -8,10 +8,10 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from app.gateways.base import Vendor
 from app.gateways.decoding import failures
 from app.gateways.decoding.parsing import failed
 from app.gateways.decoding.wire import Wire
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Ending, Usage
 
 

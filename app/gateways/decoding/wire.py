@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from app.formats import strict_json as json_wire
-from app.gateways.base import Vendor
 from app.gateways.decoding import failures
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
 

@@ -12,13 +12,15 @@ from urllib.parse import quote
 from marshmallow.fields import Field
 
 from app.formats import strict_json
-from app.gateways.base import Vendor, VendorRequest, single_prompt
+from app.gateways.base import single_prompt
 from app.gateways.decoding.reader import AnswerReader
 from app.gateways.gemini import errors
 from app.gateways.gemini.response import GeminiWire
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 #: Public parameter -> its name in `generationConfig`.
 WORDS: Mapping[str, str] = {
@@ -37,7 +39,7 @@ WORDS: Mapping[str, str] = {
 class GeminiGateway:
     """A prompt is one user's turn; what the model thought is counted, and never text."""
 
-    refuses: ClassVar[frozenset[str]] = frozenset({"best_of", "logit_bias", "suffix", "user"})
+    unsupported: ClassVar[frozenset[str]] = frozenset({"best_of", "logit_bias", "suffix", "user"})
     list_prompts: ClassVar[bool] = False
     max_n: ClassVar[int] = 8
     quirks: ClassVar[Mapping[str, Field[Any]]] = {}
@@ -47,7 +49,7 @@ class GeminiGateway:
         check_extra(vendor, request)
         check_prompt(vendor, request)
         check_range(vendor, request, "max_tokens", 1)  # 0 reads as "not set" there
-        parameters, dropped = supported(vendor, request, self.refuses)
+        parameters, dropped = supported(vendor, request, self.unsupported)
         contents = [{"role": "user", "parts": [{"text": single_prompt(request)}]}]
         config = _generation_config(parameters)
         body = {"contents": contents, **({"generationConfig": config} if config else {})}

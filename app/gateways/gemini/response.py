@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.formats import strict_json as json_wire
-from app.gateways.base import Vendor, plain_mapping
+from app.gateways.base import plain_mapping
 from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.logprobs import TokenLogprob, text_logprobs
@@ -14,6 +14,7 @@ from app.gateways.decoding.parsing import failed, whole
 from app.gateways.decoding.wire import Wire
 from app.gateways.gemini import errors
 from app.gateways.openai.response import index_of
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
 

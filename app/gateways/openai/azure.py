@@ -11,11 +11,12 @@ from urllib.parse import quote, urlencode
 
 from marshmallow.fields import Field, String
 
-from app.gateways.base import Vendor, VendorRequest
 from app.gateways.openai.chat import OpenAIChatGateway
 from app.gateways.openai.completions import OpenAIGateway
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import ModelNotFound
+from app.vocabulary.vendor_request import VendorRequest
 
 API_VERSION: Mapping[str, Field[Any]] = {"api_version": String(required=True)}
 

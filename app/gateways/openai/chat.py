@@ -9,21 +9,23 @@ from typing import Any, ClassVar
 
 from marshmallow.fields import Field
 
-from app.gateways.base import Vendor, VendorRequest, single_prompt
+from app.gateways.base import single_prompt
 from app.gateways.decoding import failures
 from app.gateways.decoding.reader import AnswerReader
 from app.gateways.openai.completions import LEAST_LOGPROBS, posted
 from app.gateways.openai.response import OpenAIChatWire
 from app.gateways.parameters import supported
 from app.vendors.model_rules import MODELS, rules_of
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 
 class OpenAIChatGateway:
     """A text completion through chat: one prompt a call, its answer's text alone."""
 
-    refuses: ClassVar[frozenset[str]] = frozenset({"best_of", "suffix"})
+    unsupported: ClassVar[frozenset[str]] = frozenset({"best_of", "suffix"})
     list_prompts: ClassVar[bool] = False
     max_n: ClassVar[int] = 128
     quirks: ClassVar[Mapping[str, Field[Any]]] = {
@@ -34,7 +36,7 @@ class OpenAIChatGateway:
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
         """Return the vendor's request: what the caller set, by the vendor's names."""
         rules = rules_of(vendor, request.model_name)
-        parameters, dropped = supported(vendor, request, self.refuses | rules.refuses)
+        parameters, dropped = supported(vendor, request, self.unsupported | rules.unsupported)
         body = {
             "model": request.model_name,
             "messages": [{"role": "user", "content": single_prompt(request)}],

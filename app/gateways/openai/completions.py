@@ -10,14 +10,15 @@ from typing import Any, ClassVar
 from marshmallow import fields, validate
 
 from app.formats import strict_json
-from app.gateways.base import Vendor, VendorRequest
 from app.gateways.decoding import failures
 from app.gateways.decoding.reader import AnswerReader
 from app.gateways.openai.response import OpenAIWire
 from app.gateways.parameters import check_prompt, supported
 from app.gateways.stops import as_list
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 #: A refusal that comes with a server error's status: some servers have no other.
 REFUSED = 400
@@ -29,7 +30,7 @@ LEAST_LOGPROBS = fields.Integer(strict=True, validate=validate.Range(min=0))
 class OpenAIGateway:
     """Native text completions: the request is forwarded, the answer brought into form."""
 
-    refuses: ClassVar[frozenset[str]] = frozenset()
+    unsupported: ClassVar[frozenset[str]] = frozenset()
     list_prompts: ClassVar[bool] = True
     max_n: ClassVar[int] = 128
     quirks: ClassVar[Mapping[str, fields.Field[Any]]] = {

@@ -8,18 +8,20 @@ from typing import Any, ClassVar
 
 from marshmallow.fields import Field
 
-from app.gateways.base import Vendor, VendorRequest, single_prompt
+from app.gateways.base import single_prompt
 from app.gateways.openai.chat import OpenAIChatGateway
 from app.gateways.openai.completions import posted
 from app.gateways.parameters import check_prompt, supported
 from app.vendors.model_rules import MODELS, rules_of
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.vendor_request import VendorRequest
 
 
 class FIMGateway(OpenAIChatGateway):
     """A prompt as it is, with or without a suffix; without one the model goes on from it."""
 
-    refuses: ClassVar[frozenset[str]] = frozenset(
+    unsupported: ClassVar[frozenset[str]] = frozenset(
         {
             "best_of",
             "echo",
@@ -37,7 +39,7 @@ class FIMGateway(OpenAIChatGateway):
         """Return the vendor's request: what the caller set, by the vendor's names."""
         check_prompt(vendor, request)
         rules = rules_of(vendor, request.model_name)
-        parameters, dropped = supported(vendor, request, self.refuses | rules.refuses)
+        parameters, dropped = supported(vendor, request, self.unsupported | rules.unsupported)
         body = {
             "model": request.model_name,
             "prompt": single_prompt(request),

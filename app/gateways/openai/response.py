@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from app.gateways.base import Vendor, plain_mapping
+from app.gateways.base import plain_mapping
 from app.gateways.decoding import failures
 from app.gateways.decoding.choices.slots import UNNUMBERED
 from app.gateways.decoding.choices.texts import mended
@@ -18,6 +18,7 @@ from app.gateways.decoding.parsing import failed, whole
 from app.gateways.decoding.wire import Wire
 from app.gateways.openai.logprobs import LogprobsOf
 from app.gateways.openai.usage import decode_usage, usage_in
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Ending, Usage
 
 #: What a choice has by the contract, on either wire, and what is read from it for another field.

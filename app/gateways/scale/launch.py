@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from marshmallow.fields import Field
 
 from app.formats import strict_json
-from app.gateways.base import Vendor, VendorRequest, plain_mapping
+from app.gateways.base import plain_mapping
 from app.gateways.decoding import failures
 from app.gateways.decoding.framing import values_in
 from app.gateways.decoding.parsing import failed
@@ -24,8 +24,10 @@ from app.gateways.openai.completions import (
     stream_fields,
 )
 from app.gateways.openai.response import OpenAIWire
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 
 class LaunchGateway(OpenAIGateway):

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from marshmallow.fields import Field
 
 from app.formats import strict_json
-from app.gateways.base import Vendor, VendorRequest, plain_mapping, single_prompt
+from app.gateways.base import plain_mapping, single_prompt
 from app.gateways.decoding import failures
 from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.logprobs import LogprobsReader, TokenLogprob
@@ -21,8 +21,10 @@ from app.gateways.decoding.wire import Wire
 from app.gateways.openai.completions import OpenAIGateway, is_streamed, json_headers
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.stops import as_list
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, FinishReason, Usage
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.vendor_request import VendorRequest
 
 #: The wire requires both; these are what the public contract says where the caller says nothing.
 REQUIRED: Mapping[str, Any] = {"max_new_tokens": 16, "temperature": 1.0}
@@ -43,7 +45,7 @@ class LLMEngineV1Gateway:
     `logprobs` tells of the sampled tokens alone, so it may ask for no alternatives.
     """
 
-    refuses: ClassVar[frozenset[str]] = frozenset(
+    unsupported: ClassVar[frozenset[str]] = frozenset(
         {"best_of", "echo", "logit_bias", "seed", "suffix", "user"}
     )
     list_prompts: ClassVar[bool] = False
@@ -55,7 +57,7 @@ class LLMEngineV1Gateway:
         check_prompt(vendor, request)
         check_extra(vendor, request)
         alternatives = {"logprobs"} if request.logprobs else set()
-        parameters, dropped = supported(vendor, request, self.refuses | alternatives)
+        parameters, dropped = supported(vendor, request, self.unsupported | alternatives)
         _check_ranges(vendor, request)
         body: dict[str, Any] = {"prompt": single_prompt(request), **REQUIRED}
         body |= {word: parameters[name] for name, word in NAMES.items() if name in parameters}

@@ -149,7 +149,7 @@ def _bucket(time_s: ColumnElement[int], bucket_s: int, phase_s: int) -> ColumnEl
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TableSlice:
     """A table and what to sum of it: a span in Unix seconds, or where `slots_s` are, those slots.
 
     Of slots `width_s` wide, those in which a bucket ends and another begins are left out.
@@ -168,9 +168,9 @@ def _source(query: UsageQuery) -> Subquery:
     return (sa.union_all(*selects) if len(selects) > 1 else selects[0]).subquery()
 
 
-def _parts(query: UsageQuery) -> list[Part]:
+def _parts(query: UsageQuery) -> list[TableSlice]:
     if query.users is not None or "user" in query.group_by:  # of users rollups know nothing
-        return [Part(entries, query.start_s, query.end_s)]
+        return [TableSlice(entries, query.start_s, query.end_s)]
     tables = [(width_s, it) for width_s, it in ROLLUP_TABLES.items() if _can_tell(query, width_s)]
     return _together(_divide(query, query.start_s, query.end_s, tables))
 
@@ -185,19 +185,19 @@ def _can_tell(query: UsageQuery, width_s: int) -> bool:
 
 def _divide(
     query: UsageQuery, start_s: int, end_s: int, tables: Sequence[tuple[int, sa.Table]]
-) -> list[Part]:
+) -> list[TableSlice]:
     """Take the whole slots of a span from the first of `tables`, what is at its edges and where
     buckets meet from finer ones, and what no slot holds from entries.
     """
     if start_s >= end_s:
         return []
     if not tables:
-        return [Part(entries, start_s, end_s)]
+        return [TableSlice(entries, start_s, end_s)]
     (width_s, table), *finer = tables
     inner_start_s, inner_end_s = -(-start_s // width_s) * width_s, end_s // width_s * width_s
     if inner_start_s >= inner_end_s:
         return _divide(query, start_s, end_s, finer)
-    parts = [Part(table, inner_start_s, inner_end_s, width_s)]
+    parts = [TableSlice(table, inner_start_s, inner_end_s, width_s)]
     for slot_s in _divided_slots(query, inner_start_s, inner_end_s, width_s):
         parts += _divide(query, slot_s, slot_s + width_s, finer)
     parts += _divide(query, start_s, inner_start_s, finer)
@@ -213,22 +213,22 @@ def _divided_slots(query: UsageQuery, start_s: int, end_s: int, width_s: int) ->
         yield cut_s // width_s * width_s
 
 
-def _together(parts: Sequence[Part]) -> list[Part]:
+def _together(parts: Sequence[TableSlice]) -> list[TableSlice]:
     """Make one part of those that a table has many of: of the slots that they consist of."""
-    by_table: defaultdict[sa.Table, list[Part]] = defaultdict(list)
+    by_table: defaultdict[sa.Table, list[TableSlice]] = defaultdict(list)
     for part in parts:
         by_table[part.table].append(part)
-    together: list[Part] = []
+    together: list[TableSlice] = []
     for table, own in by_table.items():
         if table is entries or len(own) <= 2:
             together += own
             continue
         slots_s = [s for it in own for s in range(it.start_s, it.end_s, it.width_s)]
-        together.append(Part(table, slots_s[0], 0, own[0].width_s, tuple(slots_s)))
+        together.append(TableSlice(table, slots_s[0], 0, own[0].width_s, tuple(slots_s)))
     return together
 
 
-def _select(query: UsageQuery, part: Part) -> Select[Any]:
+def _select(query: UsageQuery, part: TableSlice) -> Select[Any]:
     table = part.table
     if table is entries:
         return _entries(query, part.start_s, part.end_s)
@@ -239,7 +239,7 @@ def _select(query: UsageQuery, part: Part) -> Select[Any]:
     )
 
 
-def _slots(query: UsageQuery, part: Part) -> list[ColumnElement[bool]]:
+def _slots(query: UsageQuery, part: TableSlice) -> list[ColumnElement[bool]]:
     slot_s = part.table.c.slot_s
     wanted = [slot_s >= part.start_s, slot_s < part.end_s]
     if part.slots_s:

@@ -77,7 +77,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class RequestOutcome:
     """How one request ended at the vendor that served it, and how long it took."""
 
     vendor: str
@@ -117,7 +117,7 @@ class RecentReader:
         with reading(self.engine) as connection:
             return [Request(**row._mapping) for row in connection.execute(statement)]
 
-    def endings(self, query: UsageQuery, limit: int = SAMPLE) -> list[Ending]:
+    def endings(self, query: UsageQuery, limit: int = SAMPLE) -> list[RequestOutcome]:
         """Return how the last `limit` requests ended, newest first."""
         statement = _newest(query, limit, _ENDING)
         with reading(self.engine) as connection:
@@ -129,8 +129,8 @@ _ENDING = ("vendor", "vendor_served", "status", "http_status", "first_token_ms",
 _ORDER = ("started_at_ms", "event_id")
 
 
-def _ending(vendor: str, vendor_served: str | None, **others: Any) -> Ending:
-    return Ending(vendor=vendor_served or vendor, **others)
+def _ending(vendor: str, vendor_served: str | None, **others: Any) -> RequestOutcome:
+    return RequestOutcome(vendor=vendor_served or vendor, **others)
 
 
 def _newest(

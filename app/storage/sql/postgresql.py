@@ -44,7 +44,7 @@ def postgresql_engine(url: URL) -> Engine:
         pool_pre_ping=True,
         pool_timeout=POOL_WAIT_S,
     )
-    event.listen(engine, "handle_error", _leave_former_primary)
+    event.listen(engine, "handle_error", _drop_stale_primary)
     options = str(url.query.get("options", ""))
     ours = {name: it for name, it in TRANSACTION_SETTINGS.items() if name not in options}
     if ours:
@@ -69,7 +69,7 @@ def _setting_up(settings: Mapping[str, str]) -> Callable[[Connection], None]:
     return set_up
 
 
-def _leave_former_primary(context: ExceptionContext) -> None:
+def _drop_stale_primary(context: ExceptionContext) -> None:
     """Have the pool connect anew where a server only reads: after a failover, it is the old one."""
     if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
         context.is_disconnect = True

@@ -8,10 +8,11 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from app.gateways.base import Vendor, VendorRequest
 from app.transport import connect_errors
 from app.transport.auth.request_auth import Clock, CredentialsError, FailureCache
 from app.transport.trust import trust_in
+from app.vendors.vendor import Vendor
+from app.vocabulary.vendor_request import VendorRequest
 
 
 class AWSAuth:

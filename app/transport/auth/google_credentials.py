@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import requests
 
-from app.gateways.base import Vendor, VendorRequest
 from app.transport import connect_errors
 from app.transport.auth.request_auth import Clock, CredentialsError, FailureCache
 from app.transport.trust import trust_in
+from app.vendors.vendor import Vendor
+from app.vocabulary.vendor_request import VendorRequest
 
 if TYPE_CHECKING:
     from google.auth.credentials import Credentials

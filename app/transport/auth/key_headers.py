@@ -2,7 +2,7 @@
 
 import base64
 
-from app.gateways.base import Vendor
+from app.vendors.vendor import Vendor
 
 
 def key_headers(vendor: Vendor) -> dict[str, str]:

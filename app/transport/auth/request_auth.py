@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from app.gateways.base import Vendor, VendorRequest
+from app.vendors.vendor import Vendor
 from app.vocabulary.errors import GatewayError, VendorAuthentication, VendorUnreachable
+from app.vocabulary.vendor_request import VendorRequest
 
 Clock = Callable[[], float]
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
-from app.gateways.base import Vendor, VendorRequest
 from app.transport.auth.aws_credentials import AWSAuth
 from app.transport.auth.google_credentials import GoogleAuth
 from app.transport.auth.key_headers import key_headers
 from app.transport.auth.request_auth import RequestAuth
+from app.vendors.vendor import Vendor
+from app.vocabulary.vendor_request import VendorRequest
 
 CLOUDS: Mapping[str, RequestAuth] = {"google": GoogleAuth(), "aws": AWSAuth()}
 

@@ -4,10 +4,13 @@ An `Exchange` is the `raw` of a `requests.Response`: it has the methods of urlli
 requests and `app.transport.call` use. Does not open connections. Read `response_parser` next.
 """
 
+import socket
 import threading
 from collections.abc import Iterator
 from http.client import responses
 from typing import Any, Protocol
+
+import requests
 
 from app.runtime.sockets import send_all, send_while, shut_down
 from app.transport.http1.connection import Connection
@@ -48,6 +51,11 @@ class Exchange:
         self.has_sent = False
 
     @property
+    def sock(self) -> socket.socket:
+        """The connected socket, until the exchange is closed."""
+        return self._opened().sock
+
+    @property
     def status(self) -> int:
         """The response's HTTP status; 0 before it is known."""
         return self._parser.status
@@ -77,7 +85,7 @@ class Exchange:
     def set_timeout(self, read_s: float | None) -> None:
         """Limit each wait for the vendor, in seconds; None for no limit, which is the default."""
         self._has_timeout = read_s is not None
-        self._opened().sock.settimeout(read_s)
+        self.sock.settimeout(read_s)
 
     def send(self, request: bytes) -> None:
         """Send the request.
@@ -85,7 +93,7 @@ class Exchange:
         An error is kept for `read_head`: a vendor may respond, and close the connection, before it
         has received the whole request.
         """
-        sock = self._opened().sock
+        sock = self.sock
         try:
             if len(request) <= ONE_PIECE:
                 self.has_sent = True
@@ -136,14 +144,21 @@ class Exchange:
         return packet
 
     def stream(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:
-        """Yield the body as it arrives, decoded if `decode_content`; requests calls this.
+        """Yield the body as it arrives, decoded if `decode_content`, and close the exchange.
 
-        `amt` is ignored: what has arrived does not wait for more.
-        Raises: OSError.
+        requests calls this. `amt` is ignored: what has arrived does not wait for more.
+        Raises: requests.ConnectionError.
         """
         del amt
         codings = codings_in(self.headers) if decode_content else ""
-        return decoded(packets(self), codings) if codings else packets(self)
+        try:
+            yield from decoded(packets(self), codings) if codings else packets(self)
+        except BrokenResponse:
+            raise
+        except OSError as exc:
+            raise requests.ConnectionError(exc) from exc
+        finally:
+            self.close()
 
     def shutdown(self) -> None:
         """Shut the connection down, from any thread: a read that waits on it ends at once."""

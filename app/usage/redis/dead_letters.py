@@ -1,4 +1,4 @@
-"""DeadStream: entries that no ledger could take, kept with the reason until someone decides.
+"""DeadLetterStream: entries that no ledger could take, kept with the reason until someone decides.
 
 Does not know what is inside an event, nor why the drain refused it.
 """
@@ -35,7 +35,7 @@ return moved
 
 
 @dataclass(frozen=True, slots=True)
-class DeadEntry:
+class DeadLetter:
     """One buried entry; `raw` is what should have been an event, perhaps nothing."""
 
     entry_id: str
@@ -43,12 +43,12 @@ class DeadEntry:
     reason: str
 
     @property
-    def buried_at_ms(self) -> int:
+    def dead_lettered_at_ms(self) -> int:
         """When it was buried: Unix milliseconds, Redis' clock."""
         return int(self.entry_id.partition("-")[0])
 
 
-class DeadStream:
+class DeadLetterStream:
     """The dead stream; every method raises StreamUnavailable when Redis will not do it."""
 
     def __init__(self, redis: "Redis") -> None:
@@ -59,7 +59,7 @@ class DeadStream:
         """Count the buried entries."""
         return self._redis.xlen(DEAD)
 
-    def entries(self) -> Iterator[DeadEntry]:
+    def entries(self) -> Iterator[DeadLetter]:
         """Yield the entries that are there now, the oldest first.
 
         What is buried meanwhile is left out: an entry that was tried again may come back.
@@ -91,6 +91,6 @@ class DeadStream:
         return [entry_id for entry_id, gone in zip(entry_ids, dropped, strict=True) if gone]
 
 
-def _entry(entry_id: bytes, fields: dict[bytes, bytes]) -> DeadEntry:
+def _entry(entry_id: bytes, fields: dict[bytes, bytes]) -> DeadLetter:
     reason = fields.get(b"reason", b"").decode(errors="replace")
-    return DeadEntry(entry_id.decode(), fields.get(b"event", b""), reason)
+    return DeadLetter(entry_id.decode(), fields.get(b"event", b""), reason)

@@ -23,10 +23,10 @@ from redis import Redis
 from app.storage.redis.errors import redis_errors
 from app.usage.redis.open_records import OpenRecords
 from app.vocabulary.errors import (
-    AnswerNotKept,
     IdempotencyInProgress,
     IdempotencyKeyReused,
     InvalidRequest,
+    ResponseNotStored,
     StreamUnavailable,
 )
 
@@ -61,7 +61,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class KeptAnswer:
+class StoredResponse:
     """An answer as it was given. `is_cut`: its stream ended in an error and a cut connection."""
 
     status: int
@@ -88,11 +88,11 @@ class Note:
         """Return the note, and the body that it speaks of."""
         return orjson.dumps(asdict(self)) + b"\n" + (zlib.compress(body, 1) if body else b"")
 
-    def answer(self, encoded_body: bytes) -> KeptAnswer:
+    def answer(self, encoded_body: bytes) -> StoredResponse:
         """Return the answer that was kept."""
         headers = [(name, value) for name, value in self.headers]
         body = zlib.decompress(encoded_body) if encoded_body else b""
-        return KeptAnswer(self.status, headers, body, self.request_id, self.is_cut)
+        return StoredResponse(self.status, headers, body, self.request_id, self.is_cut)
 
 
 class IdempotencyKeys:
@@ -106,7 +106,7 @@ class IdempotencyKeys:
 
     def claim(
         self, account_id: str, key: str, body: bytes, request_id: str
-    ) -> "Claim | KeptAnswer":
+    ) -> "Claim | StoredResponse":
         """Return what was answered to this request before, or else the claim to answer it.
 
         Raises: InvalidRequest when the key is of no use; IdempotencyConflict; StreamUnavailable,
@@ -129,13 +129,13 @@ class IdempotencyKeys:
 
     def _repeated(
         self, claim: "Claim", first: Note, found: bytes, kept_body: bytes
-    ) -> "Claim | KeptAnswer":
+    ) -> "Claim | StoredResponse":
         if first.request != claim.note.request:
             raise IdempotencyKeyReused(
                 "This idempotency key stands for a request with another body.", headers=FINAL
             )
         if first.state == "not_kept":
-            raise AnswerNotKept(
+            raise ResponseNotStored(
                 f"The answer to {first.request_id}, which had this idempotency key and may have"
                 " been charged, was not kept. Use another key to ask again.",
                 headers=FINAL,
@@ -143,7 +143,7 @@ class IdempotencyKeys:
         if first.state == "kept":
             return first.answer(kept_body)
         # It is running, or it was when its process died.
-        is_running = first.owner in self._records.alive({first.owner})
+        is_running = first.owner in self._records.live_owners({first.owner})
         if is_running or not self.replace(claim.name, found, claim.note.encode(), CLAIM_S):
             raise IdempotencyInProgress(
                 "The first request with this idempotency key is being answered.",
@@ -181,12 +181,12 @@ class Claim:
     ) -> None:
         """Keep the answer for whoever repeats the request."""
         if len(body) > BODY_LIMIT:
-            self.keep_nothing()
+            self.store_nothing()
             return
         note = replace(self.note, state="kept", status=status, headers=headers, is_cut=is_cut)
         self._end(note.encode(body))
 
-    def keep_nothing(self) -> None:
+    def store_nothing(self) -> None:
         """Keep that the request was made and may have cost something, but no answer."""
         self._end(replace(self.note, state="not_kept").encode())
 

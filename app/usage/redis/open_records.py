@@ -14,7 +14,7 @@ from typing import Any
 
 from redis import Redis
 
-from app.admission.reservations import NOTHING, RELEASE, Spent
+from app.admission.reservations import NOTHING, RELEASE, Charge
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import DEAD, EVENTS, OPEN, OWNER, PROBE, RESERVED, STARTED
@@ -121,12 +121,12 @@ class OpenRecords:
         return self._redis.hlen(OPEN)
 
     @redis_errors()
-    def announce(self, owner: str) -> None:
+    def heartbeat(self, owner: str) -> None:
         """Say that a process is alive, for OWNER_TTL_S from now."""
         self._redis.set(OWNER + owner, 1, ex=OWNER_TTL_S)
 
     @redis_errors()
-    def alive(self, owners: Collection[str]) -> frozenset[str]:
+    def live_owners(self, owners: Collection[str]) -> frozenset[str]:
         """Return those of `owners` that are alive."""
         names = sorted(owners)
         if not names:
@@ -135,7 +135,7 @@ class OpenRecords:
         return frozenset(name for name, sign in zip(names, signs, strict=True) if sign)
 
     @redis_errors()
-    def abandon(self, event: UsageEvent, spent: Spent = NOTHING) -> bool:
+    def abandon(self, event: UsageEvent, spent: Charge = NOTHING) -> bool:
         """Turn a record into its event; False where another was faster.
 
         `spent` takes the place of what the request reserved of its limits, if it did.
@@ -145,7 +145,7 @@ class OpenRecords:
         return bool(self._abandon(keys=[OPEN, EVENTS, RESERVED], args=args))
 
     @redis_errors()
-    def bury(self, event_id: str, record: bytes, reason: str) -> bool:
+    def dead_letter(self, event_id: str, record: bytes, reason: str) -> bool:
         """Move a record that nobody can read to the dead stream; False where it is gone."""
         args: list[str | bytes | int] = [event_id, "event", record, reason, *NOTHING.arguments()]
         return bool(self._abandon(keys=[OPEN, DEAD, RESERVED], args=args))

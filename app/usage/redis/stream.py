@@ -14,7 +14,7 @@ from typing import Any
 
 from redis import BlockingConnectionPool, Redis, ResponseError, SSLConnection
 
-from app.admission.reservations import RELEASE, Spent
+from app.admission.reservations import RELEASE, Charge
 from app.settings import ConfigError
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
@@ -166,7 +166,7 @@ class EventStream:
         self._commit = commit or GroupCommit(redis)
         self._claim_idle_ms = claim_idle_ms
 
-    def publish(self, event: UsageEvent, spent: Spent | None = None) -> None:
+    def publish(self, event: UsageEvent, spent: Charge | None = None) -> None:
         """Append the event and remove its open record, both or neither.
 
         `spent` takes the place of what the request reserved of its limits, if it did.
@@ -174,7 +174,7 @@ class EventStream:
         self.publish_encoded(event.event_id, event.encode(), spent)
 
     @redis_errors()
-    def publish_encoded(self, event_id: str, encoded: bytes, spent: Spent | None = None) -> None:
+    def publish_encoded(self, event_id: str, encoded: bytes, spent: Charge | None = None) -> None:
         """Append an event as it was encoded before; the drain finds out whether it is one."""
         if spent is None:
             self._commit.run(PUBLISH, [EVENTS, OPEN], [encoded, event_id])
@@ -260,7 +260,7 @@ class EventStream:
             self._redis.eval(ACK, 3, EVENTS, STARTED, DRAINED, GROUP, *args)
 
     @redis_errors()
-    def bury(self, entries: Iterable[tuple[StreamEntry, str]]) -> None:
+    def dead_letter(self, entries: Iterable[tuple[StreamEntry, str]]) -> None:
         """Move entries to the dead stream, each with the reason and once, all or none."""
         with self._redis.pipeline(transaction=True) as pipe:
             for entry, reason in entries:

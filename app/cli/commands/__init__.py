@@ -1,0 +1,1 @@
+"""The subcommands of `tollgate`, a module each."""

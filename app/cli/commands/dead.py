@@ -1,0 +1,168 @@
+"""`tollgate dead`: usage that could not be posted, and what is to become of it."""
+
+import base64
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import click
+import orjson
+
+from app.cli.stream import open_redis
+from app.cli.tables import Cell, format_table, on_terminal
+from app.cli.times import show_time
+from app.usage.redis.dead_letters import AT_ONCE, DeadLetter, DeadLetterStream
+
+#: Rows of the table; the JSON array has every entry.
+SHOWN = 100
+
+
+class EntryId(click.ParamType[str]):
+    """The id of an entry, as Redis writes it."""
+
+    name = "id"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the id itself."""
+        if not re.fullmatch(r"[0-9]{1,19}-[0-9]{1,19}", value):
+            self.fail(f"{value!r} is no id: see `tollgate dead list`", param, ctx)
+        return value
+
+
+@click.group()
+def dead() -> None:
+    """List, retry and drop usage events that could not be posted to the ledger.
+
+    The worker puts an event aside here when it cannot be decoded or the ledger refuses it, with
+    the reason. None of it is in anyone's usage.
+    """
+
+
+@dead.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of every entry, whole.")
+def list_dead(as_json: bool) -> None:
+    """List what was put aside, the oldest first."""
+    with open_redis() as redis:
+        stream = DeadLetterStream(redis)
+        if as_json:
+            _print_json(stream.entries())
+            return
+        count, shown = stream.count(), list(islice(stream.entries(), SHOWN))
+    if not shown:
+        click.echo("No event is dead.", err=True)
+        return
+    headings = ("id", "buried", "account", "model", "bytes", "reason")
+    for line in format_table(headings, [_row(entry) for entry in shown], pretty=on_terminal()):
+        click.echo(line)
+    if count > len(shown):
+        click.echo(f"{count - len(shown)} more: `tollgate dead list --json` has all.", err=True)
+    click.echo(
+        "Next: mend the reason and `tollgate dead retry`, or `tollgate dead drop`.", err=True
+    )
+
+
+@dead.command("retry")
+@click.argument("entry_ids", metavar="[ID]...", nargs=-1, type=EntryId())
+@click.option("--all", "everything", is_flag=True, help="Every entry there is now.")
+def retry_dead(entry_ids: tuple[str, ...], everything: bool) -> None:
+    """Put events back on the stream: the worker posts them, or puts them aside again.
+
+    An event that the ledger has already is not counted again.
+    """
+    _check(entry_ids, everything)
+    with open_redis() as redis:
+        stream = DeadLetterStream(redis)
+        moved = _apply(stream.retry, _every_id(stream) if everything else entry_ids)
+    click.echo(f"{_events(moved)} put back. Look again in a moment: tollgate dead list", err=True)
+    _fail_if_missing(entry_ids, moved)
+
+
+@dead.command("drop")
+@click.argument("entry_ids", metavar="[ID]...", nargs=-1, type=EntryId())
+@click.option("--all", "everything", is_flag=True, help="Every entry there is now; asks first.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def drop_dead(entry_ids: tuple[str, ...], everything: bool, yes: bool) -> None:
+    """Forget events for good: the usage in them is never posted.
+
+    To keep a copy: tollgate dead list --json > dead.json
+    """
+    _check(entry_ids, everything)
+    with open_redis() as redis:
+        stream = DeadLetterStream(redis)
+        if everything and not yes:
+            click.confirm(f"Drop {_events(stream.count())} for good?", abort=True, err=True)
+        dropped = _apply(stream.drop, _every_id(stream) if everything else entry_ids)
+    click.echo(f"{_events(dropped)} dropped.", err=True)
+    _fail_if_missing(entry_ids, dropped)
+
+
+def _check(entry_ids: Sequence[str], everything: bool) -> None:
+    if bool(entry_ids) == everything:
+        raise click.UsageError("Give IDs (see `tollgate dead list`), or --all.")
+
+
+def _every_id(stream: DeadLetterStream) -> Iterator[str]:
+    return (entry.entry_id for entry in stream.entries())
+
+
+def _apply(act: Callable[[Sequence[str]], list[str]], entry_ids: Iterable[str]) -> int:
+    """Act on entries, a part of them at a time; return how many were there."""
+    waiting, count = iter(dict.fromkeys(entry_ids)), 0
+    while part := list(islice(waiting, AT_ONCE)):
+        count += len(act(part))
+    return count
+
+
+def _fail_if_missing(entry_ids: Sequence[str], found: int) -> None:
+    """Fail where entries that were asked for by their ids were not there."""
+    missing = len(set(entry_ids)) - found
+    if entry_ids and missing:
+        raise click.ClickException(f"{missing} of the IDs are not there: see `tollgate dead list`.")
+
+
+def _events(count: int) -> str:
+    return f"{count} event{'' if count == 1 else 's'}"
+
+
+def _row(entry: DeadLetter) -> tuple[Cell, ...]:
+    fields = _fields(entry) or {}
+    account, vendor, model = (_text(fields.get(name)) for name in ("account_id", "vendor", "model"))
+    name = f"{vendor}/{model}" if vendor and model else model
+    buried = show_time(entry.dead_lettered_at_ms)
+    return (entry.entry_id, buried, account, name, len(entry.raw), entry.reason)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _fields(entry: DeadLetter) -> dict[str, Any] | None:
+    """Return what the event says where it is a JSON object at all."""
+    try:
+        fields = orjson.loads(entry.raw)
+    except orjson.JSONDecodeError:
+        return None
+    return fields if isinstance(fields, dict) else None
+
+
+def _print_json(entries: Iterable[DeadLetter]) -> None:
+    """Print an array, entry by entry: there may be more than memory holds."""
+    separator = "["
+    for entry in entries:
+        click.echo(f"{separator}\n{json.dumps(_as_dict(entry))}", nl=False)
+        separator = ","
+    click.echo("[]" if separator == "[" else "\n]")
+
+
+def _as_dict(entry: DeadLetter) -> dict[str, Any]:
+    """Return an entry; the bytes of one that is no JSON object are in base64."""
+    fields = _fields(entry)
+    return {
+        "id": entry.entry_id,
+        "dead_lettered_at_ms": entry.dead_lettered_at_ms,
+        "reason": entry.reason,
+        "event": fields,
+        "raw_base64": None if fields is not None else base64.b64encode(entry.raw).decode(),
+    }

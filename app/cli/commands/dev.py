@@ -1,0 +1,164 @@
+"""`tollgate dev`: the whole of Tollgate on one machine, as real processes, until Ctrl-C."""
+
+import fcntl
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+import click
+import requests
+
+from app.accounts.accounts import Accounts
+from app.cli.tables import Cell, format_table
+from app.devstack.children import ChildFailed, Children
+from app.devstack.demo import DAYS, DemoClient, DemoFailed
+from app.devstack.stack import START_S, Stack, free_port, listen
+from app.storage.sql.database import create_engine, upgrade
+from app.vocabulary.errors import TollgateError
+
+ACCOUNT = "demo"
+MODEL = "sandbox/echo"
+#: The same, slow enough to see the words arrive.
+SLOW_MODEL = f"{MODEL}?delay_ms=50"
+PROMPT = "Every word of this answer is a token, and each of them is counted once."
+
+
+@click.command()
+@click.option(
+    "--port",
+    envvar="PORT",
+    type=click.IntRange(1, 65535),
+    default=8000,
+    show_default=True,
+    show_envvar=True,
+    help="Where the gateway listens, on this machine alone.",
+)
+@click.option(
+    "--var",
+    envvar="TOLLGATE_VAR",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("var"),
+    show_default=True,
+    show_envvar=True,
+    help="Where everything is kept: the ledger, Valkey's files, the key, the logs.",
+)
+def dev(port: int, var: Path) -> None:
+    """Run all of Tollgate on this machine, show one completion and its usage, and stay up.
+
+    A second run finds the first one's account, key and usage. Vendors' keys in the environment
+    (OPENAI_API_KEY and so on) make those vendors work.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        with _held(var.resolve()) as directory, listen(port) as web, listen(0) as sandbox:
+            _run(Stack(directory, web, sandbox, free_port()))
+    except (ChildFailed, DemoFailed, TollgateError, requests.RequestException) as exc:
+        raise click.ClickException(f"{exc}\nMend that, and start again.") from exc
+    except KeyboardInterrupt:
+        _say("Stopped; what was used is kept.")
+
+
+def _run(stack: Stack) -> None:
+    base_url = stack.base_url
+    _say(f"Ledger: {stack.var / 'ledger.db'}")
+    upgrade(stack.database_url)
+    key = _demo_key(stack.database_url, stack.var / "dev-key")
+    with Children(stack.var / "log", stack.environment()) as children:
+        stack.start(children, _say)
+        _show_completion(children, DemoClient(f"{base_url}/v5", key))
+        _show_lines(base_url, key)
+        _say(f"Running until Ctrl-C. Logs: {stack.var / 'log'}")
+        while True:
+            children.check()
+            time.sleep(0.5)  # between two looks at the children
+
+
+def _demo_key(database_url: str, path: Path) -> str:
+    """Return the demo account's key, which is kept in `path`: the ledger holds only its hash."""
+    engine = create_engine(database_url)
+    try:
+        accounts = Accounts(engine)
+        kept = path.read_text(encoding="ascii").strip() if path.exists() else ""
+        known = accounts.find_key(kept)
+        if known is not None and known.is_live(int(time.time() * 1000)):
+            _say(f"Account {ACCOUNT}, with the key in {path}")
+            return kept
+        if not accounts.exists(ACCOUNT):
+            accounts.create(ACCOUNT, "Demo")
+        scopes = ["completions", "usage"]
+        key, secret = accounts.create_key([ACCOUNT], scopes, name="tollgate dev", works=False)
+        with accounts.hand_over(key):
+            path.touch(mode=0o600)
+            path.write_text(secret + "\n", encoding="ascii")
+    finally:
+        engine.dispose()
+    _say(f"Account {ACCOUNT}, with a new key in {path}")
+    return secret
+
+
+def _show_completion(children: Children, caller: DemoClient) -> None:
+    before = _requests(caller)
+    _say(f"One streamed completion of {SLOW_MODEL}:\n")
+    for text in caller.stream(SLOW_MODEL, PROMPT):
+        click.echo(text, nl=False)
+    click.echo("\n")
+    _say("Waiting until the worker has posted it to the ledger")
+    children.wait_until(lambda: _requests(caller) > before, "worker", START_S)
+    _say(f"Recorded usage of the account {ACCOUNT}, last {DAYS} days:\n")
+    headings = ("model", "requests", "input tokens", "output tokens")
+    rows: list[list[Cell]] = [[model, *counts] for model, counts in sorted(caller.usage().items())]
+    for line in format_table(headings, rows, pretty=True):
+        click.echo(f"  {line}")
+
+
+def _requests(caller: DemoClient) -> int:
+    return sum(counts[0] for counts in caller.usage().values())
+
+
+def _show_lines(base_url: str, key: str) -> None:
+    ask = f'.completions.create(model="{MODEL}", prompt="Hello there")'
+    body = f'{{"model": "{MODEL}", "prompt": "Hello there", "stream": true}}'
+    click.echo(
+        f"""
+  base URL  {base_url}/v5
+  API key   {key}
+
+To paste: curl, then the clients openai and scale-gp-beta (pip install them first).
+
+curl -N {base_url}/v5/completions -H 'x-api-key: {key}' \
+-H 'content-type: application/json' -d '{body}'
+
+python3 -c 'from openai import OpenAI; \
+print(OpenAI(base_url="{base_url}/v5", api_key="{key}"){ask})'
+
+python3 -c 'from scale_gp_beta import SGPClient; \
+print(SGPClient(base_url="{base_url}", api_key="{key}", account_id="{ACCOUNT}"){ask})'
+"""
+    )
+
+
+@contextmanager
+def _held(var: Path) -> Iterator[Path]:
+    """Hold the directory for ourselves: two Valkeys on the same files would destroy them."""
+    var.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (var / "lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as exc:
+            raise click.ClickException(
+                f"Another `tollgate dev` uses {var}. Stop it, or choose another directory: --var"
+            ) from exc
+        yield var
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt

@@ -1,0 +1,216 @@
+"""`tollgate prices`: what models cost, which cost nobody knows, and pricing anew."""
+
+import json
+import math
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import datetime
+from importlib import import_module
+from typing import Any
+
+import click
+
+from app.cli.ledger import open_ledger
+from app.cli.output import write_whole
+from app.cli.tables import Cell, format_table, on_terminal
+from app.cli.times import Moment, show_time
+from app.ledger.repricing import count_entries, past_repricings, reprice
+from app.ledger.unpriced import Unpriced, unpriced
+from app.pricing.money import dollars
+from app.pricing.price import Price
+from app.pricing.price_book import PriceBook, load_prices
+from app.pricing.rates import RATE_NAMES
+from app.pricing.snapshot import SNAPSHOT_FILE
+from app.settings import prices_file
+
+
+@click.group("prices")
+def prices() -> None:
+    """See what models cost, and which cost is not known.
+
+    A request is priced once, when it is posted, by the price in force at its start, and the ledger
+    keeps that price with it. New prices change nothing that is posted, until `update` is told to.
+    """
+
+
+@prices.command("show")
+@click.argument("model", metavar="VENDOR/NAME")
+@click.option("--at", "moment", type=Moment(), help="When: an ISO date or time in UTC, or 30d ago.")
+@click.option("--tier", help="A vendor's word for how it served, such as flex.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def show(model: str, moment: datetime | None, tier: str | None, as_json: bool) -> None:
+    """Show what a model costs, in dollars a million tokens, and since when.
+
+    Exit code 1 says that the price is not known.
+    """
+    vendor, _, name = model.partition("/")
+    if not vendor or not name:
+        raise click.UsageError("The model must be VENDOR/NAME, such as openai/gpt-4o.")
+    at_ms = None if moment is None else math.floor(moment.timestamp() * 1000)
+    term, price = load_prices(prices_file()).in_force(vendor, name, at_ms=at_ms, tier=tier)
+    if price is None:
+        in_tier = f" in the service tier {tier}" if tier else ""
+        raise click.ClickException(
+            f"The price of {model}{in_tier} is not known. Give it one in a file that"
+            " TOLLGATE_PRICES names; config/prices.toml describes its form."
+        )
+    rates = list(_rates(price))
+    if as_json:
+        shown = {
+            "model": model,
+            "service_tier": tier,
+            "price_id": price.price_id,
+            "in_force_from": term.from_day and term.from_day.isoformat(),
+            "usd_per_million_tokens": rates,
+        }
+        click.echo(json.dumps(shown, indent=2))
+        return
+    since = f"in force from {term.from_day} (UTC)" if term.from_day else "always in force"
+    if term.daily_s:
+        since += ", at this time of the day"
+    click.echo(f"{model}: {price.price_id}, {since}, in dollars a million tokens", err=True)
+    rows = [[tier["above_prompt_tokens"], *(tier[kind] for kind in RATE_NAMES)] for tier in rates]
+    for line in format_table(["above prompt tokens", *RATE_NAMES], rows, pretty=on_terminal()):
+        click.echo(line)
+
+
+def _rates(price: Price) -> Iterator[dict[str, Any]]:
+    for above, rates in price.tiers:
+        amounts = {kind: dollars(nanousd) for kind, nanousd in asdict(rates).items()}
+        yield {"above_prompt_tokens": max(0, above), **amounts}
+
+
+@prices.command("missing")
+@click.option("--since", type=Moment(), default="30d", show_default=True, help="Start.")
+@click.option("--until", type=Moment(), help="End, not included; the default is now.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+def missing(since: datetime, until: datetime | None, as_json: bool) -> None:
+    """List the models that were used without a known price, the most tokens first.
+
+    Where the price is known by now, `tollgate prices update` puts it in.
+    """
+    start_ms, end_ms = _range(since, until)
+    book = load_prices(prices_file())
+    with open_ledger() as engine:
+        found = unpriced(engine, start_ms, end_ms, book)
+    if as_json:
+        shown = [asdict(it) | {"known_now": _known_now(book, it)} for it in found]
+        click.echo(json.dumps(shown, indent=2))
+        return
+    if not found:
+        click.echo("Everything that was used has a price.", err=True)
+        return
+    rows: list[list[Cell]] = [
+        [
+            f"{it.vendor}/{it.model}" + (f" ({it.service_tier})" if it.service_tier else ""),
+            f"{it.vendor}/{it.asked}",
+            it.requests,
+            it.tokens,
+            show_time(it.last_started_at_ms),
+            "yes" if _known_now(book, it) else "no",
+        ]
+        for it in found
+    ]
+    headings = ("served", "asked", "requests", "tokens", "last used", "price known now")
+    for line in format_table(headings, rows, pretty=on_terminal()):
+        click.echo(line)
+
+
+def _known_now(book: PriceBook, it: Unpriced) -> bool:
+    at_ms, tier = it.last_started_at_ms, it.service_tier
+    return book.price(it.vendor, it.model, it.asked, at_ms=at_ms, tier=tier) is not None
+
+
+@prices.command("update")
+@click.option("--since", type=Moment(), required=True, help="Start: an ISO date or time, or 30d.")
+@click.option("--until", type=Moment(), help="End, not included; the default is now.")
+def update(since: datetime, until: datetime | None) -> None:
+    """Price what was used in a range anew, by the prices as they are known now.
+
+    Each request by the price in force at its start, call by call. One whose price is still not
+    known keeps the cost that it has, and so do requests whose entries were pruned. It says which
+    prices were put in; what was changed is recorded: `tollgate prices log`. Budgets count what
+    became cheaper at once, and what became dearer within a minute. Interrupted, it can be run
+    again.
+    """
+    start_ms, end_ms = _range(since, until)
+    book = load_prices(prices_file())
+    changed = added_nanousd = 0
+    price_ids = Counter[str | None]()
+    with open_ledger() as engine:
+        length = count_entries(engine, start_ms, end_ms)
+        with click.progressbar(length=length, label="Entries", file=sys.stderr) as bar:
+            for batch in reprice(engine, book, start_ms, end_ms):
+                changed += batch.changed
+                added_nanousd += batch.added_nanousd
+                price_ids += batch.price_ids
+                bar.update(batch.examined)
+            bar.finish()
+    for price_id, count in price_ids.most_common():
+        click.echo(f"{count} now have {price_id or 'no cost: they used nothing'}", err=True)
+    click.echo(f"{changed} of {length} entries changed, by {_signed(added_nanousd)} in all.")
+
+
+@prices.command("log")
+def log() -> None:
+    """List when what was priced anew, and by how much that changed the ledger; the latest first."""
+    with open_ledger() as engine:
+        found = past_repricings(engine)
+    rows: list[list[Cell]] = [
+        [
+            show_time(it.started_at_ms),
+            show_time(it.start_ms),
+            show_time(it.end_ms),
+            it.changed_entries,
+            _signed(it.added_nanousd),
+        ]
+        for it in found
+    ]
+    for line in format_table(
+        ("when", "of requests from", "to", "entries changed", "by"), rows, pretty=on_terminal()
+    ):
+        click.echo(line)
+
+
+@prices.command("import")
+def import_prices() -> None:
+    """Renew config/prices.json from the installed package genai-prices; nothing is fetched.
+
+    It says how many models' prices changed. Workers read the file when they start.
+    """
+    try:
+        source = import_module("app.pricing.price_import")
+    except ModuleNotFoundError as exc:
+        raise click.ClickException(
+            f"{exc.name} is not installed: pip install 'tollgate[prices]'"
+        ) from exc
+    before, after = json.loads(SNAPSHOT_FILE.read_bytes()), source.snapshot_rows()
+    write_whole(SNAPSHOT_FILE, source.encode_rows(after))
+    old, new = _models(before), _models(after)
+    changed = sum(old[key] != new[key] for key in old.keys() & new.keys())
+    added, gone = len(new.keys() - old.keys()), len(old.keys() - new.keys())
+    versions = f"From {before['version']} to {after['version']}"
+    click.echo(f"{versions}: {added} models new, {changed} changed, {gone} gone.")
+
+
+def _models(rows: dict[str, Any]) -> dict[tuple[str, str], Any]:
+    return {
+        (name, model["id"]): model
+        for name, provider in rows["providers"].items()
+        for model in provider["models"]
+    }
+
+
+def _range(since: datetime, until: datetime | None) -> tuple[int, int]:
+    end_s = time.time() if until is None else until.timestamp()
+    start_ms, end_ms = math.floor(since.timestamp() * 1000), math.ceil(end_s * 1000)
+    if start_ms >= end_ms:
+        raise click.UsageError("--since must be before --until")
+    return start_ms, end_ms
+
+
+def _signed(nanousd: int) -> str:
+    return f"{'-' if nanousd < 0 else '+'}${dollars(abs(nanousd))}"

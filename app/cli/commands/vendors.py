@@ -1,0 +1,76 @@
+"""`tollgate vendors`: what can be called, and whether it answers."""
+
+import json
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app.cli.tables import format_table, on_terminal
+from app.cli.vendors_page import vendors_page
+from app.gateways.families import GATEWAY_SPECS
+from app.transport.probe import probe
+from app.vendors.table import VendorTable, load_vendors
+from app.vendors.vendor import Vendor
+
+
+@click.command("vendors")
+@click.option(
+    "--check", is_flag=True, help="Ask each configured vendor for its models; costs nothing."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@click.option("--markdown", is_flag=True, help="Print the page docs/vendors.md.")
+def vendors_command(check: bool, as_json: bool, markdown: bool) -> None:
+    """Show each vendor: its gateway, its base URL, and whether it is configured here."""
+    if markdown:
+        click.echo(vendors_page(), nl=False)
+        return
+    overlay = os.environ.get("TOLLGATE_VENDORS")
+    table = load_vendors(Path(overlay) if overlay else None, os.environ, GATEWAY_SPECS)
+    rows = [_row(vendor) for vendor in table]
+    if check:
+        results = _checked(table)
+        for row in rows:
+            row["check"] = results.get(row["vendor"])
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+    else:
+        headings = list(rows[0])
+        cells = [list(row.values()) for row in rows]
+        for line in format_table(headings, cells, pretty=on_terminal()):
+            click.echo(line)
+    if check and any(row["check"] and not row["check"].startswith("ok") for row in rows):
+        sys.exit(1)
+
+
+def _row(vendor: Vendor) -> dict[str, Any]:
+    return {
+        "vendor": vendor.name,
+        "gateway": vendor.gateway,
+        "base_url": vendor.base_url if vendor.missing is None else None,
+        "configured": "yes" if vendor.missing is None else f"no: {vendor.missing} is not set",
+        "fallbacks": ", ".join(vendor.fallbacks) or None,
+    }
+
+
+def _checked(table: VendorTable) -> dict[str, str]:
+    vendors = table.configured()
+    with ThreadPoolExecutor(max(1, len(vendors))) as pool:
+        return dict(zip([v.name for v in vendors], pool.map(_check, vendors), strict=True))
+
+
+def _check(vendor: Vendor) -> str:
+    """Ask for the list of models: every wire has one, or at least a server that answers."""
+    status, reason = probe(vendor, os.environ)
+    if status is None:
+        return f"unreachable: {reason}"
+    if status in (401, 403):
+        return f"key refused (HTTP {status})"
+    if 300 <= status < 400:
+        return f"redirects (HTTP {status}): base_url is wrong"
+    if status >= 500:
+        return f"fails (HTTP {status})"
+    return "ok" if status < 300 else f"ok: it answers (HTTP {status}), its key is not checked"

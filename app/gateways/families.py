@@ -1,0 +1,35 @@
+"""The table of all gateways, by the name that an entry of the vendor table gives as `gateway`."""
+
+from collections.abc import Mapping
+
+from app.gateways.anthropic import AnthropicGateway
+from app.gateways.base import Family
+from app.gateways.bedrock.converse import ConverseGateway
+from app.gateways.bedrock.invoke import InvokeGateway
+from app.gateways.cohere import CohereGateway
+from app.gateways.gemini.request import GeminiGateway
+from app.gateways.openai.azure import AzureChatGateway, AzureGateway
+from app.gateways.openai.chat import OpenAIChatGateway
+from app.gateways.openai.completions import OpenAIGateway
+from app.gateways.openai.fim import FIMGateway
+from app.gateways.scale.launch import LaunchGateway
+from app.gateways.scale.llmengine import LLMEngineV1Gateway
+from app.vendors.entry import GatewaySpec
+
+#: `gateway` of an entry -> the gateways behind it.
+GATEWAYS: Mapping[str, Family] = {
+    "anthropic": Family(chat=AnthropicGateway()),
+    "azure": Family(native=AzureGateway(), chat=AzureChatGateway()),
+    "bedrock": Family(native=InvokeGateway(), chat=ConverseGateway()),
+    "cohere": Family(chat=CohereGateway()),
+    "gemini": Family(chat=GeminiGateway()),
+    "launch": Family(native=LaunchGateway()),
+    "llmengine_v1": Family(native=LLMEngineV1Gateway()),
+    "mistral": Family(native=FIMGateway(), chat=OpenAIChatGateway()),
+    "openai": Family(native=OpenAIGateway(), chat=OpenAIChatGateway()),
+}
+
+#: `gateway` of an entry -> what the vendor table must know of it.
+GATEWAY_SPECS: Mapping[str, GatewaySpec] = {
+    name: family.spec() for name, family in GATEWAYS.items()
+}

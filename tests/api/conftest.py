@@ -1,0 +1,25 @@
+"""The usage and cost API under test."""
+
+import dataclasses
+from collections.abc import Iterator
+
+import pytest
+
+from app.settings import Settings
+from tests.api.usage_site import Site, make_site
+
+
+@pytest.fixture
+def site(settings: Settings) -> Iterator[Site]:
+    """A site on an empty SQLite ledger."""
+    site = make_site(settings)
+    yield site
+    site.engine.dispose()
+
+
+@pytest.fixture
+def each_site(settings: Settings, database_url: str) -> Iterator[Site]:
+    """A site on an empty ledger of each kind."""
+    site = make_site(dataclasses.replace(settings, database_url=database_url))
+    yield site
+    site.engine.dispose()

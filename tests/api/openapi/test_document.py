@@ -1,0 +1,176 @@
+"""The API's description: valid, whole, and OpenAI's where it says the same."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+import requests
+from openapi_spec_validator import OpenAPIV31SpecValidator, validate
+
+from app.api.openapi.document import describe
+from app.api.openapi.error_responses import every_error
+from app.factory import create_app
+from app.settings import Settings
+from app.vocabulary.completion import PARAMETERS
+from tests.support.gateway import ROOT, Gateway
+
+#: OpenAI's description of the same operations, where this checkout has it beside it.
+OPENAI = ROOT.parent / "shared" / "openai" / "completions-and-usage.openapi.json"
+
+#: Pages, for people.
+NOT_DESCRIBED = re.compile(r"/dashboard\b")
+
+
+@pytest.fixture(scope="module")
+def api() -> dict[str, Any]:
+    """The description."""
+    return describe()
+
+
+@pytest.fixture(scope="module")
+def openai() -> dict[str, Any]:
+    """OpenAI's."""
+    if not OPENAI.exists():
+        pytest.skip("OpenAI's description is not here")
+    found: dict[str, Any] = json.loads(OPENAI.read_text())
+    return found
+
+
+def operations(api: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    """Every operation with its method and path."""
+    return [
+        (method, path, operation)
+        for path, methods in api["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def test_it_is_valid_openapi(api: dict[str, Any]) -> None:
+    """By the specification's own schema."""
+    assert api["openapi"].startswith("3.1.")
+    validate(api, cls=OpenAPIV31SpecValidator)
+    assert json.loads(json.dumps(api)) == api
+
+
+def test_every_route_is_described_and_none_that_is_not_there(
+    api: dict[str, Any], settings: Settings
+) -> None:
+    """But for the pages of the dashboard."""
+    routes = {
+        (method.lower(), re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule))
+        for rule in create_app(settings).url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+        if not NOT_DESCRIBED.match(rule.rule)
+    }
+    assert routes == {(method, path) for method, path, _ in operations(api)}
+
+
+def test_every_error_is_described_where_it_can_occur(api: dict[str, Any]) -> None:
+    """A completion may meet any of them; all have one shape."""
+    responses = api["paths"]["/v5/completions"]["post"]["responses"]
+    for error in every_error():
+        described = responses[str(error.status)]["description"]
+        assert error.code is None or f"`{error.code}`" in described, error
+    for _, _, operation in operations(api):
+        for status, response in operation["responses"].items():
+            if int(status) >= 400 and operation["operationId"] != "readyz":
+                schema = response["content"]["application/json"]["schema"]
+                assert schema == {"$ref": "#/components/schemas/Error"}
+
+
+def test_every_parameter_has_words_of_its_own(api: dict[str, Any]) -> None:
+    """A name alone explains nothing."""
+    properties = api["components"]["schemas"]["CompletionRequest"]["properties"]
+    assert {name for name, schema in properties.items() if not schema.get("description")} == set()
+    assert set(PARAMETERS) <= set(properties)
+    silent = [
+        (path, parameter["name"])
+        for _, path, operation in operations(api)
+        for parameter in operation.get("parameters", [])
+        if not (parameter.get("description") or parameter["schema"].get("description"))
+    ]
+    assert silent == []
+
+
+def test_a_request_has_openais_fields_and_bounds(
+    api: dict[str, Any], openai: dict[str, Any]
+) -> None:
+    """What is stricter here is stated here."""
+    ours = api["components"]["schemas"]["CompletionRequest"]
+    theirs = openai["components"]["schemas"]["CreateCompletionRequest"]
+    assert set(ours["properties"]) == set(theirs["properties"])
+    assert sorted(ours["required"]) == sorted(theirs["required"])
+    stricter = {("best_of", "minimum"): 1}  # `n` is at least 1, and best_of at least `n`
+    for name, schema in theirs["properties"].items():
+        for bound in ("minimum", "maximum"):
+            if bound in schema:
+                expected = stricter.get((name, bound), schema[bound])
+                assert ours["properties"][name][bound] == expected, name
+        if schema.get("type") in ("integer", "number", "boolean"):
+            assert schema["type"] in ours["properties"][name]["type"], name
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("Completion", "CreateCompletionResponse"),
+        ("CompletionUsage", "CompletionUsage"),
+        ("ErrorDetail", "Error"),
+        ("Error", "ErrorResponse"),
+        ("UsagePage", "UsageResponse"),
+        ("UsageBucket", "UsageTimeBucket"),
+        ("UsageResult", "UsageCompletionsResult"),
+        ("CostsPage", "UsageResponse"),
+        ("CostsBucket", "UsageTimeBucket"),
+        ("CostsResult", "CostsResult"),
+    ],
+)
+def test_an_answer_has_what_openai_requires_and_no_name_of_another_type(
+    api: dict[str, Any], openai: dict[str, Any], ours: str, theirs: str
+) -> None:
+    """So that OpenAI's clients read it."""
+    here, there = api["components"]["schemas"][ours], openai["components"]["schemas"][theirs]
+    assert set(there["required"]) <= set(here["required"])
+    for name in set(here["properties"]) & set(there["properties"]):
+        schema = there["properties"][name]
+        if "type" in schema:
+            found = here["properties"][name].get("type", "object")
+            assert schema["type"] in (found if isinstance(found, list) else [found]), name
+
+
+@pytest.mark.parametrize("path", ["/organization/usage/completions", "/organization/costs"])
+def test_a_report_takes_openais_parameters(
+    api: dict[str, Any], openai: dict[str, Any], path: str
+) -> None:
+    """And says which of them must be there."""
+    ours = api["paths"][f"/v5{path}"]["get"]["parameters"]
+    theirs = openai["paths"][path]["parameters"]
+    required = {p["name"] for p in theirs if p.get("required")}
+    assert {p["name"] for p in theirs} <= {p["name"] for p in ours}
+    assert required == {p["name"] for p in ours if p.get("required")}
+
+
+def test_it_is_served_as_it_is(gateway: Gateway, api: dict[str, Any]) -> None:
+    """To anybody, and to pages of other sites."""
+    answer = requests.get(f"{gateway.base_url.removesuffix('/v5')}/openapi.json", timeout=60)
+    assert answer.json() == api
+    assert answer.headers["access-control-allow-origin"] == "*"
+
+
+def test_the_page_shows_all_of_it_and_asks_nobody_else(
+    gateway: Gateway, api: dict[str, Any]
+) -> None:
+    """No script, no image, no font; the policy forbids them as well."""
+    answer = requests.get(f"{gateway.base_url.removesuffix('/v5')}/docs", timeout=60)
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'; style-src")
+    page = answer.text
+    assert not re.search(r"<script|<img|<link|<iframe|@import|url\(|https?://", page)
+    assert "prefers-color-scheme" in page or "color-scheme: light dark" in page
+    for _, path, operation in operations(api):
+        assert f'id="{operation["operationId"]}"' in page
+        assert path in page
+    for name, schema in api["components"]["schemas"].items():
+        assert f'id="{name}"' in page
+        assert all(f"<code>{field}</code>" in page for field in schema["properties"])

@@ -1,0 +1,355 @@
+"""The contract, over every row of the vendor table: whatever the wire, the caller sees the same.
+
+A new vendor adds a row and a wire, and no test here.
+"""
+
+import dataclasses
+import re
+import threading
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import openai
+import pytest
+import requests
+from openai import OpenAI
+
+from app.gateways.families import GATEWAY_SPECS
+from app.settings import Settings
+from app.vendors.table import BUILT_IN, VendorTable, load_vendors
+from tests.support.gateway import Gateway, running, sse_events, text_of
+from tests.support.services.polling import wait_until
+from tests.support.services.sqlite import new_ledger
+from tests.support.services.valkey import Valkey
+from tests.support.vendor import CUT, Reply, SimulatedVendor
+from tests.support.vendors import WIRES
+from tests.support.vendors.base import Kind, Said, Wire
+
+SAID = Said()
+KEY = "sk-test"
+
+
+@dataclasses.dataclass
+class Contract:
+    """One row under test: the gateway, the vendor behind it, and what it speaks."""
+
+    gateway: Gateway
+    vendor: SimulatedVendor
+    wire: Wire
+    model: str
+
+    def says(self, said: Said = SAID, *, packet: int | None = None) -> None:
+        """Have the vendor answer every request that it would not refuse."""
+
+        def answer(asked: Any) -> Reply:
+            reply = self.wire.check(asked) or self.wire.answer(asked, said)
+            reply.packet = packet
+            return reply
+
+        self.vendor.default = answer
+
+    def unsupported(self, kind: Kind, retry_after: str | None = None) -> None:
+        """Have the vendor answer with an error."""
+        self.vendor.default = lambda asked: self.wire.refuse(asked, kind, retry_after)
+
+    def ask(self, **more: Any) -> dict[str, Any]:
+        """Return a request of this row's model."""
+        return {"model": self.model, "prompt": "one prompt", "max_tokens": 20, **more}
+
+    @property
+    def client(self) -> OpenAI:
+        """The official client."""
+        return OpenAI(
+            base_url=self.gateway.base_url,
+            api_key=self.gateway.api_key,
+            max_retries=0,
+            timeout=30,
+        )
+
+
+def _variables() -> dict[str, str]:
+    """Return a value for every variable that the built-in table names."""
+    names = set(re.findall(r"\$\{(\w+)", BUILT_IN.read_text()))
+    return {n: "http://some.invalid/v1" if "URL" in n or "ENDPOINT" in n else "x" for n in names}
+
+
+def _rows() -> VendorTable:
+    return load_vendors(None, _variables(), GATEWAY_SPECS)
+
+
+def _table() -> dict[str, Any]:
+    tables: dict[str, Any] = tomllib.loads(BUILT_IN.read_text())["vendors"]
+    return tables
+
+
+#: Deadlines that no answer here comes near, and some that are soon over.
+PATIENT = "{first_token_s = 20.0, idle_s = 20.0, total_s = 30.0}"
+HASTY = "{first_token_s = 0.2, idle_s = 0.2, total_s = 0.4}"
+
+
+@contextmanager
+def serving(root: Path, redis_url: str, timeouts: str) -> Iterator[tuple[Gateway, SimulatedVendor]]:
+    """Run a gateway with every row of the table, all of them at one simulated vendor."""
+    vendor = SimulatedVendor()
+    host = vendor.url.removesuffix("/v1")
+    overlay = ""
+    for row in _rows():
+        overlay += f'[vendors.{row.name}]\nbase_url = "{host}{urlsplit(row.base_url).path}"\n'
+        overlay += f"retries = 0\ntimeouts = {timeouts}\n"
+        overlay += getattr(WIRES.get(row.name), "overlay", "") + "\n"
+        if "api_key_env" in _table()[row.name]:
+            overlay += 'api_key_env = "CONTRACT_KEY"\n'
+    table = root / "vendors.toml"
+    table.write_text(overlay)
+    settings = Settings(
+        redis_url=redis_url,
+        database_url=new_ledger(root / "ledger.db"),
+        vendors_file=table,
+        spool_dir=root / "spool",
+        env={**_variables(), "CONTRACT_KEY": KEY},
+    )
+    with running(settings) as gateway:
+        yield gateway, vendor
+    vendor.stop()
+
+
+@pytest.fixture(scope="module")
+def patient(
+    tmp_path_factory: pytest.TempPathFactory, valkey: Valkey
+) -> Iterator[tuple[Gateway, SimulatedVendor]]:
+    """A gateway that waits as long as a test takes."""
+    with serving(tmp_path_factory.mktemp("patient"), valkey.url, PATIENT) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def hasty(
+    tmp_path_factory: pytest.TempPathFactory, valkey: Valkey
+) -> Iterator[tuple[Gateway, SimulatedVendor]]:
+    """A gateway whose deadlines are soon over."""
+    with serving(tmp_path_factory.mktemp("hasty"), valkey.url, HASTY) as served:
+        yield served
+
+
+def _contract(row: str, served: tuple[Gateway, SimulatedVendor]) -> Contract:
+    gateway, vendor = served
+    gateway.redis.flushall()
+    wire = WIRES[row]
+    vendor.asked.clear()
+    vendor.hang_ups.clear()
+    return Contract(gateway, vendor, wire, f"{row.partition(':')[0]}/{getattr(wire, 'model', 'm')}")
+
+
+@pytest.fixture(params=sorted(WIRES))
+def contract(request: pytest.FixtureRequest, patient: tuple[Gateway, SimulatedVendor]) -> Contract:
+    """Each row in turn; Redis is empty."""
+    return _contract(request.param, patient)
+
+
+@pytest.fixture(params=sorted(WIRES))
+def impatient(request: pytest.FixtureRequest, hasty: tuple[Gateway, SimulatedVendor]) -> Contract:
+    """The same, where a vendor has little time."""
+    return _contract(request.param, hasty)
+
+
+def test_every_row_has_a_wire_that_is_tested() -> None:
+    tested = {name.partition(":")[0] for name in WIRES}
+    assert tested == {row.name for row in _rows()} - {"sandbox"}
+
+
+def check_event(contract: Contract, calls: int = 1) -> None:
+    """The one event there is has the vendor's counts, summed over its calls' prompts."""
+    event = contract.gateway.event()
+    assert (event.status, event.source) == ("completed", "vendor")
+    assert event.prompt_tokens == calls * SAID.prompt_tokens
+    assert event.completion_tokens == calls * SAID.completion_tokens
+    assert event.total_tokens == event.prompt_tokens + event.completion_tokens
+
+
+def test_a_prompt_is_answered(contract: Contract) -> None:
+    contract.says()
+    response = contract.gateway.post(contract.ask())
+    assert response.status_code == 200, response.text
+    body = response.json()
+    assert body["object"] == "text_completion"
+    assert [(c["index"], c["text"], c["finish_reason"]) for c in body["choices"]] == [
+        (0, SAID.text, "stop")
+    ]
+    assert body["usage"]["total_tokens"] == SAID.prompt_tokens + SAID.completion_tokens
+    check_event(contract)
+
+
+def test_a_list_of_prompts_is_answered_in_order(contract: Contract) -> None:
+    contract.says()
+    body = contract.gateway.post(contract.ask(prompt=["one", "two"])).json()
+    assert [(c["index"], c["text"]) for c in body["choices"]] == [(0, SAID.text), (1, SAID.text)]
+    check_event(contract, calls=2)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_two_samples_are_two_choices(contract: Contract, stream: bool) -> None:
+    contract.says()
+    response = contract.gateway.post(contract.ask(n=2, stream=stream))
+    assert response.status_code == 200, response.text
+    if stream:
+        events = sse_events(response)
+        assert [text_of(events, index) for index in range(2)] == [SAID.text] * 2
+    else:
+        choices = response.json()["choices"]
+        assert [(c["index"], c["text"]) for c in choices] == [(0, SAID.text), (1, SAID.text)]
+    event = contract.gateway.event()
+    assert event.source == "vendor"
+    assert event.completion_tokens == 2 * SAID.completion_tokens
+
+
+@pytest.mark.parametrize("include_usage", [False, True])
+@pytest.mark.parametrize("packet", [None, 1])
+def test_a_stream_is_answered(contract: Contract, include_usage: bool, packet: int | None) -> None:
+    contract.says(packet=packet)
+    options = {"stream_options": {"include_usage": True}} if include_usage else {}
+    response = contract.gateway.post(contract.ask(stream=True, **options))
+    assert response.status_code == 200, response.text
+    events = sse_events(response)
+    assert text_of(events) == SAID.text
+    assert events[-1] == ("done", "[DONE]")
+    bodies = [body for name, body in events if name is None]
+    finishes = [c["finish_reason"] for body in bodies for c in body["choices"]]
+    assert [reason for reason in finishes if reason] == ["stop"]
+    usages = [body["usage"]["total_tokens"] for body in bodies if body.get("usage")]
+    total = SAID.prompt_tokens + SAID.completion_tokens
+    assert usages == ([total] if include_usage else [])
+    check_event(contract)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("finish", ["length", "content_filter"])
+def test_an_answer_may_end_early(contract: Contract, stream: bool, finish: Any) -> None:
+    if finish not in getattr(contract.wire, "finishes", ("length", "content_filter")):
+        pytest.skip(f"this vendor has no word for {finish}")
+    contract.says(dataclasses.replace(SAID, finish=finish))
+    response = contract.gateway.post(contract.ask(stream=stream))
+    assert response.status_code == 200, response.text
+    if stream:
+        bodies = [body for name, body in sse_events(response) if name is None]
+        reasons = [c["finish_reason"] for body in bodies for c in body["choices"]]
+        assert [reason for reason in reasons if reason] == [finish]
+    else:
+        assert response.json()["choices"][0]["finish_reason"] == finish
+    check_event(contract)
+
+
+REFUSALS: list[tuple[Kind, type[openai.APIStatusError], int, str | None]] = [
+    ("too_long", openai.BadRequestError, 400, None),
+    ("bad_key", openai.InternalServerError, 502, "vendor_authentication"),
+    ("rate_limited", openai.RateLimitError, 429, "vendor_rate_limited"),
+    ("server_error", openai.InternalServerError, 502, "vendor_failed"),
+]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(("kind", "error", "status", "code"), REFUSALS)
+def test_a_refusal_has_its_meaning(
+    contract: Contract,
+    kind: Kind,
+    error: type[openai.APIStatusError],
+    status: int,
+    code: str | None,
+    stream: bool,
+) -> None:
+    contract.unsupported(kind)
+    with pytest.raises(error) as caught:
+        list(contract.client.completions.create(**contract.ask(stream=stream)))
+    assert caught.value.status_code == status
+    if code:
+        assert caught.value.code == code
+    assert KEY not in caught.value.response.text
+    event = contract.gateway.event()
+    assert (event.status, event.source, event.total_tokens) == ("failed", "none", 0)
+
+
+def test_a_limit_passes_its_retry_after_on(contract: Contract) -> None:
+    contract.unsupported("rate_limited", retry_after="7")
+    with pytest.raises(openai.RateLimitError) as caught:
+        contract.client.completions.create(**contract.ask())
+    assert caught.value.response.headers["retry-after"] == "7"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_vendor_that_hangs_meets_its_deadline(impatient: Contract, stream: bool) -> None:
+    impatient.vendor.default = lambda _: Reply([threading.Event()])
+    with pytest.raises(openai.InternalServerError) as caught:
+        list(impatient.client.completions.create(**impatient.ask(stream=stream)))
+    assert (caught.value.status_code, caught.value.code) == (504, "vendor_timeout")
+    event = impatient.gateway.event()
+    assert (event.status, event.source, event.completion_tokens) == ("failed", "estimated", 0)
+
+
+def test_keep_alives_are_no_life(impatient: Contract) -> None:
+    if not impatient.wire.keep_alive:
+        pytest.skip("this wire has no keep-alives")
+
+    def only_alive(asked: Any) -> Reply:
+        reply = impatient.wire.answer(asked, SAID)
+        reply.body = [impatient.wire.keep_alive, 0.05] * 100
+        return reply
+
+    impatient.vendor.default = only_alive
+    with pytest.raises(openai.InternalServerError) as caught:
+        list(impatient.client.completions.create(**impatient.ask(stream=True)))
+    assert caught.value.code == "vendor_timeout"
+    assert impatient.gateway.event().status == "failed"
+
+
+def test_keep_alives_between_chunks_are_not_heard_by_the_caller(contract: Contract) -> None:
+    if not contract.wire.keep_alive:
+        pytest.skip("this wire has no keep-alives")
+
+    def alive(asked: Any) -> Reply:
+        reply = contract.wire.answer(asked, SAID)
+        reply.body = [step for chunk in reply.body for step in (contract.wire.keep_alive, chunk)]
+        return reply
+
+    contract.vendor.default = alive
+    assert text_of(sse_events(contract.gateway.post(contract.ask(stream=True)))) == SAID.text
+    check_event(contract)
+
+
+def test_a_stream_cut_in_a_frame_is_never_whole(contract: Contract) -> None:
+    def cut(asked: Any) -> Reply:
+        reply = contract.wire.answer(asked, SAID)
+        whole = b"".join(step for step in reply.body if isinstance(step, bytes))
+        first = next(step for step in reply.body if isinstance(step, bytes))
+        reply.body = [whole[: max(len(first) + 3, len(whole) * 3 // 5)], CUT]
+        return reply
+
+    contract.vendor.default = cut
+    with pytest.raises(openai.APIError):
+        list(contract.client.completions.create(**contract.ask(stream=True)))
+    event = contract.gateway.event()
+    assert event.status in ("truncated", "failed")
+    assert event.prompt_tokens > 0
+
+
+def test_a_caller_that_hangs_up_ends_the_call(contract: Contract) -> None:
+    def slow(asked: Any) -> Reply:
+        reply = contract.wire.answer(asked, dataclasses.replace(SAID, text="word " * 400))
+        reply.body = [step for chunk in reply.body for step in (chunk, 0.01)]
+        return reply
+
+    contract.vendor.default = slow
+    with requests.post(
+        f"{contract.gateway.base_url}/completions",
+        json=contract.ask(stream=True),
+        headers={"x-api-key": contract.gateway.api_key},
+        stream=True,
+        timeout=30,
+    ) as response:
+        next(response.iter_content(10))
+    wait_until(lambda: contract.vendor.hang_ups)
+    event = contract.gateway.event()
+    assert event.status == "disconnected"
+    assert event.prompt_tokens > 0

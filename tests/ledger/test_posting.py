@@ -1,0 +1,340 @@
+"""The ledger: each event posted once, whatever is repeated, reordered or posted at once."""
+
+import random
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, Table
+
+from app.ledger.posting import Entry, Ledger, summed
+from app.ledger.reconcile import day_ranges, differences
+from app.pricing.price import EffectivePeriod, PriceHistory
+from app.pricing.price_book import NO_PRICES, PriceBook
+from app.pricing.rates import load_price
+from app.storage.sql.database import create_engine, reading
+from app.storage.sql.tables import ROLLUP_KEY, SLOT_S, entries, rollups
+from app.usage.call_usage import CallUsage, encode_calls
+from app.usage.cost import cost_of
+from app.usage.event import TEXT_LIMIT, UsageEvent, new_event_id
+from app.vocabulary.completion import USAGE_COUNTS, Usage
+from app.vocabulary.errors import LedgerUnavailable
+from tests.support.events import usage_event
+from tests.support.services.sqlite import new_ledger
+
+HOUR_MS = 3_600_000
+MIDNIGHT_MS = 1_779_926_400_000  # 2026-05-28, UTC
+
+
+def rows(engine: Engine, table: Table) -> list[dict[str, Any]]:
+    with reading(engine) as connection:
+        found = connection.execute(sa.select(table).order_by(*table.primary_key))
+        return [dict(row._mapping) for row in found]
+
+
+def ledger_of(engine: Engine) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    return rows(engine, entries), rows(engine, rollups)
+
+
+def as_posted(
+    events: Sequence[UsageEvent], ledger_prices: PriceBook = NO_PRICES
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return what the ledger must hold after these events, each with an id of its own."""
+    ordered = sorted(events, key=lambda event: event.event_id)
+    costs = [cost_of(event, ledger_prices) for event in ordered]
+    posted = [
+        Entry(event, cost.nanousd, cost.price_id)
+        for event, cost in zip(ordered, costs, strict=True)
+    ]
+    rows = [
+        {
+            **asdict(entry.event),
+            "calls": encode_calls(entry.event.calls),
+            "cost_nanousd": entry.cost_nanousd,
+            "price_id": entry.price_id,
+        }
+        for entry in posted
+    ]
+    return rows, [dict(row) for row in summed(posted)]
+
+
+def test_the_columns_of_an_entry_are_the_fields_of_an_event_and_its_cost() -> None:
+    of_event = [field.name for field in fields(UsageEvent)]
+    assert [column.name for column in entries.c] == [*of_event, "cost_nanousd", "price_id"]
+
+
+def test_an_entry_holds_its_event_to_the_last_field(engine: Engine) -> None:
+    bare = usage_event(
+        model_served=None, http_status=None, first_token_ms=None, status="abandoned", source="none"
+    )
+    full = usage_event(
+        user='a "user" \\ \u2028 \U0001f600',
+        vendor_request_id="cmpl-1",
+        stream=False,
+        service_tier="flex",
+        completion_source="estimated",
+        calls=(
+            CallUsage("a", 'the "model" \\ \u2028', None, None, Usage(prompt_tokens=2**40)),
+            CallUsage("b", "m", "m-1", "flex", Usage(completion_tokens=3, total_tokens=4)),
+        ),
+        **{name: 2**40 + i for i, name in enumerate(USAGE_COUNTS)},
+    )
+    assert Ledger(engine).post([bare, full]) == 2
+    assert rows(engine, entries) == as_posted([bare, full])[0]
+
+
+def test_a_rollup_is_the_sum_of_its_entries(engine: Engine) -> None:
+    same = [
+        usage_event(),
+        usage_event(status="failed", source="none", prompt_tokens=0),
+        usage_event(source="estimated", cached_tokens=1),
+    ]
+    other = usage_event(api_key_id="key_2")
+    ledger = Ledger(engine)
+    ledger.post(same[:2])
+    ledger.post([same[2], other])
+    first, second = rows(engine, rollups)
+    assert (first["requests"], first["failed_requests"], first["estimated_requests"]) == (3, 1, 1)
+    assert (first["prompt_tokens"], first["completion_tokens"], first["cached_tokens"]) == (6, 6, 1)
+    assert (second["api_key_id"], second["requests"], second["total_tokens"]) == ("key_2", 1, 5)
+
+
+def test_nothing_to_post_is_no_error(engine: Engine) -> None:
+    assert Ledger(engine).post([]) == 0
+    assert ledger_of(engine) == ([], [])
+
+
+def test_a_batch_that_is_posted_again_changes_nothing(engine: Engine) -> None:
+    batch = [usage_event() for _ in range(20)]
+    assert [Ledger(engine).post(batch) for _ in range(3)] == [20, 0, 0]
+    assert ledger_of(engine) == as_posted(batch)
+
+
+def test_an_event_that_is_twice_in_a_batch_counts_once(engine: Engine) -> None:
+    event = usage_event()
+    assert Ledger(engine).post([event, usage_event(), event]) == 2
+    assert sum(row["requests"] for row in rows(engine, rollups)) == 2
+
+
+def test_of_two_events_with_one_id_the_first_stays(engine: Engine) -> None:
+    real = usage_event()
+    guess = replace(real, status="abandoned", source="estimated", total_tokens=999)
+    assert Ledger(engine).post([real, guess]) == 1
+    assert Ledger(engine).post([guess]) == 0
+    assert ledger_of(engine) == as_posted([real])
+
+
+def test_the_true_event_takes_the_place_of_an_abandoned_one(engine: Engine) -> None:
+    ledger, true = Ledger(engine), usage_event(prompt_tokens=7, total_tokens=17)
+    guess = replace(
+        true, status="abandoned", source="estimated", prompt_tokens=1, total_tokens=2, model="x"
+    )
+    other = usage_event()
+    assert ledger.post([guess, other]) == 2
+    assert ledger.post([true]) == 0
+    assert ledger_of(engine)[0] == as_posted([true, other])[0]
+    sums = [row for row in ledger_of(engine)[1] if row["requests"]]
+    assert sums == as_posted([true, other])[1]
+    ledger.post([guess, true, guess])
+    assert ledger_of(engine)[0] == as_posted([true, other])[0]
+
+
+def test_a_batch_may_be_of_any_size(engine: Engine) -> None:
+    batch = [usage_event(account_id=f"a{i % 3}", model=f"m{i % 7}") for i in range(12_345)]
+    assert Ledger(engine).post(batch[:1]) == 1
+    assert Ledger(engine).post(iter(batch)) == 12_344
+    assert ledger_of(engine) == as_posted(batch)
+
+
+def test_the_longest_names_fit_in_the_indexes(engine: Engine) -> None:
+    """PostgreSQL takes no index row over 2,704 bytes, and compresses only what repeats."""
+    letters = random.Random(1)  # noqa: S311 - no secret
+    longest = "".join(chr(letters.randrange(0x20000, 0x2A6DF)) for _ in range(TEXT_LIMIT))
+    event = usage_event(
+        account_id="a" * 64, vendor=longest[:64], model=longest, user=longest, request_id=longest
+    )
+    assert Ledger(engine).post([event]) == 1
+    assert ledger_of(engine) == as_posted([event])
+
+
+def test_a_batch_with_an_impossible_event_leaves_nothing(engine: Engine) -> None:
+    batch = [usage_event(), usage_event(account_id=None)]
+    with pytest.raises(sa.exc.IntegrityError):
+        Ledger(engine).post(batch)
+    assert ledger_of(engine) == ([], [])
+
+
+def test_a_ledger_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
+    engine = create_engine(f"sqlite:///{tmp_path / 'ledger.db'}")
+    with pytest.raises(LedgerUnavailable):
+        Ledger(engine).post([usage_event()])
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    ("offset_ms", "slot_s"), [(0, 0), (1, 0), (899_999, 0), (900_000, 900), (-1, -900)]
+)
+def test_an_event_is_in_exactly_one_slot(engine: Engine, offset_ms: int, slot_s: int) -> None:
+    Ledger(engine).post([usage_event(started_at_ms=MIDNIGHT_MS + offset_ms)])
+    assert [row["slot_s"] for row in rows(engine, rollups)] == [MIDNIGHT_MS // 1000 + slot_s]
+
+
+@pytest.mark.parametrize("zone_minutes", [0, 330, 345, -480, 765])
+def test_local_days_add_up_in_every_time_zone(engine: Engine, zone_minutes: int) -> None:
+    """Case D14: usage at 23:30 and 00:30 UTC is in one local day each, and days add up."""
+    times_ms = [MIDNIGHT_MS + HOUR_MS // 2 * half for half in range(-49, 49)]
+    Ledger(engine).post(usage_event(started_at_ms=time_ms) for time_ms in times_ms)
+    days: dict[int, int] = {}
+    for row in rows(engine, rollups):
+        # A slot never straddles a local midnight, so its start says the day of all of it.
+        assert row["slot_s"] % SLOT_S == 0
+        day = (row["slot_s"] + zone_minutes * 60) // 86_400
+        days[day] = days.get(day, 0) + row["requests"]
+    expected: dict[int, int] = {}
+    for time_ms in times_ms:
+        day = (time_ms // 1000 + zone_minutes * 60) // 86_400
+        expected[day] = expected.get(day, 0) + 1
+    assert days == expected
+
+
+def test_a_late_event_changes_its_own_day_alone(engine: Engine) -> None:
+    """Case D28: an event of two days ago arrives after today's."""
+    today, late = usage_event(), usage_event(started_at_ms=MIDNIGHT_MS - 48 * HOUR_MS)
+    Ledger(engine).post([today])
+    before = rows(engine, rollups)
+    assert [Ledger(engine).post([late]), Ledger(engine).post([late, today])] == [1, 0]
+    after = rows(engine, rollups)
+    assert len(after) == 2
+    assert after[1:] == before
+
+
+def test_names_keep_their_case_and_their_colons(engine: Engine) -> None:
+    """Cases B04 and B05: what differs in case alone is different, in accounts and in models."""
+    events = [
+        usage_event(account_id="Acme", vendor="openai", model="ft:m:org::Abc"),
+        usage_event(account_id="acme", vendor="openai", model="ft:m:org::abc"),
+        usage_event(account_id="acme", vendor="bedrock", model="anthropic.claude-x-v1:0"),
+        usage_event(
+            account_id="acme", vendor="fireworks_ai", model="accounts/A/models/Llama-3.1-8B"
+        ),
+    ]
+    Ledger(engine).post(events)
+    found = {(row["account_id"], row["vendor"], row["model"]) for row in rows(engine, rollups)}
+    assert found == {(event.account_id, event.vendor, event.model) for event in events}
+
+
+@contextmanager
+def empty_ledger() -> Iterator[Engine]:
+    """Yield a new SQLite ledger: hypothesis runs many examples in one test, fixtures only one."""
+    with TemporaryDirectory() as folder:
+        engine = create_engine(new_ledger(Path(folder) / "ledger.db"))
+        yield engine
+        engine.dispose()
+
+
+EVENTS = st.lists(
+    st.builds(
+        usage_event,
+        account_id=st.sampled_from(["a", "A", "b"]),
+        api_key_id=st.sampled_from(["key_1", "key_2"]),
+        vendor=st.sampled_from(["openai", "vllm"]),
+        model=st.sampled_from(["m", "M", "m:1"]),
+        status=st.sampled_from(["completed", "failed", "truncated"]),
+        source=st.sampled_from(["vendor", "estimated"]),
+        prompt_tokens=st.integers(0, 2**40),
+        started_at_ms=st.integers(MIDNIGHT_MS - HOUR_MS, MIDNIGHT_MS + HOUR_MS),
+        event_id=st.builds(new_event_id, st.integers(0, 2**48 - 1)),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+M_PRICE = load_price("openai/m", {"input": "0.15", "cached": "0.0375", "output": "0.6"})
+#: Knows the price of the model `m`, and no other.
+BOOK = PriceBook(
+    lambda _, models, _tier: PriceHistory(
+        ((EffectivePeriod(), M_PRICE if "m" in models else None),)
+    ),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(EVENTS, st.data())
+def test_batches_in_any_order_and_number_post_each_event_once(
+    events: list[UsageEvent], data: st.DataObject
+) -> None:
+    again = data.draw(st.lists(st.sampled_from(events), max_size=12))
+    deliveries = data.draw(st.permutations(events + again))
+    with empty_ledger() as engine:
+        posted = 0
+        while deliveries:
+            size = data.draw(st.integers(1, len(deliveries)))
+            posted += Ledger(engine, BOOK).post(deliveries[:size])
+            deliveries = deliveries[size:]
+        assert posted == len(events)
+        assert ledger_of(engine) == as_posted(events, BOOK)
+        assert [it for stretch in day_ranges(engine) for it in differences(engine, stretch)] == []
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=12), st.data())
+def test_guesses_and_truths_in_any_order_end_in_the_truths(
+    told: list[tuple[int, bool]], cuts: st.DataObject
+) -> None:
+    truths = [usage_event(prompt_tokens=10 + at, total_tokens=20 + at) for at in range(4)]
+    guesses = [
+        replace(e, status="abandoned", source="estimated", prompt_tokens=1, total_tokens=1)
+        for e in truths
+    ]
+    events = [truths[at] if true else guesses[at] for at, true in told]
+    cut = cuts.draw(st.integers(0, len(events)))
+    with empty_ledger() as engine:
+        for batch in (events[:cut], events[cut:]):
+            Ledger(engine).post(batch)
+        kept = [
+            truths[at] if (at, True) in told else guesses[at] for at in sorted({n for n, _ in told})
+        ]
+        assert ledger_of(engine) == as_posted(kept)
+
+
+def test_writers_at_once_lose_nothing_and_double_nothing(database_url: str) -> None:
+    """Case D26: overlapping batches over many accounts, in opposite orders."""
+    shuffler = random.Random(26)  # noqa: S311 - no secret
+    rounds = [
+        [usage_event(account_id=f"acct_{n % 60}", model=f"m{n % 2}") for n in range(120)]
+        for _ in range(25)
+    ]
+
+    def post_all(rounds: list[list[UsageEvent]]) -> int:
+        engine = create_engine(database_url)
+        try:
+            return sum(Ledger(engine).post(batch) for batch in rounds)
+        finally:
+            engine.dispose()
+
+    shuffled = [shuffler.sample(batch, len(batch)) for batch in rounds]
+    backwards = [batch[::-1] for batch in rounds[::-1]]
+    with ThreadPoolExecutor(3) as pool:
+        posted = sum(pool.map(post_all, (rounds, shuffled, backwards)))
+    everything = [event for batch in rounds for event in batch]
+    engine = create_engine(database_url)
+    assert posted == len(everything)
+    assert ledger_of(engine) == as_posted(everything)
+    engine.dispose()
+
+
+def test_rollups_are_summed_in_the_order_of_their_keys() -> None:
+    """Every writer locks rows in this order, so that no two wait for each other in a circle."""
+    events = [usage_event(account_id=name, model=model) for name in "bca" for model in "yx"]
+    keys = [tuple(row[name] for name in ROLLUP_KEY) for row in summed(map(Entry, events))]
+    assert keys == sorted(keys)
+    assert len(keys) == 6

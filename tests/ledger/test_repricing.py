@@ -1,0 +1,157 @@
+"""Pricing anew: entries and rollups together, recorded, while events go on being posted."""
+
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy import Engine
+
+from app.ledger.posting import Ledger
+from app.ledger.reconcile import day_ranges, differences
+from app.ledger.reports.query import UsageReader
+from app.ledger.repricing import RepricingBatch, count_entries, past_repricings, reprice
+from app.ledger.unpriced import unpriced
+from app.pricing.price_book import NO_PRICES, PriceBook, load_prices
+from app.storage.sql.database import reading
+from app.storage.sql.tables import ROLLUP_TABLES, entries
+from app.storage.sql.tables import prices as prices_table
+from app.usage.call_usage import CallUsage
+from app.vocabulary.completion import Usage
+from tests.ledger.reports.test_query import DAY, MIDNIGHT_S, at
+from tests.support.events import usage_event
+
+START_MS, END_MS = MIDNIGHT_S * 1000, (MIDNIGHT_S + 3600) * 1000
+
+
+def costs(engine: Engine) -> tuple[int, int]:
+    """Return the cost and the unpriced requests of the day, by its rollups."""
+    rows = UsageReader(engine).rows(DAY)
+    return sum(it.cost_nanousd for it in rows), sum(it.unpriced_requests for it in rows)
+
+
+def agrees(engine: Engine) -> bool:
+    return not [it for stretch in day_ranges(engine) for it in differences(engine, stretch)]
+
+
+def update(engine: Engine, book: PriceBook, at_once: int = 7) -> list[RepricingBatch]:
+    return list(reprice(engine, book, START_MS, END_MS, at_once))
+
+
+def test_a_price_that_was_not_known_is_put_in(engine: Engine, prices: PriceBook) -> None:
+    Ledger(engine, NO_PRICES).post(at(n, model="m", model_served="m") for n in range(20))
+    assert costs(engine) == (0, 20)
+    batches = update(engine, prices)
+    assert [batch.examined for batch in batches] == [7, 7, 6]
+    assert costs(engine) == (20 * 1_650, 0)
+    assert agrees(engine)
+    assert [batch.changed for batch in update(engine, prices)] == [0, 0, 0]
+    latest, first = past_repricings(engine)
+    assert (first.changed_entries, first.added_nanousd) == (20, 20 * 1_650)
+    assert (first.start_ms, first.end_ms) == (START_MS, END_MS)
+    assert (latest.changed_entries, latest.added_nanousd) == (0, 0)
+
+
+def test_requests_outside_the_range_and_without_a_known_price_keep_their_cost(
+    engine: Engine, prices: PriceBook
+) -> None:
+    known = {"model": "m", "model_served": "m"}
+    Ledger(engine, NO_PRICES).post([at(-0.001, **known), at(3600, **known), at(0, model="new")])
+    Ledger(engine, prices).post([at(1, **known)])
+    before = costs(engine)
+    assert count_entries(engine, START_MS, END_MS) == 2
+    assert sum(batch.changed for batch in update(engine, prices)) == 0
+    assert sum(batch.changed for batch in update(engine, NO_PRICES)) == 0
+    assert costs(engine) == before
+    assert agrees(engine)
+
+
+def test_many_entries_of_one_instant_are_each_seen_once(engine: Engine, prices: PriceBook) -> None:
+    Ledger(engine, NO_PRICES).post(at(5, model="m", model_served="m") for _ in range(20))
+    assert sum(batch.changed for batch in update(engine, prices, 3)) == 20
+    assert costs(engine) == (20 * 1_650, 0)
+
+
+def test_the_price_in_force_is_kept_with_the_entry(engine: Engine, prices: PriceBook) -> None:
+    Ledger(engine, prices).post([at(0, model="m"), at(0, model="m"), at(0, model="free")])
+    with reading(engine) as connection:
+        kept = connection.execute(sa.select(prices_table)).all()
+    assert {row.price_id.partition("#")[0] for row in kept} == {"file:openai/m", "file:openai/free"}
+    assert all('"output":' in row.rates for row in kept)
+
+
+def test_a_true_event_takes_its_cost_along_when_it_replaces_a_guess(
+    engine: Engine, prices: PriceBook
+) -> None:
+    ledger, true = Ledger(engine, prices), at(0, model="m", model_served="m")
+    guess = usage_event(
+        **{name: getattr(true, name) for name in ("event_id", "started_at_ms", "model")},
+        status="abandoned",
+        source="estimated",
+        prompt_tokens=9,
+    )
+    ledger.post([guess])
+    assert costs(engine) == (9 * 150 + 2 * 600, 0)
+    ledger.post([true])
+    assert costs(engine) == (1_650, 0)
+    assert agrees(engine)
+
+
+def test_a_request_that_used_nothing_has_no_cost_and_is_no_lack(
+    engine: Engine, prices: PriceBook
+) -> None:
+    """One that an older version gave a cost of 0 gives it back when it is priced anew."""
+    nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, "status": "failed"}
+    failed = at(0, model="m", **nothing)
+    Ledger(engine, prices).post([failed, at(1, model="m", **nothing)])
+    assert costs(engine) == (0, 0)
+    assert unpriced(engine, START_MS, END_MS) == []
+    with engine.execution_options(writes=True).begin() as connection:
+        of = entries.c.event_id == failed.event_id
+        connection.execute(sa.update(entries).where(of).values(cost_nanousd=0))
+        zeros = {"priced_requests": 1, "empty_requests": 1}
+        for table in ROLLUP_TABLES.values():
+            connection.execute(sa.update(table).values(zeros))
+    assert agrees(engine)
+    assert sum(batch.changed for batch in update(engine, prices)) == 1
+    assert agrees(engine)
+    (row,) = UsageReader(engine).rows(DAY)
+    assert (row.priced_requests, row.empty_requests, row.unpriced_requests) == (0, 2, 0)
+
+
+def test_calls_are_priced_anew_one_by_one_and_their_lacks_are_listed(
+    engine: Engine, tmp_path: Path
+) -> None:
+    usage = Usage(prompt_tokens=150_000, total_tokens=150_000)
+    two = tuple(CallUsage("x", "long", None, tier, usage) for tier in (None, "flex"))
+    Ledger(engine, NO_PRICES).post([at(0, calls=two), at(1, calls=two[:1]), at(2, calls=two)])
+    path, rows = tmp_path / "own.toml", '[[prices]]\nmodel = "x/*"\noutput = 0\ninput = '
+    path.write_text(rows + "[[0, 1], [200000, 2]]\n")
+    book = load_prices(path)
+    assert [batch.changed for batch in update(engine, book)] == [1]
+    assert costs(engine) == (150_000_000, 2)
+    (lack,) = unpriced(engine, START_MS, END_MS, book)
+    assert (lack.vendor, lack.model, lack.service_tier) == ("x", "long", "flex")
+    assert (lack.requests, lack.tokens) == (2, 300_000)
+    path.write_text(path.read_text() + rows + '0.5\nservice_tier = "flex"\n')
+    found = unpriced(engine, START_MS, END_MS, load_prices(path))
+    assert [(it.service_tier, it.requests) for it in found] == [(None, 2), ("flex", 2)]
+    assert [batch.changed for batch in update(engine, load_prices(path))] == [2]
+    assert costs(engine) == (150_000_000 + 2 * 225_000_000, 0)
+    assert agrees(engine)
+
+
+def test_what_has_no_price_is_listed_by_who_served_it(engine: Engine, prices: PriceBook) -> None:
+    Ledger(engine, prices).post(
+        [
+            at(0, model="x", vendor_served="azure", model_served="y-1"),
+            at(9, model="x", vendor_served="azure", model_served="y-1", total_tokens=9),
+            at(0, model="x", vendor_served=None, model_served=None),
+            at(0, model="m", model_served="m"),
+            at(-1, model="x"),
+        ]
+    )
+    found = unpriced(engine, START_MS, END_MS)
+    assert [(it.vendor, it.model, it.asked, it.requests, it.tokens) for it in found] == [
+        ("azure", "y-1", "x", 2, 14),
+        ("openai", "x", "x", 1, 5),
+    ]
+    assert found[0].last_started_at_ms == START_MS + 9_000

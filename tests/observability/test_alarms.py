@@ -1,0 +1,136 @@
+"""What the recorder raises alarms for, against a real Redis."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from app.observability import alarms as alarms_module
+from app.observability.alarms import Alarms
+from app.storage.redis.keys import DEAD, EVENTS
+from app.usage.redis.stream import EventStream, connect
+from app.usage.spool import Spool
+from tests.support.events import usage_event
+from tests.support.services.valkey import Valkey
+
+
+@pytest.fixture
+def own_valkey(tmp_path: Path) -> Iterator[Valkey]:
+    """A Valkey that is set up as it should be."""
+    server = Valkey(tmp_path, persistent=True).start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def redis(own_valkey: Valkey) -> Iterator["Redis"]:
+    with connect(own_valkey.url, 5.0) as redis:
+        yield redis
+
+
+@pytest.fixture
+def alarms(redis: "Redis", tmp_path: Path) -> Alarms:
+    return Alarms(redis, tmp_path / "spool")
+
+
+def test_where_all_is_well_there_is_no_alarm(redis: "Redis", alarms: Alarms) -> None:
+    EventStream(redis).publish(usage_event())
+    report = alarms.check()
+    assert report.alarms == {}
+    assert report.redis_is_up
+    assert (report.backlog, report.dead, report.spool_bytes) == (1, 0, 0)
+    assert report.oldest_event_age_s is not None
+    assert report.oldest_event_age_s < alarms_module.LATE_S
+
+
+def test_a_redis_that_keeps_nothing_on_disk_is_an_alarm(redis: "Redis", alarms: Alarms) -> None:
+    redis.config_set("appendonly", "no")
+    assert list(alarms.check().alarms) == ["redis_persistence"]
+
+
+@pytest.mark.parametrize("policy", ["allkeys-lru", "volatile-ttl", "noeviction"])
+def test_a_redis_that_may_evict_is_an_alarm(redis: "Redis", alarms: Alarms, policy: str) -> None:
+    redis.config_set("maxmemory-policy", policy)
+    assert alarms.check().alarms == {}  # without a limit, nothing is evicted
+    redis.config_set("maxmemory", 1 << 30)
+    expected = [] if policy == "noeviction" else ["redis_eviction"]
+    assert list(alarms.check().alarms) == expected
+
+
+def test_a_redis_that_is_almost_full_is_an_alarm(redis: "Redis", alarms: Alarms) -> None:
+    redis.config_set("maxmemory", int(redis.info("memory")["used_memory"] * 1.05))
+    report = alarms.check()
+    assert (list(report.alarms), report.redis_is_up) == (["redis_memory"], True)
+
+
+def test_a_redis_that_takes_no_write_is_down_though_it_answers(
+    redis: "Redis", alarms: Alarms
+) -> None:
+    EventStream(redis).publish(usage_event())
+    redis.replicaof("127.0.0.1", 1)
+    report = alarms.check()
+    assert (set(report.alarms), report.redis_is_up, report.backlog) == ({"redis"}, False, 1)
+    assert not alarms.redis_was_up  # it may be the wrong server
+    redis.replicaof("NO", "ONE")
+    redis.config_set("maxmemory", 1)
+    report = alarms.check()
+    assert (set(report.alarms), report.redis_is_up) == ({"redis", "redis_memory"}, False)
+    assert "OOM" in report.alarms["redis"]
+    assert alarms.redis_was_up
+
+
+def test_a_redis_that_tells_nothing_of_itself_is_no_alarm(redis: "Redis", alarms: Alarms) -> None:
+    redis.execute_command("ACL", "SETUSER", "default", "-info")  # type: ignore[no-untyped-call]
+    report = alarms.check()
+    assert (report.alarms, report.redis_is_up) == ({}, True)
+
+
+def test_events_that_wait_too_long_or_could_not_be_posted_are_alarms(
+    redis: "Redis", alarms: Alarms
+) -> None:
+    redis.xadd(EVENTS, {"event": b"{}"}, id="1-1")
+    redis.xadd(DEAD, {"event": b"{}"})
+    report = alarms.check()
+    assert set(report.alarms) == {"backlog", "dead"}
+    assert report.oldest_event_age_s is not None
+    assert report.oldest_event_age_s > 1_000_000_000
+
+
+def test_many_events_are_an_alarm_though_they_are_young(
+    redis: "Redis", alarms: Alarms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alarms_module, "MANY_EVENTS", 1)
+    for _ in range(2):
+        EventStream(redis).publish(usage_event())
+    assert list(alarms.check().alarms) == ["backlog"]
+
+
+def test_without_redis_the_spool_is_still_looked_at(
+    alarms: Alarms, own_valkey: Valkey, tmp_path: Path
+) -> None:
+    Spool(tmp_path / "spool", "other").append("event", b"{}")
+    own_valkey.kill()
+    report = alarms.check()
+    assert set(report.alarms) == {"redis", "spool"}
+    assert not report.redis_is_up
+    assert not alarms.redis_was_up
+    assert (report.backlog, report.oldest_event_age_s, report.dead) == (None, None, None)
+    assert report.spool_bytes == len(b'{"event":{}}\n')
+
+
+def test_an_alarm_is_logged_when_it_is_raised_and_when_it_is_over_and_not_in_between(
+    redis: "Redis", alarms: Alarms, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    redis.xadd(DEAD, {"event": b"{}"})
+    for _ in range(3):
+        alarms.check()
+    redis.delete(DEAD)
+    for _ in range(3):
+        alarms.check()
+    first, last = caplog.records
+    assert (first.levelname, last.levelname) == ("WARNING", "INFO")
+    assert "alarm dead" in first.getMessage()
+    assert last.getMessage() == "alarm dead is over"

@@ -1,0 +1,114 @@
+"""What is counted, and under how many names."""
+
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+
+from app.observability.metrics import MODELS_LIMIT, OTHER, Metrics
+from app.usage.event import UsageEvent
+from app.vendors.vendor import Vendor
+from tests.support.events import usage_event
+
+VENDOR = Vendor(name="sim", gateway="openai", base_url="http://x/v1", models=("listed",))
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    """Metrics of a deployment with one vendor."""
+    return Metrics([VENDOR])
+
+
+def ended(**changes: Any) -> UsageEvent:
+    """An event of that vendor."""
+    return usage_event(**{"vendor": "sim", "vendor_served": "sim"} | changes)
+
+
+def shown(metrics: Metrics) -> list[str]:
+    """The lines that Prometheus would read."""
+    registry = CollectorRegistry()
+    registry.register(metrics.collector())
+    return generate_latest(registry).decode().splitlines()
+
+
+def value(metrics: Metrics, series: str) -> float:
+    """The value of one series; there must be one."""
+    (line,) = [line for line in shown(metrics) if line.startswith(f"{series} ")]
+    return float(line.rpartition(" ")[2])
+
+
+def test_ten_thousand_misspelt_models_add_no_line(metrics: Metrics) -> None:
+    """B08: whatever callers make up becomes one series."""
+    metrics.recorded(ended(model="missing-0", status="failed", http_status=404))
+    before = len(shown(metrics))
+    for number in range(10_000):
+        metrics.recorded(ended(model=f"missing-{number}", status="failed", http_status=404))
+    assert len(shown(metrics)) == before
+    series = 'tollgate_completions_total{model="other",status="failed",vendor="sim"}'
+    assert value(metrics, series) == 10_001
+
+
+def test_models_that_are_answered_have_names_up_to_a_limit(metrics: Metrics) -> None:
+    """A vendor that takes any name does not fill the memory either."""
+    for number in range(MODELS_LIMIT + 100):
+        metrics.recorded(ended(model=f"m{number}", status="completed"))
+    lines = [line for line in shown(metrics) if line.startswith("tollgate_completions_total{")]
+    names = {line.partition('model="')[2].partition('"')[0] for line in lines}
+    assert len(names) == MODELS_LIMIT + 2  # `listed` and OTHER
+    assert len(lines) == 3 * len(names)
+    series = f'tollgate_completions_total{{model="{OTHER}",status="completed",vendor="sim"}}'
+    assert value(metrics, series) == 100
+
+
+def test_a_model_of_the_vendor_table_has_its_name_before_any_answer(metrics: Metrics) -> None:
+    """Its first failures are the ones to see."""
+    metrics.recorded(ended(model="listed", status="failed", http_status=500))
+    series = 'tollgate_completions_total{model="listed",status="failed",vendor="sim"}'
+    assert value(metrics, series) == 1
+    assert value(metrics, 'tollgate_vendor_errors_total{status="500",vendor="sim"}') == 1
+
+
+@pytest.mark.parametrize(("status", "label"), [(None, "none"), (503, "503"), (7, "other")])
+def test_errors_are_counted_by_the_vendors_status(
+    metrics: Metrics, status: int | None, label: str
+) -> None:
+    """A status that no standard knows has no series of its own."""
+    metrics.recorded(ended(status="truncated", http_status=status))
+    series = f'tollgate_vendor_errors_total{{status="{label}",vendor="sim"}}'
+    assert value(metrics, series) == 1
+
+
+def test_a_request_is_counted_with_its_tokens_times_and_calls(metrics: Metrics) -> None:
+    """Seconds, not milliseconds; the first token of streams alone."""
+    metrics.opened(stream=True)
+    assert value(metrics, 'tollgate_open_completions{stream="true"}') == 1
+    metrics.recorded(
+        ended(
+            model="listed",
+            status="completed",
+            stream=True,
+            source="estimated",
+            prompt_tokens=7,
+            completion_tokens=5,
+            attempts=3,
+            first_token_ms=250,
+            duration_ms=1500,
+        )
+    )
+    assert value(metrics, 'tollgate_open_completions{stream="true"}') == 0
+    labels = 'model="listed",vendor="sim"'
+    assert value(metrics, f'tollgate_tokens_total{{kind="prompt",{labels}}}') == 7
+    assert value(metrics, f'tollgate_tokens_total{{kind="completion",{labels}}}') == 5
+    assert value(metrics, 'tollgate_vendor_calls_total{vendor="sim"}') == 3
+    assert value(metrics, 'tollgate_estimated_completions_total{vendor="sim"}') == 1
+    assert value(metrics, 'tollgate_first_token_seconds_sum{vendor="sim"}') == 0.25
+    duration = 'tollgate_completion_duration_seconds_sum{stream="true",vendor="sim"}'
+    assert value(metrics, duration) == 1.5
+
+
+def test_a_failover_is_counted_where_it_was_served(metrics: Metrics) -> None:
+    """A vendor that is in no table any more is none of the labels."""
+    metrics.recorded(ended(vendor="gone", model="listed", status="completed"))
+    assert value(metrics, 'tollgate_vendor_calls_total{vendor="sim"}') == 1
+    metrics.recorded(ended(vendor="gone", vendor_served=None))
+    assert value(metrics, f'tollgate_vendor_calls_total{{vendor="{OTHER}"}}') == 1

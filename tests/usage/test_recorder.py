@@ -1,0 +1,326 @@
+"""Recorder while Redis comes and goes."""
+
+import dataclasses
+import logging
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from redis import Redis
+
+from app.storage.redis.keys import EVENTS, OPEN, OWNER
+from app.usage import recorder as accounting_module
+from app.usage.event import UsageEvent
+from app.usage.meter import Meter, RequestContext
+from app.usage.recorder import Recorder
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream, connect
+from app.usage.spool import read
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.errors import StreamUnavailable
+from tests.support.services.polling import wait_until
+from tests.support.services.valkey import Valkey
+from workers.reaper import reap
+
+CONTEXT = RequestContext(request_id="req_1", account_id="acme", api_key_id="key_1")
+ASKED = CompletionRequest(model="sim/m", prompt="secret words of a prompt", stream=True)
+COUNT = Usage(prompt_tokens=5, completion_tokens=3, total_tokens=8)
+
+
+@pytest.fixture
+def own_valkey(tmp_path: Path) -> Iterator[Valkey]:
+    """A Valkey of the test's own, to stop and change; it keeps what it has."""
+    server = Valkey(tmp_path, persistent=True).start()
+    yield server
+    server.kill()
+
+
+def books_of(valkey: Valkey, directory: Path, **options: Any) -> Recorder:
+    redis = connect(valkey.url, 0.5)
+    return Recorder(EventStream(redis), OpenRecords(redis), directory / "spool", **options)
+
+
+@pytest.fixture
+def books(own_valkey: Valkey, tmp_path: Path) -> Iterator[Recorder]:
+    """The recorder of one web process."""
+    books = books_of(own_valkey, tmp_path)
+    yield books
+    books.close()
+
+
+@pytest.fixture
+def redis(own_valkey: Valkey) -> Iterator["Redis"]:
+    with Redis.from_url(own_valkey.url) as redis:
+        yield redis
+
+
+def request(books: Recorder) -> Meter:
+    meter = Meter(books, CONTEXT, ASKED)
+    meter.open()
+    return meter
+
+
+def answer(meter: Meter) -> None:
+    call = meter.call("sim", ASKED)
+    call.observe(Completion("c", 1, "m", (Choice(0, "generated words"),), COUNT))
+    meter.record("completed")
+
+
+def events(redis: "Redis") -> list[UsageEvent]:
+    entries: Any = redis.xrange(EVENTS)
+    return [UsageEvent.decode(entry[b"event"]) for _, entry in entries]
+
+
+def go_away(valkey: Valkey, how: str) -> None:
+    if how == "killed":
+        valkey.kill()
+    elif how == "paused":
+        valkey.pause()
+    else:
+        with Redis.from_url(valkey.url) as redis:
+            if how == "full":
+                redis.config_set("maxmemory", 1)
+            else:
+                redis.replicaof("127.0.0.1", "1")
+
+
+def come_back(valkey: Valkey, how: str) -> None:
+    if how == "killed":
+        valkey.start()
+    elif how == "paused":
+        valkey.resume()
+    else:
+        with Redis.from_url(valkey.url) as redis:
+            if how == "full":
+                redis.config_set("maxmemory", 0)
+            else:
+                redis.replicaof("no", "one")
+
+
+@pytest.mark.parametrize("how", ["killed", "paused", "full", "read-only"])
+def test_whatever_ails_redis_requests_go_on_and_nothing_is_lost_or_doubled(
+    books: Recorder, own_valkey: Valkey, redis: "Redis", how: str, tmp_path: Path
+) -> None:
+    before, across = request(books), request(books)
+    answer(before)
+    go_away(own_valkey, how)
+    answer(across)
+    during, later = request(books), request(books)
+    answer(during)
+    assert list((tmp_path / "spool").iterdir())
+    come_back(own_valkey, how)
+    # A paused server does, when it goes on, what nobody waits for any more: an event may be there
+    # twice, and is one to the ledger.
+    wait_until(lambda: len({event.event_id for event in events(redis)}) == 3)
+    wait_until(lambda: list(OpenRecords(redis).all()) == [later.event_id])
+    wait_until(lambda: not list((tmp_path / "spool").iterdir()))
+    answer(later)
+    wait_until(lambda: redis.hlen(OPEN) == 0)
+    told = {event.event_id for event in events(redis)}
+    assert told == {meter.event_id for meter in (before, across, during, later)}
+    assert all(event.usage == COUNT for event in events(redis))
+
+
+class Killed(BaseException):
+    """What a server throws into a thread that it gives up; like gevent's GreenletExit."""
+
+
+def test_a_request_that_is_killed_while_it_tells_redis_is_recorded_all_the_same(
+    books: Recorder, redis: "Redis", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meter = request(books)
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EventStream, "publish", killed)
+        with pytest.raises(Killed):
+            answer(meter)
+    books._heartbeat_and_replay()
+    assert {event.event_id for event in events(redis)} == {meter.event_id}
+    assert redis.hlen(OPEN) == 0
+
+
+def test_while_redis_is_away_nobody_waits_for_it(
+    books: Recorder, own_valkey: Valkey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request(books)
+    own_valkey.pause()
+    asked: list[str] = []
+    monkeypatch.setattr(accounting_module, "RETRY_S", 3600.0)
+    real = OpenRecords.open
+
+    def noted(self: OpenRecords, event_id: str, record: bytes, started_at_ms: int) -> None:
+        asked.append(event_id)
+        real(self, event_id, record, started_at_ms)
+
+    monkeypatch.setattr(OpenRecords, "open", noted)
+    for _ in range(50):
+        request(books)
+    assert len(asked) == 1
+    own_valkey.resume()
+
+
+def test_without_redis_a_request_is_refused_where_that_is_wanted(
+    own_valkey: Valkey, tmp_path: Path
+) -> None:
+    books = books_of(own_valkey, tmp_path, serve_without_redis=False)
+    begun = request(books)
+    own_valkey.kill()
+    answer(begun)  # its vendor was paid, so its event is kept all the same
+    for _ in range(2):
+        with pytest.raises(StreamUnavailable) as refused:
+            request(books)
+        assert refused.value.status == 503
+    (path,) = (tmp_path / "spool").iterdir()
+    assert [kind for kind, _ in read(path)] == ["event"]
+    books.close()
+
+
+def test_a_new_process_tells_what_a_dead_one_left(
+    own_valkey: Valkey, redis: "Redis", tmp_path: Path
+) -> None:
+    dead = books_of(own_valkey, tmp_path)
+    own_valkey.kill()
+    answered, unanswered = request(dead), request(dead)
+    answer(answered)
+    for _, file in [*dead._spool._closed, (None, dead._spool._file)]:
+        assert file is not None
+        os.close(file)  # as the kernel does for a killed process: its locks go
+    dead._closing.set()
+    own_valkey.start()
+    heir = books_of(own_valkey, tmp_path)
+    other = request(heir)
+    wait_until(lambda: len(events(redis)) == 1)
+    wait_until(lambda: redis.hlen(OPEN) == 2)
+    assert events(redis)[0].event_id == answered.event_id
+    assert reap(OpenRecords(redis), now_ms=unanswered.started_at_ms + 60_000) == 1
+    abandoned = events(redis)[-1]
+    assert (abandoned.event_id, abandoned.status) == (unanswered.event_id, "abandoned")
+    assert abandoned.prompt_tokens == len("secret words of a prompt") // 4
+    assert list(OpenRecords(redis).all()) == [other.event_id]
+    heir.close()
+
+
+def a_file_is_in_its_place(spool: Path) -> None:
+    spool.write_text("a file where the directory should be")
+
+
+def test_without_redis_and_spool_a_request_is_refused_and_told_once(
+    books: Recorder,
+    own_valkey: Valkey,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    own_valkey.kill()
+    a_file_is_in_its_place(tmp_path / "spool")
+    for _ in range(3):
+        with pytest.raises(StreamUnavailable):
+            request(books)
+    told = [it.getMessage() for it in caplog.records if "be written to" in it.getMessage()]
+    assert len(told) == 1
+    assert str(tmp_path / "spool") in told[0]
+    (tmp_path / "spool").unlink()
+    answer(request(books))
+    assert books.oldest_spooled_ms is not None
+
+
+@pytest.mark.parametrize("back", ["redis", "spool"])
+def test_an_event_that_nothing_took_is_written_as_soon_as_something_does(
+    books: Recorder, own_valkey: Valkey, redis: "Redis", tmp_path: Path, back: str
+) -> None:
+    meter = request(books)
+    own_valkey.kill()
+    a_file_is_in_its_place(tmp_path / "spool")
+    answer(meter)
+    assert books.oldest_spooled_ms is not None
+    if back == "redis":
+        own_valkey.start()
+    else:
+        (tmp_path / "spool").unlink()
+        wait_until(lambda: list((tmp_path / "spool").glob("*.jsonl")))
+        own_valkey.start()
+    wait_until(lambda: books.oldest_spooled_ms is None)
+    assert [event.event_id for event in events(redis)] == [meter.event_id]
+    assert redis.hlen(OPEN) == 0
+
+
+def test_when_the_disk_fails_too_the_event_is_in_the_log_and_no_prompt_is(
+    books: Recorder, own_valkey: Valkey, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    meter = request(books)
+    own_valkey.kill()
+    a_file_is_in_its_place(tmp_path / "spool")
+    answer(meter)
+    answer(meter)
+    lines = [r for r in caplog.records if "not recorded" in r.getMessage()]
+    assert [line.levelno for line in lines] == [logging.ERROR]
+    found = re.search(r"\{.*\}", lines[0].getMessage())
+    assert found
+    event = UsageEvent.decode(found[0].encode())
+    assert (event.event_id, event.usage) == (meter.event_id, COUNT)
+    assert "secret" not in caplog.text
+    assert "generated" not in caplog.text
+
+
+def test_a_long_request_tells_how_far_it_has_come(
+    books: Recorder, redis: "Redis", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounting_module, "CHECKPOINT_AFTER_S", 0.0)
+    meter = request(books)
+    call = meter.call("sim", ASKED)
+    call.billable = True
+    for text in ("one two ", "three"):
+        call.observe(Completion("c", 1, "m", (Choice(0, text),)))
+        books._heartbeat_and_replay()
+    record = orjson.loads(redis.hget(OPEN, meter.event_id) or b"")
+    assert (record["prompt_tokens"], record["completion_tokens"]) == (5, 4)
+    redis.delete(*redis.keys(f"{OWNER}*"))
+    assert reap(OpenRecords(redis), now_ms=meter.started_at_ms + 60_000) == 1
+    (event,) = events(redis)
+    assert (event.status, event.source, event.total_tokens) == ("abandoned", "estimated", 9)
+    assert event.attempts == 1
+
+
+def test_a_living_process_requests_are_not_reaped(books: Recorder, redis: "Redis") -> None:
+    meter = request(books)
+    assert reap(OpenRecords(redis), now_ms=meter.started_at_ms + 60_000) == 0
+    redis.delete(*redis.keys(f"{OWNER}*"))
+    assert reap(OpenRecords(redis), now_ms=meter.started_at_ms + 1000) == 0  # too young
+    assert reap(OpenRecords(redis), now_ms=meter.started_at_ms - 3_600_000) == 1  # a clock jumped
+    assert dataclasses.asdict(events(redis)[0])["status"] == "abandoned"
+
+
+def test_what_a_restored_redis_has_forgotten_is_estimated_and_not_lost(
+    books: Recorder, own_valkey: Valkey, redis: "Redis"
+) -> None:
+    meter, live = request(books), request(books)
+    restored = redis.hget(OPEN, meter.event_id) or b""
+    answer(meter)
+    redis.delete(EVENTS)  # the last second is gone: the event, and that its record was removed
+    redis.hset(OPEN, meter.event_id, restored)
+    own_valkey.kill()
+    answer(request(books))
+    own_valkey.start()
+
+    def reaped() -> bool:
+        return reap(OpenRecords(redis), now_ms=meter.started_at_ms + 60_000) == 1
+
+    wait_until(reaped)
+    abandoned = {event.event_id: event for event in events(redis)}[meter.event_id]
+    assert (abandoned.status, abandoned.source) == ("abandoned", "estimated")
+    assert list(OpenRecords(redis).all()) == [live.event_id]
+
+
+def test_a_record_that_cannot_be_read_is_buried_and_holds_up_no_other(redis: "Redis") -> None:
+    records = OpenRecords(redis)
+    records.open("bad", b"\xff", 1)
+    records.open("worse", b'{"owner": "gone", "started_at_ms": "x"}', 1)
+    assert reap(records) == 2
+    assert redis.xlen("usage:dead") == 2
+    assert records.count() == 0

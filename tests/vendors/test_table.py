@@ -1,0 +1,314 @@
+"""The vendor table: what ships, what a deployment lays over it, and what is wrong with it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.gateways.families import GATEWAY_SPECS, GATEWAYS
+from app.settings import ConfigError
+from app.vendors.table import VendorTable, load_vendors
+from app.vendors.vendor import Timeouts
+from app.vocabulary.completion import PARAMETERS
+from app.vocabulary.errors import ModelNotFound
+
+Load = Callable[..., VendorTable]
+
+ENV = {"OPENAI_API_KEY": "sk-ours", "VLLM_BASE_URL": "http://vllm_1:8000/v1/"}
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    """Load the table with an overlay of this text, in this environment."""
+
+    def load(overlay: str = "", **env: str) -> VendorTable:
+        path = tmp_path / "vendors.toml"
+        path.write_text(overlay)
+        return load_vendors(path, {**ENV, **env}, GATEWAY_SPECS)
+
+    return load
+
+
+def wrong(load: Load, overlay: str, **env: str) -> list[str]:
+    """Return the problems of an overlay, line by line."""
+    with pytest.raises(ConfigError) as caught:
+        load(overlay, **env)
+    return str(caught.value).splitlines()
+
+
+# What ships.
+
+
+def test_the_table_that_ships_is_whole_and_its_names_are_plain() -> None:
+    vendors = list(load_vendors(None, {}, GATEWAY_SPECS))
+    names = [vendor.name for vendor in vendors]
+    assert names == sorted(names)
+    assert {"openai", "vllm", "llamacpp", "sandbox"} <= set(names)
+    for vendor in vendors:
+        assert vendor.gateway in GATEWAYS
+        assert not vendor.base_url.endswith("/")
+        assert vendor.unsupported <= set(PARAMETERS)
+
+
+def test_without_an_environment_nothing_that_needs_one_is_configured() -> None:
+    configured = {vendor.name for vendor in load_vendors(None, {}, GATEWAY_SPECS).configured()}
+    assert configured.isdisjoint({"openai", "vllm", "llamacpp", "sandbox", "anthropic"})
+
+
+def test_a_key_or_a_url_in_the_environment_makes_a_vendor_work(load: Load) -> None:
+    table = load(TOLLGATE_SANDBOX_URL="http://127.0.0.1:9000/v1")
+    assert {"openai", "vllm", "sandbox"} <= {vendor.name for vendor in table.configured()}
+    assert table.find("openai").api_key == "sk-ours"
+    assert table.find("vllm").base_url == "http://vllm_1:8000/v1"
+    assert table.find("vllm").api_key is None
+    assert table.find("vllm").unsupported == {"best_of", "suffix"}
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("llamacpp", "LLAMACPP_BASE_URL"),
+        ("sandbox", "TOLLGATE_SANDBOX_URL"),
+        ("anthropic", "ANTHROPIC_API_KEY"),
+    ],
+)
+def test_the_setting_that_a_vendor_lacks_is_named(load: Load, name: str, setting: str) -> None:
+    for table in (load(), load(**{setting: ""})):
+        with pytest.raises(ModelNotFound, match=f"{setting} is not set") as caught:
+            table.find(name)
+        assert (caught.value.status, caught.value.param) == (404, "model")
+
+
+@pytest.mark.parametrize("name", ["nope", "OpenAI", "openai ", "x" * 100_000])
+def test_an_unknown_vendor_is_answered_with_the_known_ones(load: Load, name: str) -> None:
+    with pytest.raises(ModelNotFound) as caught:
+        load('[vendors.mine]\ngateway = "openai"\nbase_url = "http://m/v1"').find(name)
+    assert ", mine, " in str(caught.value)
+    assert "sandbox" in str(caught.value)
+    assert len(str(caught.value)) < 1000
+
+
+def test_keys_and_headers_do_not_print(load: Load) -> None:
+    table = load('[vendors.openai.headers]\nx-token = "${MY_TOKEN}"', MY_TOKEN="hush")
+    assert table.find("openai").headers == {"x-token": "hush"}
+    for vendor in table:
+        assert "sk-ours" not in repr(vendor)
+        assert "hush" not in repr(vendor)
+
+
+# What a deployment lays over it.
+
+MINE = '[vendors.mine]\ngateway = "openai"\nbase_url = "http://mine:8000/v1"\n'
+
+
+def test_an_overlay_adds_an_entry_with_defaults_for_all_it_does_not_say(load: Load) -> None:
+    mine = load(MINE).find("mine")
+    assert mine.base_url == "http://mine:8000/v1"
+    assert (mine.api_key, mine.missing, mine.headers) == (None, None, {})
+    assert (mine.models, mine.unsupported, mine.drop_unsupported) == (("*",), frozenset(), False)
+    assert (mine.on_disconnect, mine.token_prompts, mine.asks_usage) == ("cancel", False, True)
+    assert mine.timeouts == Timeouts()
+
+
+def test_an_overlay_says_everything_about_an_entry(load: Load) -> None:
+    entry = """
+        api_key_env = "MY_KEY"
+        models = ["a", "b"]
+        unsupported = ["suffix"]
+        drop_unsupported = true
+        token_prompts = true
+        asks_usage = false
+        on_disconnect = "read"
+        headers = {x-a = "1", X-B = "two words"}
+        timeouts = {connect_s = 1, first_token_s = 2.5, idle_s = 3, total_s = 4}
+    """
+    mine = load(MINE + entry, MY_KEY="k").find("mine")
+    assert (mine.api_key, mine.models) == ("k", ("a", "b"))
+    assert mine.unsupported == {"suffix"}
+    assert (mine.drop_unsupported, mine.token_prompts, mine.asks_usage) == (True, True, False)
+    assert mine.on_disconnect == "read"
+    assert mine.headers == {"x-a": "1", "X-B": "two words"}
+    assert mine.timeouts == Timeouts(connect_s=1, first_token_s=2.5, idle_s=3, total_s=4)
+
+
+def test_an_overlay_overrides_one_key_alone(load: Load) -> None:
+    before, after = (
+        load().find("openai"),
+        load("[vendors.openai]\non_disconnect = 'read'").find("openai"),
+    )
+    assert after.on_disconnect == "read"
+    assert (after.base_url, after.api_key) == (before.base_url, before.api_key)
+    assert (after.token_prompts, after.timeouts) == (before.token_prompts, before.timeouts)
+
+
+def test_an_overlay_overrides_one_key_of_an_inner_table_alone(load: Load) -> None:
+    table = load(
+        """
+        [vendors.openai.timeouts]
+        idle_s = 7
+        [vendors.anthropic.quirks]
+        default_max_tokens = 99
+        """,
+        ANTHROPIC_API_KEY="k",
+    )
+    assert table.find("openai").timeouts == Timeouts(idle_s=7)
+    before, after = load(ANTHROPIC_API_KEY="k").find("anthropic"), table.find("anthropic")
+    assert after.quirks == {**before.quirks, "default_max_tokens": 99}
+
+
+def test_an_overlay_takes_another_key_or_none(load: Load) -> None:
+    table = load("[vendors.openai]\napi_key_env = 'OTHER'", OTHER="other")
+    assert table.find("openai").api_key == "other"
+    assert load("[vendors.openai]\napi_key_env = ''").find("openai").api_key is None
+
+
+@pytest.mark.parametrize("slashes", ["", "/", "//"])
+def test_a_base_url_may_end_in_a_slash(load: Load, slashes: str) -> None:
+    entry = f'[vendors.mine]\ngateway = "openai"\nbase_url = "http://h/v1{slashes}"'
+    assert load(entry).find("mine").base_url == "http://h/v1"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://api.example.com/v1",
+        "http://vllm:8000/v1",
+        "http://vllm_1:8000/v1",
+        "http://my-vllm.models.svc.cluster.local/v1",
+        "http://localhost:1/v1",
+        "http://127.0.0.1",
+        "http://[::1]:8000/v1",
+        "https://x.example/openai/v1/accounts/a%20b",
+    ],
+)
+def test_a_base_url_may_name_any_host(load: Load, url: str) -> None:
+    entry = '[vendors.mine]\ngateway = "openai"\nbase_url = "${MINE}"'
+    assert load(entry, MINE=url).find("mine").base_url == url
+
+
+# What is wrong with it.
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "localhost:8000/v1",
+        "vllm",
+        "ftp://h/v1",
+        "http://",
+        "http:///v1",
+        "http://h:port/v1",
+        "http://h:99999/v1",
+        "http://[::1/v1",
+        "http://user:secret@h/v1",
+        "http://h/v1?key=secret",
+        "http://h/v1#x",
+        "http://h/v1 ",
+        "http://h/v1\nhost: x",
+        "http://hé/v1",
+    ],
+)
+def test_a_base_url_that_cannot_be_called_is_told_at_the_start(load: Load, url: str) -> None:
+    [line] = wrong(load, "", VLLM_BASE_URL=url)
+    assert line.startswith("vendors.vllm.base_url: Not an http")
+    assert "secret" not in line
+
+
+@pytest.mark.parametrize("key", ["sk-secret\n", "sk-secret\r\nx: y", "sk-secrét", "sk-\0secret"])
+def test_a_key_that_fits_no_header_is_told_by_its_variable_and_not_shown(
+    load: Load, key: str
+) -> None:
+    assert wrong(load, "", OPENAI_API_KEY=key) == [
+        "vendors.openai.api_key_env: OPENAI_API_KEY does not hold plain text on one line."
+    ]
+
+
+def test_every_wrong_key_of_every_entry_is_listed_at_once(load: Load) -> None:
+    lines = wrong(
+        load,
+        """
+        [vendors.one]
+        gateway = "nonsense"
+        base_url = "nowhere"
+        api_key_env = "BAD_KEY"
+        colour = "red"
+        models = []
+        on_disconnect = "wait"
+        unsupported = ["suffix", "sufix"]
+        token_prompts = "yes"
+        [vendors.one.headers]
+        "a b" = "x"
+        good = "two\\nlines"
+        [vendors.one.timeouts]
+        idle_s = 0
+        total_s = inf
+        nap_s = 3
+        [vendors.two]
+        base_url = "http://two/v1"
+        quirks = 5
+        [vendors.three]
+        gateway = "openai"
+        base_url = "http://three/v1"
+        fallbacks = ["two/m", "nobody"]
+        quirks = {colour = "red"}
+        [vendors.openai]
+        timeouts = {idle_s = -1}
+        """,
+        BAD_KEY="é",
+    )
+    assert sorted(line.partition(": ")[0] for line in lines) == sorted(
+        [
+            "vendors.one.gateway",
+            "vendors.one.base_url",
+            "vendors.one.api_key_env",
+            "vendors.one.colour",
+            "vendors.one.models",
+            "vendors.one.on_disconnect",
+            "vendors.one.unsupported.1",
+            "vendors.one.token_prompts",
+            "vendors.one.headers.a b.key",
+            "vendors.one.headers.good.value",
+            "vendors.one.timeouts.idle_s",
+            "vendors.one.timeouts.total_s",
+            "vendors.one.timeouts.nap_s",
+            "vendors.two.gateway",
+            "vendors.two.quirks",
+            "vendors.three.quirks.colour",
+            "vendors.openai.timeouts.idle_s",
+        ]
+    )
+    assert any("openai" in line for line in lines if line.startswith("vendors.one.gateway"))
+
+
+def test_a_fallback_to_nobody_is_told(load: Load) -> None:
+    assert wrong(load, MINE + 'fallbacks = ["openai", "openai/m", "nobody/m"]') == [
+        "vendors.mine: fallbacks: there is no vendor 'nobody/m'"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("overlay", "words"),
+    [
+        ("[vendors.mine", "vendors.toml"),
+        ("[vendor.mine]\n", r"every table must be \[vendors.NAME\]"),
+        ("vendors = 5", r"every table must be \[vendors.NAME\]"),
+        ("[vendors]\nmine = 5", "not tables with a plain name: 'mine'"),
+        ('[vendors."a/b"]\n', "not tables with a plain name: 'a/b'"),
+        ('[vendors.""]\n', "not tables with a plain name: ''"),
+        ('[vendors."a b"]\n', "not tables with a plain name: 'a b'"),
+        ('[vendors."é"]\n', "not tables with a plain name"),
+    ],
+)
+def test_a_file_of_another_form_is_refused_by_name(load: Load, overlay: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        load(overlay)
+
+
+def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none.toml"):
+        with pytest.raises(ConfigError, match=str(path)):
+            load_vendors(path, {}, GATEWAY_SPECS)
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="binary"):
+        load_vendors(binary, {}, GATEWAY_SPECS)

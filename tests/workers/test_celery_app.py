@@ -1,0 +1,97 @@
+"""The Celery application: what is configured, and where the broker is."""
+
+import logging
+import os
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+from celery.app.defaults import NAMESPACES, flatten
+from redis import Redis
+
+from app.settings import ROOT
+
+
+@pytest.fixture
+def workers_celery(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module `workers.celery_app`, which reads the environment when it is imported."""
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    import workers.celery_app
+
+    return workers.celery_app
+
+
+@pytest.mark.parametrize(
+    ("url", "tls"),
+    [
+        ("redis://host:6379/0", None),
+        ("redis://host:6379/0?ssl_cert_reqs=none", None),
+        ("rediss://:secret@host:6380/0", {"ssl_cert_reqs": "required"}),
+        ("rediss://host:6380/0?ssl_cert_reqs=required", {"ssl_cert_reqs": "required"}),
+        ("rediss://host:6380/0?ssl_cert_reqs=none", {"ssl_cert_reqs": "none"}),
+        (
+            "rediss://host:6380/0?ssl_ca_certs=/ca.pem&ssl_check_hostname=false",
+            {
+                "ssl_cert_reqs": "required",
+                "ssl_ca_certs": "/ca.pem",
+                "ssl_check_hostname": False,
+            },
+        ),
+    ],
+)
+def test_the_broker_is_reached_with_tls_as_its_url_says(
+    workers_celery: ModuleType, url: str, tls: dict[str, Any] | None
+) -> None:
+    assert workers_celery.broker_tls(url) == tls
+
+
+def test_each_setting_is_one_that_celery_knows(workers_celery: ModuleType) -> None:
+    known = {name for name, _ in flatten(NAMESPACES)} | {"deprecated_settings"}
+    assert set(workers_celery.celery_app.conf.changes) - known == set()
+
+
+def test_each_scheduled_task_exists_and_never_expires(workers_celery: ModuleType) -> None:
+    app = workers_celery.celery_app
+    app.loader.import_default_modules()
+    assert {entry["task"] for entry in app.conf.beat_schedule.values()} == {
+        name for name in app.tasks if not name.startswith("celery.")
+    }
+    # A worker whose clock is ahead of beat's would drop every one of them.
+    options = [entry.get("options", {}) for entry in app.conf.beat_schedule.values()]
+    assert not any("expires" in entry for entry in options)
+
+
+def test_tasks_do_not_pile_up_while_no_worker_runs(
+    workers_celery: ModuleType, redis: "Redis"
+) -> None:
+    scheduler = workers_celery.BoundedScheduler(workers_celery.celery_app, lazy=True)
+    scheduler.setup_schedule()
+    entry = scheduler.schedule["drain"]
+    limit = workers_celery.WAITING_LIMIT
+    sent = [scheduler.apply_async(entry) is not None for _ in range(limit + 3)]
+    assert sent == [True] * limit + [False] * 3
+    assert redis.llen("celery:drain") == limit
+    redis.delete("celery:drain")
+    assert scheduler.apply_async(entry) is not None
+    scheduler.close()
+
+
+def test_an_error_of_beat_takes_one_line(
+    workers_celery: ModuleType, caplog: pytest.LogCaptureFixture
+) -> None:
+    logger = logging.getLogger("tests.beat")
+    logger.addFilter(workers_celery.first_line_only)
+    error = ConnectionError("refused")
+    logger.error("Message Error: %s\n%s", error, ["a", "stack"], exc_info=error)
+    assert caplog.text.count("\n") == 1
+    assert "Message Error: refused" in caplog.text
+
+
+def test_a_worker_without_redis_url_names_what_is_missing() -> None:
+    command = [sys.executable, "-m", "celery", "-A", "workers.celery_app", "report"]
+    env = {name: value for name, value in os.environ.items() if name != "REDIS_URL"}
+    run = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert run.returncode != 0
+    assert "REDIS_URL is not set" in run.stderr

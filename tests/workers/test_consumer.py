@@ -1,0 +1,336 @@
+"""The drain, from a real Valkey into real databases."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from threading import Thread
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from redis import Redis
+from sqlalchemy import Engine
+
+from app.ledger.posting import NOT_CHARGED, Ledger
+from app.ledger.reconcile import day_ranges, differences
+from app.storage.sql.database import reading
+from app.storage.sql.tables import entries, rollups
+from app.usage.event import TEXT_LIMIT, UsageEvent
+from app.usage.redis.stream import EventStream, connect
+from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable
+from tests.support.events import usage_event
+from tests.workers.contents import event_ids, rolled_up, waiting
+from workers.consumer import PostReport, drain
+
+
+def publish(stream: EventStream, count: int) -> list[str]:
+    """Publish events; return their ids, in order."""
+    events = [usage_event(account_id=f"acct_{number % 7}") for number in range(count)]
+    for event in events:
+        stream.publish(event)
+    return sorted(event.event_id for event in events)
+
+
+def rejected(redis: "Redis") -> list[tuple[bytes, bytes]]:
+    """What is on the dead stream: bytes and reason."""
+    dead: Any = redis.xrange("usage:dead")
+    return [(record[b"event"], record[b"reason"]) for _, record in dead]
+
+
+class Crash(BaseException):
+    """The process dies here."""
+
+
+class DiesAfterCommit(Ledger):
+    """A ledger whose process dies once it has committed, before anything is acknowledged."""
+
+    __slots__ = ()
+
+    def post(self, events: Iterable[UsageEvent], charged: Mapping[str, int] = NOT_CHARGED) -> int:
+        """Post, and die."""
+        super().post(events, charged)
+        raise Crash
+
+
+class DiesBeforeCommit(Ledger):
+    """A ledger whose process dies before it writes anything."""
+
+    __slots__ = ()
+
+    def post(self, *_: object) -> int:
+        """Die."""
+        raise Crash
+
+
+class HasFault(Ledger):
+    """A ledger with a fault in its program."""
+
+    __slots__ = ()
+
+    def post(self, *_: object) -> int:
+        """Stumble."""
+        raise TypeError("a fault of ours")
+
+
+def test_everything_published_is_posted_once_and_leaves_the_stream(
+    stream: EventStream, ledger: Ledger, redis: "Redis"
+) -> None:
+    published = publish(stream, 25)
+    report = drain(stream, ledger, consumer="a", limit=10)
+    assert report == PostReport(posted=25)
+    assert event_ids(ledger.engine) == published
+    assert rolled_up(ledger.engine) == 25
+    assert waiting(redis) == (0, 0)
+    assert drain(stream, ledger, consumer="a") == PostReport()
+
+
+def test_an_empty_redis_is_drained(stream: EventStream, ledger: Ledger) -> None:
+    assert drain(stream, ledger, consumer="a") == PostReport()
+
+
+def test_a_drain_ends_when_its_time_is_over_and_leaves_the_rest_unclaimed(
+    stream: EventStream, ledger: Ledger, redis: "Redis"
+) -> None:
+    publish(stream, 5)
+    assert drain(stream, ledger, consumer="a", limit=2, time_budget_s=0) == PostReport(posted=2)
+    assert waiting(redis) == (3, 0)
+
+
+def test_an_event_on_the_stream_twice_is_posted_once(stream: EventStream, ledger: Ledger) -> None:
+    event = usage_event()
+    stream.publish(event)
+    stream.publish(event)
+    assert drain(stream, ledger, consumer="a") == PostReport(posted=1, repeated=1)
+    assert rolled_up(ledger.engine) == 1
+
+
+def test_a_crash_between_commit_and_ack_costs_a_repeat_and_nothing_else(
+    stream: EventStream, ledger: Ledger, redis: "Redis"
+) -> None:
+    published = publish(stream, 20)
+    with pytest.raises(Crash):
+        drain(stream, DiesAfterCommit(ledger.engine), consumer="dead", limit=10)
+    assert waiting(redis) == (20, 10)
+    assert drain(stream, ledger, consumer="alive") == PostReport(posted=10, repeated=10)
+    assert event_ids(ledger.engine) == published
+    assert rolled_up(ledger.engine) == 20
+    assert waiting(redis) == (0, 0)
+
+
+def test_a_crash_before_the_commit_costs_nothing(
+    stream: EventStream, ledger: Ledger, redis: "Redis"
+) -> None:
+    published = publish(stream, 20)
+    with pytest.raises(Crash):
+        drain(stream, DiesBeforeCommit(ledger.engine), consumer="dead", limit=10)
+    assert drain(stream, ledger, consumer="alive") == PostReport(posted=20)
+    assert event_ids(ledger.engine) == published
+    assert waiting(redis) == (0, 0)
+
+
+def test_a_ledger_that_is_away_leaves_everything_in_the_stream(
+    stream: EventStream, ledger: Ledger, redis: "Redis"
+) -> None:
+    published = publish(stream, 3)
+    rename(ledger.engine, "entries", "entries_away")
+    with pytest.raises(LedgerUnavailable):
+        drain(stream, ledger, consumer="a")
+    assert (stream.backlog(), stream.dead_count()) == (3, 0)
+    rename(ledger.engine, "entries_away", "entries")
+    assert drain(stream, ledger, consumer="a") == PostReport(posted=3)
+    assert event_ids(ledger.engine) == published
+    assert waiting(redis) == (0, 0)
+
+
+def rename(engine: Engine, table: str, name: str) -> None:
+    """Rename a table."""
+    with engine.begin() as connection:
+        connection.execute(sa.text(f"ALTER TABLE {table} RENAME TO {name}"))
+
+
+def test_a_redis_that_is_away_is_told(ledger: Ledger) -> None:
+    with (
+        connect("redis://127.0.0.1:1/0", timeout_s=5.0) as client,  # nothing listens there
+        pytest.raises(StreamUnavailable),
+    ):
+        drain(EventStream(client), ledger, consumer="a")
+
+
+def test_a_fault_of_ours_buries_no_event(stream: EventStream, ledger: Ledger) -> None:
+    publish(stream, 3)
+    with pytest.raises(TypeError):
+        drain(stream, HasFault(ledger.engine), consumer="a")
+    assert (stream.backlog(), stream.dead_count()) == (3, 0)
+
+
+def raw_event(**changes: Any) -> bytes:
+    """An event as another program might write it."""
+    return json.dumps(asdict(usage_event()) | changes).encode()
+
+
+def without(name: str) -> bytes:
+    """An event that lacks a field."""
+    return json.dumps({k: v for k, v in asdict(usage_event()).items() if k != name}).encode()
+
+
+POISON: list[tuple[dict[str, bytes], bytes]] = [
+    ({"event": b"\xff\0not json"}, b"not JSON"),
+    ({"event": b""}, b"not JSON"),
+    ({"event": b"[]"}, b"not a JSON object"),
+    ({"event": without("account_id")}, b"account_id is missing"),
+    ({"event": raw_event(status="Not a word")}, b"status is of a wrong type or out of range"),
+    ({"event": raw_event(total_tokens=2**63)}, b"total_tokens is of a wrong type or out of range"),
+    ({"event": raw_event(user="u" * 100_000)}, b"user is of a wrong type or out of range"),
+    ({"event": raw_event(model="a\0b")}, b"model is of a wrong type or out of range"),
+    ({"other": b"x"}, b"no event: deleted while pending, or written by another program"),
+]
+
+
+#: Fields that the version before did not write.
+LATER = {"prompt_source", "completion_source", "service_tier", "calls"}
+
+
+def test_events_of_the_version_before_and_of_a_later_one_are_posted(
+    stream: EventStream, ledger: Ledger, redis: "Redis"
+) -> None:
+    written = json.loads(usage_event(event_id="e1").encode())
+    before = {name: value for name, value in written.items() if name not in LATER}
+    later = written | {"event_id": "e2", "status": "paused", "source": "sampled", "new": [1]}
+    for fields in (before, later):
+        redis.xadd("usage:events", {"event": json.dumps(fields), "new": "x"})
+    assert drain(stream, ledger, consumer="a") == PostReport(posted=2)
+    with reading(ledger.engine) as connection:
+        found = connection.execute(sa.select(entries).order_by(entries.c.event_id)).all()
+        (sums,) = connection.execute(sa.select(rollups)).all()
+    assert [(row.status, row.source, row.prompt_source) for row in found] == [
+        ("completed", "vendor", "vendor"),
+        ("paused", "sampled", "vendor"),
+    ]
+    assert (sums.total_tokens, sums.failed_requests, sums.estimated_requests) == (10, 0, 1)
+    assert [it for s in day_ranges(ledger.engine) for it in differences(ledger.engine, s)] == []
+
+
+@pytest.mark.parametrize(("record", "reason"), POISON)
+def test_a_poison_entry_is_buried_and_blocks_nothing(
+    stream: EventStream, ledger: Ledger, redis: "Redis", record: dict[str, bytes], reason: bytes
+) -> None:
+    before = publish(stream, 2)
+    redis.xadd("usage:events", record)  # type: ignore[arg-type]
+    after = publish(stream, 2)
+    assert drain(stream, ledger, consumer="a") == PostReport(posted=4, buried=1)
+    assert event_ids(ledger.engine) == sorted(before + after)
+    assert rejected(redis) == [(record.get("event", b""), reason)]
+    assert waiting(redis) == (0, 0)
+
+
+def test_an_entry_deleted_while_pending_is_counted_and_blocks_nothing(
+    stream: EventStream, ledger: Ledger, redis: "Redis"
+) -> None:
+    published = publish(stream, 3)
+    deleted = stream.claim("dead", 3)[1]
+    published.remove(UsageEvent.decode(deleted.raw or b"").event_id)
+    redis.xdel("usage:events", deleted.entry_id)
+    assert drain(stream, ledger, consumer="alive") == PostReport(posted=2, buried=1)
+    assert event_ids(ledger.engine) == published
+    assert redis.xrange("usage:dead")[0][1][b"entry_id"] == deleted.entry_id.encode()  # type: ignore[index]
+    assert waiting(redis) == (0, 0)
+
+
+def test_a_user_of_100_kb_is_posted(stream: EventStream, ledger: Ledger) -> None:
+    stream.publish(usage_event(user="u" * 100_000))
+    assert drain(stream, ledger, consumer="a") == PostReport(posted=1)
+    with ledger.engine.connect() as connection:
+        assert connection.scalar(sa.text('SELECT length("user") FROM entries')) == TEXT_LIMIT
+
+
+@pytest.mark.parametrize("bad_at", [{0}, {6}, {3, 4}, {0, 1, 2, 3, 4, 5, 6}])
+def test_of_a_batch_that_the_ledger_refuses_only_the_bad_events_are_buried(
+    stream: EventStream, refusing_engine: Engine, redis: "Redis", bad_at: set[int]
+) -> None:
+    events = [usage_event(model="bad" if number in bad_at else "good") for number in range(7)]
+    for event in events:
+        stream.publish(event)
+    report = drain(stream, Ledger(refusing_engine), consumer="a")
+    assert report == PostReport(posted=7 - len(bad_at), buried=len(bad_at))
+    assert event_ids(refusing_engine) == sorted(e.event_id for e in events if e.model == "good")
+    assert sorted(rejected(redis)) == sorted(
+        (event.encode(), b"the ledger refuses it: IntegrityError")
+        for event in events
+        if event.model == "bad"
+    )
+    assert waiting(redis) == (0, 0)
+
+
+def test_a_redis_flushed_between_two_drains_is_drained_again(
+    stream: EventStream, ledger: Ledger, redis: "Redis"
+) -> None:
+    first = publish(stream, 2)
+    drain(stream, ledger, consumer="a")
+    redis.flushall()
+    second = publish(stream, 2)
+    assert drain(stream, ledger, consumer="a") == PostReport(posted=2)
+    assert event_ids(ledger.engine) == sorted(first + second)
+
+
+def test_what_a_dead_consumer_claimed_is_posted_by_another(
+    stream: EventStream, ledger: Ledger
+) -> None:
+    published = publish(stream, 5)
+    stream.claim("dead", 3)
+    assert drain(stream, ledger, consumer="alive", limit=2) == PostReport(posted=5)
+    assert event_ids(ledger.engine) == published
+
+
+def test_drains_side_by_side_post_each_event_once(
+    stream: EventStream, ledger: Ledger, redis: "Redis"
+) -> None:
+    """On a stream that takes every claim for left over, so that they fight for the same entries."""
+    published = publish(stream, 600)
+    reports: list[PostReport] = []
+
+    def work(consumer: str) -> None:
+        report = drain(stream, ledger, consumer=consumer, limit=20, time_budget_s=120)
+        reports.append(report)
+
+    threads = [Thread(target=work, args=(f"c{number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(report.posted for report in reports) == 600
+    assert event_ids(ledger.engine) == published
+    assert rolled_up(ledger.engine) == 600
+    assert waiting(redis) == (0, 0)
+
+
+EVENTS = [usage_event(event_id=f"e{number}") for number in range(4)]
+ENTRIES = st.sampled_from([*(event.encode() for event in EVENTS), b"poison"])
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(raws=st.lists(ENTRIES, max_size=12), limit=st.integers(1, 5), crashed=st.integers(0, 12))
+def test_whatever_comes_in_whatever_batches_each_good_event_is_posted_once(
+    redis: "Redis", sqlite_ledger: Ledger, raws: list[bytes], limit: int, crashed: int
+) -> None:
+    stream = EventStream(redis, claim_idle_ms=0)
+    redis.flushall()
+    with sqlite_ledger.engine.begin() as connection:
+        connection.execute(sa.text("DELETE FROM entries"))
+        connection.execute(sa.text("DELETE FROM rollups"))
+    for raw in raws:
+        redis.xadd("usage:events", {"event": raw})
+    if crashed:
+        stream.claim("dead", crashed)
+    report = drain(stream, sqlite_ledger, consumer="alive", limit=limit, time_budget_s=120)
+    good = [raw for raw in raws if raw != b"poison"]
+    expected = sorted({UsageEvent.decode(raw).event_id for raw in good})
+    assert event_ids(sqlite_ledger.engine) == expected
+    assert rolled_up(sqlite_ledger.engine) == len(expected)
+    assert report == PostReport(
+        posted=len(expected), repeated=len(good) - len(expected), buried=len(raws) - len(good)
+    )
+    assert waiting(redis) == (0, 0)
