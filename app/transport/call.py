@@ -19,6 +19,7 @@ from app.transport.session import AdapterName, Destination, VendorSession
 from app.transport.watchdog import Watchdog
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import (
+    Cancelled,
     GatewayError,
     ShuttingDown,
     VendorFailed,
@@ -33,10 +34,6 @@ ERROR_BODY_LIMIT = 1024 * 1024
 ERROR_BODY_S = 5.0
 
 Reason = Literal["deadline", "cancelled", "shutdown"]
-
-
-class Cancelled(Exception):
-    """The call was cancelled because its client has disconnected."""
 
 
 class VendorCall:

@@ -346,6 +346,10 @@ class VendorTimeout(GatewayError):
         )
 
 
+class Cancelled(Exception):
+    """A call was cancelled because the client has disconnected: nobody gets this error."""
+
+
 class ShuttingDown(GatewayError):
     """This process leaves, and ended the call when its grace time was over."""
 

@@ -9,10 +9,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.transport.call import Cancelled, Reason, Transport
+from app.transport.call import Reason, Transport
 from app.transport.session import AdapterName
 from app.vendors.vendor import Timeouts, Vendor
-from app.vocabulary.errors import ShuttingDown, VendorFailed, VendorTimeout, VendorUnreachable
+from app.vocabulary.errors import (
+    Cancelled,
+    ShuttingDown,
+    VendorFailed,
+    VendorTimeout,
+    VendorUnreachable,
+)
 from app.vocabulary.vendor_request import VendorRequest
 from tests.support.services.listener import Listener
 from tests.support.services.polling import wait_until
