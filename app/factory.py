@@ -163,7 +163,7 @@ def _completions(
     watchdog = Watchdog()
     return CompletionService(
         Router(vendors, GATEWAYS),
-        Transport(watchdog, settings.env),
+        Transport(watchdog, settings.env, settings.http_adapter),
         circuit_breaker,
         recorder,
         watchdog,

@@ -37,6 +37,8 @@ class Settings:
     #: Without Redis: "serve" spools what was used, "refuse" answers 503.
     on_redis_down: Literal["serve", "refuse"] = "serve"
     spool_dir: Path = Path("var/spool")
+    #: Calls vendors with our transport adapter, or with the one that requests has.
+    http_adapter: Literal["tollgate", "requests"] = "tollgate"
     #: The form of the web process' log; None: text in a terminal, else json.
     log_format: Literal["json", "text"] | None = None
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -57,6 +59,7 @@ class Settings:
         log_format = env.get("TOLLGATE_LOG_FORMAT") or None
         if log_format not in (None, "json", "text"):
             problems.append(f"TOLLGATE_LOG_FORMAT is neither json nor text: {log_format}")
+        http_adapter = _http_adapter(env, problems)
         numbers: dict[str, Any] = {
             name: _positive(env, variable, problems)
             for name, variable in NUMBERS.items()
@@ -71,6 +74,7 @@ class Settings:
             prices_file=prices_file,
             on_redis_down="refuse" if on_redis_down == "refuse" else "serve",
             spool_dir=Path(env.get("TOLLGATE_SPOOL_DIR") or "var/spool"),
+            http_adapter=http_adapter,
             log_format="text" if log_format == "text" else "json" if log_format else None,
             env=dict(env),
             **numbers,
@@ -86,6 +90,13 @@ NUMBERS: Mapping[str, str] = {
     "redis_timeout_s": "TOLLGATE_REDIS_TIMEOUT_S",
     "proxies": "TOLLGATE_PROXIES",
 }
+
+
+def _http_adapter(env: Mapping[str, str], problems: list[str]) -> Literal["tollgate", "requests"]:
+    name = env.get("TOLLGATE_HTTP_ADAPTER") or "tollgate"
+    if name not in ("tollgate", "requests"):
+        problems.append(f"TOLLGATE_HTTP_ADAPTER must be `tollgate` or `requests`, not {name!r}")
+    return "requests" if name == "requests" else "tollgate"
 
 
 def _redis_url(env: Mapping[str, str], problems: list[str]) -> str:

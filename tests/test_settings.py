@@ -64,6 +64,17 @@ def test_a_form_of_the_log_that_there_is_not_is_named() -> None:
         Settings.from_env({**REDIS, "TOLLGATE_LOG_FORMAT": "xml"})
 
 
+@pytest.mark.parametrize("value", ["tollgate", "requests", ""])
+def test_the_http_adapter_can_be_chosen(value: str) -> None:
+    settings = Settings.from_env({**REDIS, "TOLLGATE_HTTP_ADAPTER": value})
+    assert settings.http_adapter == (value or "tollgate")
+
+
+def test_an_unknown_http_adapter_is_named() -> None:
+    with pytest.raises(ConfigError, match="must be `tollgate` or `requests`, not 'curl'"):
+        Settings.from_env({**REDIS, "TOLLGATE_HTTP_ADAPTER": "curl"})
+
+
 def test_every_problem_is_listed_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         Settings.from_env(

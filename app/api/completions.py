@@ -15,9 +15,9 @@ from app.formats.json_size import SMALL_BYTES
 from app.runtime.turns import give_turn
 from app.serving.service import Answer
 from app.serving.stream import CompletionStream
-from app.transport.call import Cancelled
 from app.usage.request_context import RequestContext
 from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.errors import Cancelled
 
 completions_blueprint = Blueprint("completions", __name__)
 

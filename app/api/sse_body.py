@@ -9,9 +9,8 @@ from app.api.schemas.completion import dump_chunk, dump_usage
 from app.formats import strict_json
 from app.formats.sse import DONE, KEEP_ALIVE, error_frame, frame
 from app.serving.stream import CompletionStream
-from app.transport.call import Cancelled
 from app.vocabulary.completion import Completion, CompletionRequest
-from app.vocabulary.errors import TollgateError
+from app.vocabulary.errors import Cancelled, TollgateError
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from app.gateways.decoding.reader import ResponseReader
 from app.gateways.decoding.typed_events import TypedEvents, joined_text, name_or, text_of
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.stops import StopCutter, as_list
-from app.vendors.vendor import Vendor, authorization
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
 from app.vocabulary.vendor_request import VendorRequest
@@ -77,7 +77,6 @@ class AnthropicGateway:
         headers = {
             "content-type": "application/json",
             "anthropic-version": vendor.quirks["version"],
-            **authorization(vendor),
             **vendor.headers,
         }
         return VendorRequest(

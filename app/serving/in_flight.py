@@ -7,8 +7,8 @@ import math
 import threading
 import time
 
-from app.transport.call import Cancelled, Reason, VendorCall
-from app.vocabulary.errors import GatewayError, ShuttingDown
+from app.transport.call import Reason, VendorCall
+from app.vocabulary.errors import Cancelled, GatewayError, ShuttingDown
 
 #: How long the other calls of a request may continue when one has failed, in seconds.
 SIBLINGS_S = 2.0
@@ -76,4 +76,4 @@ class InFlightCalls:
 
     def _cut(self, reason: Reason) -> None:
         for call in tuple(self._calls):
-            call.end(reason)
+            call.cancel(reason)

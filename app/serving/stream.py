@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping
 
 from app.serving.channel import Channel, ConsumerClosed
 from app.serving.failover import Calls
-from app.transport.call import Cancelled
 from app.transport.watchdog import Watchdog
 from app.usage.event import Status
 from app.usage.meter import Meter
 from app.vocabulary.completion import Completion, CompletionRequest
-from app.vocabulary.errors import GatewayError
+from app.vocabulary.errors import Cancelled, GatewayError
 
 #: Chunks that may wait for a slow client; then its vendor waits, too. It also bounds how long one
 #: stream reads before the others get their turn: half a millisecond.

@@ -1,121 +1,108 @@
-"""All I/O with vendors: one HTTP call, its deadlines, and the errors that a network can make.
+"""All I/O with vendors: one HTTP call, its deadlines, and the errors that a network can cause.
 
-Knows no wire format. Foreign exceptions stop here.
+Does not depend on any vendor's API format. Errors of libraries are translated here.
 """
 
 import contextlib
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
-import urllib3
+import requests
 
-from app.runtime.sockets import shut_down
-from app.transport import connect_errors
-from app.transport.auth.schemes import SIGNERS
-from app.transport.http1.connection import Connection, request_bytes
-from app.transport.http1.content_coding import decoded
-from app.transport.http1.errors import BrokenAnswer
-from app.transport.pool import Connections, Route
+from app.transport import failures
+from app.transport.auth.schemes import authenticated
+from app.transport.http1.content_coding import codings_in, decoded
+from app.transport.http1.exchange import Exchange, packets
+from app.transport.outgoing import OutgoingRequest
+from app.transport.session import AdapterName, Destination, VendorSession
 from app.transport.watchdog import Watchdog
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import (
+    Cancelled,
     GatewayError,
     ShuttingDown,
-    VendorConnectTimeout,
     VendorFailed,
-    VendorMisconfigured,
     VendorTimeout,
     VendorUnreachable,
 )
 from app.vocabulary.vendor_request import VendorRequest
 
-#: The most that is read of an error's body, in bytes (some repeat the whole prompt before they say
-#: what is wrong with it), and for how long, in seconds.
+#: Most bytes that are read of an error's body (some repeat the whole prompt first), and for how
+#: long, in seconds.
 ERROR_BODY_LIMIT = 1024 * 1024
 ERROR_BODY_S = 5.0
 
 Reason = Literal["deadline", "cancelled", "shutdown"]
 
-#: What opening a connection and an exchange on it may raise.
-FOREIGN = (urllib3.exceptions.HTTPError, OSError, ValueError)
-
-#: What every request says where its vendor's entry does not.
-DEFAULT_HEADERS = {"accept-encoding": "identity", "user-agent": "tollgate"}
-
-
-# One for all calls: held for a moment, by each a few times, and dearer to make than to wait for.
-_LOCK = threading.Lock()
-
-
-class Cancelled(Exception):
-    """The call was ended because nobody waits for its answer any more."""
-
 
 class VendorCall:
-    """One call to one vendor, which another thread may end at any time.
+    """One call to one vendor, which another thread may cancel at any time.
 
-    `deadline_s` is on the `time.monotonic()` clock; whoever reads the answer moves it on.
+    `deadline_s` is on the `time.monotonic()` clock; the reader of the response extends it.
     """
 
     def __init__(
         self,
-        connections: Connections,
+        session: VendorSession,
         vendor: Vendor,
         request: VendorRequest,
         client_disconnected: Callable[[], bool] | None = None,
     ) -> None:
-        self._connections = connections
+        self._session = session
         self._vendor = vendor
         self._request = request
-        self._caller_left = client_disconnected
-        self._route: Route | None = None
-        self._connection: Connection | None = None
-        self._used: Connection | None = None
-        self._was_sent = False
-        self.ended: Reason | None = None
+        self._client_disconnected = client_disconnected
+        self._destination: Destination | None = None
+        self._exchange: Exchange | None = None
+        self._response: requests.Response | None = None
+        self._may_be_sent = False
+        self.cancelled: Reason | None = None
         self.deadline_s = time.monotonic() + vendor.timeouts.total_s
 
     @property
     def status(self) -> int:
         """The vendor's HTTP status."""
-        return self._opened().status
+        return self._received().status_code
 
     @property
     def is_success(self) -> bool:
-        """Whether the status says that the body is the answer, and not an error."""
-        return 200 <= self._opened().status < 300
+        """Whether the status means that the body is a completion, not an error."""
+        return 200 <= self._received().status_code < 300
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The vendor's response headers; names in lower case."""
-        return self._opened().headers
+        """The vendor's response headers; look them up in lower case."""
+        return self._received().headers
 
     @property
     def sent(self) -> bool:
-        """Whether the whole request may have reached the vendor, and so may be billed."""
-        return self._was_sent or (self._used is not None and self._used.has_sent)
+        """Whether the vendor may have received the whole request, and so may bill it."""
+        if self._exchange is not None:
+            return self._exchange.has_sent
+        return self._response is not None or self._may_be_sent
 
     def send(self) -> None:
-        """Sign the request where its vendor wants that, send it, and wait for response headers.
+        """Add credentials to the request, send it, and wait for the response headers.
 
         Raises: VendorUnreachable, VendorTimeout, VendorFailed, VendorAuthentication, Cancelled,
         ShuttingDown.
         """
-        signer = SIGNERS.get(self._vendor.auth)
-        request = signer.sign(self._vendor, self._request) if signer else self._request
+        vendor, timeouts = self._vendor, self._vendor.timeouts
+        request = self._request
+        headers = authenticated(vendor, request)
+        # Only requests' own adapter heeds the read timeout; the watchdog is more exact.
+        silence_s = max(self.deadline_s - time.monotonic(), timeouts.idle_s)
         try:
-            self._route = route = self._connections.route(request.url)
-            message = message_to(route, request)
-            connection = self._connections.take(route, self._vendor.timeouts.connect_s)
-            self._connected(connection)
-            connection.send(message)
-            connection.read_head()
-        except FOREIGN as exc:
-            raise self._translated(exc) from exc
-        if self.ended:
-            self._raise_if_ended()
+            self._destination = to = self._session.destination(request.url)
+            outgoing = OutgoingRequest("POST", to.url, headers, request.body, self._began)
+            self._response = self._session.send(
+                outgoing, timeout=(timeouts.connect_s, silence_s), **to.arguments
+            )
+        except failures.FOREIGN as exc:
+            raise self._failure(exc) from exc
+        if self.cancelled:
+            self._raise_if_cancelled()
 
     def packets(self) -> Iterator[bytes]:
         """Yield the body's bytes as they arrive, decompressed.
@@ -123,19 +110,19 @@ class VendorCall:
         All that came before an error is yielded before it is raised.
         Raises: as `send`.
         """
-        connection = self._opened()
-        codings = connection.codings
-        packets = connection.packets()
+        response = self._received()
+        codings = codings_in(response.headers)
+        body = packets(response.raw)
         try:
-            yield from decoded(packets, codings) if codings else packets
-        except FOREIGN as exc:
-            raise self._translated(exc) from exc
-        self._raise_if_ended()
+            yield from decoded(body, codings) if codings else body
+        except failures.FOREIGN as exc:
+            raise self._failure(exc) from exc
+        self._raise_if_cancelled()
 
     def error_body(self) -> bytes:
-        """Return what can be read of an error's body, within bounds of size and time.
+        """Return what can be read of an error's body, within limits of size and time.
 
-        The status is the answer: what is wrong with the body is no error here.
+        The status is what matters: a body that cannot be read is not an error here.
         Raises: Cancelled, ShuttingDown.
         """
         self.deadline_s = min(self.deadline_s, time.monotonic() + ERROR_BODY_S)
@@ -146,96 +133,87 @@ class VendorCall:
                 size += len(packet)
                 if size >= ERROR_BODY_LIMIT:
                     break
-        if self.ended == "cancelled":
+        if self.cancelled == "cancelled":
             raise Cancelled
-        if self.ended == "shutdown":
+        if self.cancelled == "shutdown":
             raise ShuttingDown(billable=False)
         return b"".join(pieces)[:ERROR_BODY_LIMIT]
 
     def check(self, now_s: float) -> None:
-        """End the call if its deadline has passed or its caller has left (the watchdog's call)."""
-        if now_s >= self.deadline_s:
-            self.end("deadline")
-        elif self._caller_left is not None and self._caller_left():
-            self.end("cancelled")
+        """Cancel the call if its deadline has passed or its client has disconnected.
 
-    def end(self, reason: Reason) -> None:
-        """Cut the connection, from any thread; whoever waits for it gets the error at once."""
-        with _LOCK:
-            if self.ended is None:
-                self.ended = reason
-            if self._connection is not None:
-                shut_down(self._connection.sock)
+        The watchdog calls this.
+        """
+        if now_s >= self.deadline_s:
+            self.cancel("deadline")
+        elif self._client_disconnected is not None and self._client_disconnected():
+            self.cancel("cancelled")
+
+    def cancel(self, reason: Reason) -> None:
+        """Shut the connection down, from any thread; the thread that reads gets the error at once.
+
+        requests' own adapter can do so only once the response headers have arrived.
+        """
+        if self.cancelled is None:
+            self.cancelled = reason
+        if self._exchange is not None:
+            self._exchange.shutdown()
+        elif self._response is not None:
+            with contextlib.suppress(ValueError, RuntimeError, OSError):  # it was read to its end
+                self._response.raw.shutdown()
 
     def close(self) -> None:
-        """Have the connection kept, or closed when the answer was not read whole."""
-        with _LOCK:
-            connection, self._connection = self._connection, None
-        if connection is None or self._route is None:
-            return
-        self._used, self._was_sent = None, connection.has_sent
-        if self.ended:
-            connection.close()
-        else:
-            self._connections.give_back(self._route, connection)
+        """Return the connection to its pool, or close it if the response was not read whole."""
+        if self._response is not None:
+            self._response.close()
 
-    def _connected(self, connection: Connection) -> None:
-        """Take note of the connection, just before the request is written to it."""
-        with _LOCK:
-            self._connection = self._used = connection
-            connection.has_sent = False
-            self._raise_if_ended()
+    def _began(self, exchange: Exchange) -> None:
+        """Note the exchange, just before its request is sent."""
+        self._exchange = exchange
+        self._raise_if_cancelled()
 
-    def _opened(self) -> Connection:
-        if self._connection is None:
+    def _received(self) -> requests.Response:
+        if self._response is None:
             raise RuntimeError("the call was not sent")
-        return self._connection
+        return self._response
 
-    def _raise_if_ended(self) -> None:
-        if self.ended == "cancelled":
+    def _raise_if_cancelled(self) -> None:
+        if self.cancelled == "cancelled":
             raise Cancelled
-        if self.ended == "shutdown":
+        if self.cancelled == "shutdown":
             raise ShuttingDown(billable=self.sent)
-        if self.ended == "deadline":
+        if self.cancelled == "deadline":
             raise VendorTimeout(
-                f"The vendor `{self._vendor.name}` did not answer in time.", billable=self.sent
+                f"The vendor `{self._vendor.name}` did not respond in time.", billable=self.sent
             )
 
-    def _translated(self, exc: Exception) -> GatewayError:
-        """Return what the HTTP stack raised as ours.
+    def _failure(self, exc: Exception) -> GatewayError:
+        """Return a library's error as ours.
 
-        Raises: Cancelled, ShuttingDown, VendorTimeout when the call was ended, and this is why.
+        Raises: Cancelled, ShuttingDown, VendorTimeout if the error comes from a cancellation.
         """
-        self._raise_if_ended()
-        connection = self._used
-        if connection is None:
-            return _not_connected(self._vendor.name, self._route, exc)
-        vendor = f"The vendor `{self._vendor.name}`"
-        if not connection.has_sent:
-            return VendorUnreachable(f"{vendor} closed the connection before it had the request.")
-        status = connection.status or getattr(exc, "status", None)
-        if isinstance(exc, TimeoutError):  # the system gave the connection up
-            return VendorTimeout(f"{vendor} stopped answering.", billable=True)
-        words = str(exc) if isinstance(exc, BrokenAnswer) else "broke off the connection"
-        return VendorFailed(f"{vendor} {words}.", vendor_status=status, billable=True)
-
-
-def _not_connected(name: str, route: Route | None, exc: Exception) -> GatewayError:
-    why = connect_errors.reason(exc, proxied=route is not None and route.is_proxied)
-    message = f"The vendor `{name}` cannot be reached: {why}."
-    if connect_errors.is_final(exc):
-        return VendorMisconfigured(message)
-    if connect_errors.is_timeout(exc):
-        return VendorConnectTimeout(message)
-    return VendorUnreachable(message)
+        name, response, to = self._vendor.name, self._response, self._destination
+        has_begun = self._exchange is not None or response is not None
+        self._may_be_sent = has_begun or not (to is None or failures.surely_unsent(exc))
+        self._raise_if_cancelled()
+        if not self._may_be_sent:
+            return failures.unreachable(name, exc, proxied=to is not None and to.is_proxied)
+        if not self.sent:
+            return VendorUnreachable(
+                f"The vendor `{name}` closed the connection before it had the request."
+            )
+        status = None if response is None else response.status_code
+        return failures.interrupted(name, exc, status)
 
 
 class Transport:
-    """The process' connections to vendors, pooled by host."""
+    """The process's HTTP client, and the watchdog of its calls."""
 
-    def __init__(self, watchdog: Watchdog, env: Mapping[str, str]) -> None:
+    def __init__(
+        self, watchdog: Watchdog, env: Mapping[str, str], adapter: AdapterName = "tollgate"
+    ) -> None:
         self._watchdog = watchdog
-        self._connections = Connections(env)
+        self._session = VendorSession(env, adapter)
 
     @contextlib.contextmanager
     def call(
@@ -246,20 +224,12 @@ class Transport:
     ) -> Iterator[VendorCall]:
         """Make a call that is watched until the block ends, and then always closed.
 
-        `client_disconnected` is asked now and then, and ends the call when it says so.
+        `client_disconnected` is called at intervals; the call is cancelled once it returns True.
         """
-        call = VendorCall(self._connections, vendor, request, client_disconnected)
+        call = VendorCall(self._session, vendor, request, client_disconnected)
         self._watchdog.watch(call)
         try:
             yield call
         finally:
             self._watchdog.forget(call)
             call.close()
-
-
-def message_to(route: Route, request: VendorRequest, method: str = "POST") -> bytes:
-    """Return a request's bytes, with the headers that every vendor gets."""
-    said = {name.lower(): value for name, value in request.headers.items()}
-    length = {"content-length": str(len(request.body))}
-    headers = {**route.headers, **DEFAULT_HEADERS, **said, **length}
-    return request_bytes(method, route.target, headers, request.body)

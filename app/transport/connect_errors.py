@@ -1,10 +1,10 @@
-"""Why no connection to a vendor could be opened, in words. No I/O."""
+"""Why no connection to a vendor could be opened, for people to read. No I/O."""
 
 import errno
 import re
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import urllib3
@@ -14,7 +14,7 @@ from app.transport.trust import FILES, TrustUnreadable
 
 _TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")
 
-#: X509_V_ERR_*: what is wrong with a certificate, without the host's name.
+#: X509_V_ERR_*: what is wrong with a certificate.
 _UNTRUSTED = {
     9: "not valid yet",
     10: "expired",
@@ -32,8 +32,8 @@ _UNKNOWN_HOST = {
 
 
 def is_final(exc: BaseException) -> bool:
-    """Whether another attempt must end in the same way: somebody has to change a setting."""
-    cause = _cause(exc)
+    """Whether a retry is useless: a setting has to be changed first."""
+    cause = root_cause(exc)
     return isinstance(cause, _FINAL) or _is_unreadable(cause)
 
 
@@ -45,18 +45,18 @@ _FINAL = (
 
 
 def _is_unreadable(cause: BaseException) -> bool:
-    """Whether our own file of trusted certificates was at fault, and not the vendor's."""
+    """Whether the fault is in our file of trusted certificates, not in the vendor's certificate."""
     return isinstance(cause, ssl.SSLError) and cause.library in ("X509", "PEM", "ASN1")
 
 
 def is_timeout(exc: BaseException) -> bool:
-    """Whether the time for a connection was over."""
-    return isinstance(_cause(exc), TimeoutError | urllib3.exceptions.ConnectTimeoutError)
+    """Whether connecting took too long."""
+    return isinstance(root_cause(exc), TimeoutError | urllib3.exceptions.ConnectTimeoutError)
 
 
 def reason(exc: BaseException, *, proxied: bool = False) -> str:
-    """Return why no connection was opened, as a clause; holds no host, URL or path."""
-    cause = _cause(exc)
+    """Return why no connection was opened, as a clause without host, URL or path."""
+    cause = root_cause(exc)
     words = next(words(cause) for kind, words in _WORDS if isinstance(cause, kind))
     it, its = ("its proxy", "its proxy's") if proxied else ("it", "its")
     return words.format(it=it, its=its)
@@ -91,11 +91,12 @@ def _always(words: str) -> Callable[[Any], str]:
     return lambda _: words
 
 
-#: What an error means; the first kind that fits.
+#: The message for each kind of error; the first kind that fits counts.
 _WORDS: tuple[tuple[type[BaseException], Callable[[Any], str]], ...] = (
     (ssl.SSLCertVerificationError, _untrusted),
     (ssl.SSLError, _tls),
     (TrustUnreadable, str),
+    (ValueError, _always("its URL or a header is not valid")),  # some of requests' are OSErrors
     (socket.gaierror, _look_up),
     (LookUpTimeout, _always("{its} host name cannot be looked up in time")),
     (TimeoutError, _always("{it} did not accept a connection in time")),
@@ -106,24 +107,28 @@ _WORDS: tuple[tuple[type[BaseException], Callable[[Any], str]], ...] = (
     (ConnectionRefusedError, _always("{it} refused the connection")),
     (ConnectionError, _always("{it} closed the connection while it was being opened")),
     (OSError, _system),
-    (ValueError, _always("its URL or a header is not valid")),
     (BaseException, _always("the connection failed")),
 )
 
 
-def _cause(exc: BaseException) -> BaseException:
-    """Return the system's own error, out of what requests and urllib3 wrapped it in."""
-    seen = exc
+def root_cause(exc: BaseException) -> BaseException:
+    """Return the system's own error, inside what requests and urllib3 wrapped around it."""
+    *_, last = causes(exc)
+    return last
+
+
+def causes(exc: BaseException) -> Iterator[BaseException]:
+    """Yield an error, and what it was made of, down to the system's own error."""
     for _ in range(8):
-        inner = _inner(seen)
-        if inner is None or isinstance(seen, KEPT):
-            return seen
-        seen = inner
-    return seen
+        yield exc
+        inner = _inner(exc)
+        if inner is None or isinstance(exc, _KEPT):
+            return
+        exc = inner
 
 
-#: Errors that say more than what they were made of.
-KEPT = (
+#: Errors that say more than those they were made of.
+_KEPT = (
     ssl.SSLError,
     socket.gaierror,
     LookUpTimeout,

@@ -1,4 +1,4 @@
-"""Which certificate authorities are trusted, by the environment's usual variables."""
+"""Which certificate authorities are trusted, according to the usual environment variables."""
 
 import os
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ class TrustUnreadable(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Trusted certificates: a file (None for certifi's), and a directory beside it if there is one.
+    """Trusted certificates: a file (None for certifi's), and possibly a directory in addition.
 
-    Some name a directory where a file is meant, which requests allows.
+    The path of the file may be a directory instead, as requests allows.
     """
 
     path: str | None = None
@@ -25,22 +25,31 @@ class Trust:
 
     @property
     def verify(self) -> str | bool:
-        """What requests calls `verify`."""
+        """The value for requests' `verify`."""
         return self.path or True
 
 
 def trust_in(env: Mapping[str, str]) -> Trust:
-    """Return what the environment says.
+    """Return what the environment sets.
 
     Raises: TrustUnreadable.
     """
-    name = next((name for name in FILES if env.get(name)), None)
+    name = _file_variable(env)
     path = env[name] if name else None
-    # Of several directories, urllib3 takes one.
-    directory = env.get(DIRECTORY, "").partition(os.pathsep)[0] or None
-    if name in FILES[:2]:
-        directory = None
+    directory = ca_directory(env)
     for setting, value in ((name, path), (DIRECTORY, directory)):
         if value and not os.path.exists(value):
             raise TrustUnreadable(f"{setting} names a path that does not exist")
     return Trust(path, directory)
+
+
+def ca_directory(env: Mapping[str, str]) -> str | None:
+    """Return the directory of trusted certificates, if any; requests' variables override it."""
+    if _file_variable(env) in FILES[:2]:
+        return None
+    # Of several directories, urllib3 takes one.
+    return env.get(DIRECTORY, "").partition(os.pathsep)[0] or None
+
+
+def _file_variable(env: Mapping[str, str]) -> str | None:
+    return next((name for name in FILES if env.get(name)), None)

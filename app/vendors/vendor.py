@@ -1,6 +1,5 @@
-"""A vendor of the table as a value, and the headers that carry its API key."""
+"""A vendor of the table as a value."""
 
-import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,18 +55,3 @@ class Vendor:
     finish_reasons: Mapping[str, Ending] = field(default_factory=dict)
     timeouts: Timeouts = field(default_factory=Timeouts)
     quirks: Mapping[str, Any] = field(default_factory=dict)
-
-
-def authorization(vendor: Vendor) -> dict[str, str]:
-    """Return the headers that carry the vendor's key as its `auth` says; none without a key.
-
-    `google` and `aws` are no header made of a key: `app.transport.auth.schemes` signs for them.
-    """
-    key = vendor.api_key
-    if not key or vendor.auth in SIGNED:
-        return {}
-    if vendor.auth == "bearer":
-        return {"authorization": f"Bearer {key}"}
-    if vendor.auth == "basic":  # the key is the user name, and there is no password
-        return {"authorization": f"Basic {base64.b64encode(f'{key}:'.encode()).decode()}"}
-    return {vendor.auth: key}

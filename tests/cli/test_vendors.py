@@ -101,7 +101,7 @@ def test_check_tells_a_server_that_does_not_answer_from_one_that_is_no_vendor(
     table = tmp_path / "vendors.toml"
     with socket.create_server(("127.0.0.1", 0)) as silent:
         slow = check(table, f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
-    assert slow.startswith("unreachable: it did not answer in")
+    assert slow.startswith("unreachable: it did not respond in")
 
     def greet(connection: socket.socket) -> None:
         with connection:
@@ -110,7 +110,7 @@ def test_check_tells_a_server_that_does_not_answer_from_one_that_is_no_vendor(
 
     other = Listener(greet)
     strange = check(table, f"http://127.0.0.1:{other.port}/v1")
-    assert strange == "unreachable: it sent an answer that is not HTTP"
+    assert strange == "unreachable: it sent a response that is not HTTP"
     other.stop()
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 
 from app.gateways.anthropic import AnthropicGateway, decode_usage
+from app.transport.auth.schemes import authenticated
 from app.vocabulary.completion import CompletionRequest, HalfUsage, Usage
 from app.vocabulary.errors import GatewayError, InvalidRequest, UnsupportedParameter, VendorFailed
 from tests.gateways.anthropic_wire import ROW, STOP, delta, end, message, start, stream
@@ -16,7 +17,7 @@ from tests.gateways.rows import Row, bodies, told
 def test_a_request_holds_what_the_wire_requires_and_what_the_caller_set() -> None:
     encoded = ROW.gateway.encode(ROW.vendor, ROW.asks("claude-haiku-4-5"))
     assert encoded.url == "https://api.anthropic.com/v1/messages"
-    assert dict(encoded.headers) == {
+    assert authenticated(ROW.vendor, encoded) == {
         "content-type": "application/json",
         "anthropic-version": "2023-06-01",
         "x-api-key": "sk-test",

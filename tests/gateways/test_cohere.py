@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.gateways.cohere import CohereGateway, decode_usage
+from app.transport.auth.schemes import authenticated
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import (
     GatewayError,
@@ -27,7 +28,7 @@ from tests.gateways.rows import bodies, told
 def test_a_request_holds_what_the_caller_set_and_no_more() -> None:
     encoded = ROW.gateway.encode(ROW.vendor, ROW.asks("command-a-03-2025"))
     assert encoded.url == "https://api.cohere.com/v2/chat"
-    assert dict(encoded.headers) == {
+    assert authenticated(ROW.vendor, encoded) == {
         "content-type": "application/json",
         "authorization": "Bearer sk-test",
     }

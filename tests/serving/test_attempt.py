@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from app.tracing.trace_context import tracing
-from app.transport.call import Cancelled
 from app.usage.event import UsageEvent
 from app.usage.meter import Meter
 from app.usage.observer import NullObserver
 from app.usage.request_context import RequestContext
 from app.vendors.vendor import Timeouts
 from app.vocabulary.completion import Completion
-from app.vocabulary.errors import VendorFailed, VendorOverloaded, VendorTimeout
+from app.vocabulary.errors import Cancelled, VendorFailed, VendorOverloaded, VendorTimeout
 from tests.serving.conftest import MakeEngine
 from tests.serving.engine import CONTEXT, Engine, asked, entry, in_thread
 from tests.support.services.polling import wait_until

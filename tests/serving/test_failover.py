@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from app.serving.circuit_breaker import FAILURE_THRESHOLD, UNTIL, CircuitBreaker
-from app.transport.call import Cancelled
 from app.vendors.vendor import Timeouts
 from app.vocabulary.completion import Completion
 from app.vocabulary.errors import (
+    Cancelled,
     GatewayError,
     ShuttingDown,
     VendorAuthentication,

@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from app.serving.in_flight import SIBLINGS_S, InFlightCalls
-from app.transport.call import Cancelled, VendorCall
-from app.vocabulary.errors import ShuttingDown, VendorFailed
+from app.transport.call import VendorCall
+from app.vocabulary.errors import Cancelled, ShuttingDown, VendorFailed
 
 
 class Call:
@@ -19,7 +19,7 @@ class Call:
         self.deadline_s = math.inf
         self.ended: list[str] = []
 
-    def end(self, reason: str) -> None:
+    def cancel(self, reason: str) -> None:
         """Take note of the end."""
         self.ended.append(reason)
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.transport.call import Cancelled
 from app.vendors.vendor import Timeouts
-from app.vocabulary.errors import VendorFailed, VendorOverloaded, VendorRateLimited
+from app.vocabulary.errors import Cancelled, VendorFailed, VendorOverloaded, VendorRateLimited
 from tests.serving.conftest import MakeEngine
 from tests.serving.engine import asked, entry, in_thread
 from tests.support.services.polling import wait_until

@@ -9,21 +9,23 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.transport.call import Cancelled, Reason, Transport
-from app.transport.watchdog import Watchdog
+from app.transport.call import Reason, Transport
+from app.transport.session import AdapterName
 from app.vendors.vendor import Timeouts, Vendor
-from app.vocabulary.errors import ShuttingDown, VendorFailed, VendorTimeout, VendorUnreachable
+from app.vocabulary.errors import (
+    Cancelled,
+    ShuttingDown,
+    VendorFailed,
+    VendorTimeout,
+    VendorUnreachable,
+)
 from app.vocabulary.vendor_request import VendorRequest
 from tests.support.services.listener import Listener
 from tests.support.services.polling import wait_until
 from tests.support.vendor import CUT, Reply, SimulatedVendor, json_reply
+from tests.transport.conftest import ours_alone
 
 pytestmark = pytest.mark.usefixtures("vendor")
-
-
-@pytest.fixture
-def transport() -> Transport:
-    return Transport(Watchdog(tick_s=0.02), {})
 
 
 @pytest.fixture
@@ -162,6 +164,7 @@ def test_a_vendor_that_accepts_and_says_nothing_meets_its_deadline(
         whole(transport, row_at(slow_headers, total_s=0.3))
 
 
+@ours_alone
 def test_a_caller_that_leaves_ends_the_call_before_any_header_came(
     transport: Transport, slow_headers: str
 ) -> None:
@@ -267,7 +270,7 @@ def test_an_errors_body_is_not_waited_for_when_the_call_is_ended(
     vendor.reply(Reply([b"so", threading.Event()], 429))
     with transport.call(row, ask(row)) as call:
         call.send()
-        threading.Timer(0.1, call.end, [reason]).start()
+        threading.Timer(0.1, call.cancel, [reason]).start()
         with pytest.raises(error) as caught:
             call.error_body()
     assert not getattr(caught.value, "billable", False)
@@ -298,11 +301,14 @@ BROKEN: dict[str, tuple[bytes, str, int | None]] = {
 
 @pytest.mark.parametrize(("raw", "words", "status"), BROKEN.values(), ids=BROKEN)
 def test_the_words_tell_what_is_broken_apart(
-    transport: Transport, raw: bytes, words: str, status: int | None
+    transport: Transport, adapter: AdapterName, raw: bytes, words: str, status: int | None
 ) -> None:
-    with raw_server(raw) as url, pytest.raises(VendorFailed, match=words) as caught:
+    with raw_server(raw) as url, pytest.raises(VendorFailed) as caught:
         whole(transport, row_at(url))
-    assert (caught.value.billable, caught.value.vendor_status) == (True, status)
+    assert caught.value.billable
+    if adapter == "tollgate":  # http.client tells less apart
+        assert words in caught.value.message
+        assert caught.value.vendor_status == status
 
 
 @contextlib.contextmanager

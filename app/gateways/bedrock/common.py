@@ -22,7 +22,7 @@ from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.finish import GOES_ON, Finish
 from app.gateways.decoding.framing import TextFraming
 from app.gateways.decoding.parsing import whole
-from app.vendors.vendor import Vendor, authorization
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import ModelNotFound, UnsupportedParameter
 from app.vocabulary.vendor_request import VendorRequest
@@ -59,7 +59,6 @@ def vendor_request(
         {
             "content-type": "application/json",
             **(headers or {}),
-            **authorization(vendor),
             **vendor.headers,
         },
         strict_json.dump(body),

@@ -17,7 +17,7 @@ from app.gateways.decoding.reader import ResponseReader
 from app.gateways.gemini import errors
 from app.gateways.gemini.response import GeminiDecoder
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
-from app.vendors.vendor import Vendor, authorization
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
 from app.vocabulary.vendor_request import VendorRequest
@@ -55,7 +55,6 @@ class GeminiGateway:
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream" if request.stream else "application/json",
-            **authorization(vendor),
             **vendor.headers,
         }
         return VendorRequest(_url(vendor, request), headers, strict_json.dump(body), dropped)

@@ -15,7 +15,7 @@ from app.gateways.openai import errors
 from app.gateways.openai.response import OpenAIDecoder
 from app.gateways.parameters import check_prompt, supported
 from app.gateways.stops import as_list
-from app.vendors.vendor import Vendor, authorization
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
 from app.vocabulary.vendor_request import VendorRequest
@@ -120,6 +120,5 @@ def json_headers(vendor: Vendor, request: CompletionRequest) -> dict[str, str]:
     return {
         "content-type": "application/json",
         "accept": "text/event-stream" if streamed else "application/json",
-        **authorization(vendor),
         **vendor.headers,
     }

@@ -1,4 +1,4 @@
 """How requests to vendors are authenticated: keys in headers, AWS and Google credentials.
 
-Does not know what is requested. Read `schemes` first.
+Does not know the content of requests. Read `schemes` first.
 """

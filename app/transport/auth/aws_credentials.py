@@ -1,65 +1,62 @@
-"""AWS' signatures, through botocore (the extra `aws`)."""
+"""AWS's signatures, through botocore (the extra `aws`)."""
 
 import contextlib
 import importlib.util
 import os
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.transport import connect_errors
-from app.transport.auth.request_auth import Clock, LastFailure, SignInFailed
+from app.transport.auth.request_auth import Clock, CredentialsError, FailureCache
 from app.transport.trust import trust_in
 from app.vendors.vendor import Vendor
 from app.vocabulary.vendor_request import VendorRequest
 
 
-class AWSSigner:
-    """Signature Version 4, or a Bedrock API key instead where the vendor's entry has one.
+class AWSAuth:
+    """Signature Version 4, or a Bedrock API key if the vendor's entry has one.
 
     botocore finds the credentials (variables, profile, container, instance) once for the process,
-    and renews those that expire: one caller does while the others go on with the old ones.
+    and renews those that expire: one caller does so, while the others use the old ones.
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._lock = threading.Lock()
         self._credentials: Any = None
-        self._failure = LastFailure(clock)
+        self._failure = FailureCache(clock)
 
-    def sign(self, vendor: Vendor, request: VendorRequest) -> VendorRequest:
-        """Return the request, signed for the region that the vendor's entry names."""
+    def headers(self, vendor: Vendor, request: VendorRequest) -> Mapping[str, str]:
+        """Return the request's headers, signed for the region that the vendor's entry names."""
         try:
-            _check_botocore()  # with a key, too: the answer's stream needs it
+            _check_botocore()  # also for a key: parsing the response's stream needs it
             if vendor.api_key:
-                bearer = {"authorization": f"Bearer {vendor.api_key}"}
-                return replace(request, headers={**request.headers, **bearer})
+                return {**request.headers, "authorization": f"Bearer {vendor.api_key}"}
             credentials = _frozen(self._credentials or self._found())
-        except SignInFailed as exc:
+        except CredentialsError as exc:
             raise exc.error(vendor) from exc
-        headers = _signature_v4(credentials, vendor.quirks["region"], request)
-        return replace(request, headers=headers)
+        return _signature_v4(credentials, vendor.quirks["region"], request)
 
     def _found(self) -> Any:
-        """Return the process' credentials; a failure to find any stands for a while.
+        """Return the process's credentials; a failure to find any is cached for a while.
 
-        Raises: SignInFailed.
+        Raises: CredentialsError.
         """
         with self._lock:
             if self._credentials is None:
                 self._failure.check()
                 try:
                     self._credentials = _aws_credentials()
-                except SignInFailed as exc:
-                    self._failure.note(exc)
+                except CredentialsError as exc:
+                    self._failure.store(exc)
                     raise
             return self._credentials
 
 
 def _check_botocore() -> None:
     if importlib.util.find_spec("botocore") is None:
-        raise SignInFailed("botocore is not installed: install tollgate[aws].")
+        raise CredentialsError("botocore is not installed: install tollgate[aws].")
 
 
 def _aws_credentials() -> Any:
@@ -67,27 +64,27 @@ def _aws_credentials() -> Any:
 
     with _aws_errors():
         session = Session()
-        if session.get_config_variable("ca_bundle") is None:  # AWS' own setting comes first
+        if session.get_config_variable("ca_bundle") is None:  # AWS's own setting overrides it
             path = trust_in(os.environ).path
-            if path and os.path.isfile(path):  # it knows no directories
+            if path and os.path.isfile(path):  # botocore does not support directories
                 session.set_config_variable("ca_bundle", path)
         credentials = session.get_credentials()
     if credentials is None:
-        raise SignInFailed(
+        raise CredentialsError(
             "there are no AWS credentials: see AWS_ACCESS_KEY_ID, or AWS_BEARER_TOKEN_BEDROCK."
         )
     return credentials
 
 
 def _frozen(credentials: Any) -> Any:
-    """Return what the credentials are now, renewed where they must be."""
+    """Return the current credentials, renewed if necessary."""
     with _aws_errors():
         return credentials.get_frozen_credentials()
 
 
 @contextlib.contextmanager
 def _aws_errors() -> Iterator[None]:
-    """Translate what botocore raises when it looks for credentials, or renews them."""
+    """Translate the errors of botocore while it finds or renews credentials."""
     from botocore.exceptions import (  # noqa: PLC0415 - an extra
         BotoCoreError,
         ClientError,
@@ -99,17 +96,17 @@ def _aws_errors() -> Iterator[None]:
     try:
         yield
     except (CredentialRetrievalError, HTTPClientError, RuntimeError) as exc:
-        cause = "AWS did not give or renew this gateway's credentials."
-        raise SignInFailed(cause, passing=True) from exc
+        cause = "AWS did not issue or renew Tollgate's credentials."
+        raise CredentialsError(cause, transient=True) from exc
     except SSLError as exc:
         why = connect_errors.reason(exc.kwargs.get("error", exc))
-        raise SignInFailed(f"AWS gave no credentials: {why}.") from exc
+        raise CredentialsError(f"AWS issued no credentials: {why}.") from exc
     except (BotoCoreError, ClientError, OSError, ValueError) as exc:
-        raise SignInFailed("there are no AWS credentials that work: see AWS_PROFILE.") from exc
+        raise CredentialsError("there are no AWS credentials that work: see AWS_PROFILE.") from exc
 
 
 def _signature_v4(credentials: Any, region: str, request: VendorRequest) -> dict[str, str]:
-    """Return the request's headers, with those that sign it."""
+    """Return the request's headers, and those that sign it."""
     from botocore.auth import SigV4Auth  # noqa: PLC0415 - an extra
     from botocore.awsrequest import AWSRequest  # noqa: PLC0415
 

@@ -5,13 +5,13 @@ import logging
 import os
 import threading
 import time
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import requests
 
 from app.transport import connect_errors
-from app.transport.auth.request_auth import Clock, LastFailure, SignInFailed
+from app.transport.auth.request_auth import Clock, CredentialsError, FailureCache
 from app.transport.trust import trust_in
 from app.vendors.vendor import Vendor
 from app.vocabulary.vendor_request import VendorRequest
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class GoogleSigner:
+class GoogleAuth:
     """OAuth access tokens for Application Default Credentials.
 
-    A token is used until minutes before it expires; then one caller renews it while the others go
-    on with the old one. Only a token that is no longer good makes anyone wait.
+    Some minutes before a token expires, one caller renews it, while the others use the old one.
+    Callers wait only if the token is no longer valid.
     Source: google-auth's user guide; https://cloud.google.com/docs/authentication
     """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._lock = threading.Lock()
         self._credentials: Credentials | None = None
-        self._failure = LastFailure(clock)
+        self._failure = FailureCache(clock)
 
-    def sign(self, vendor: Vendor, request: VendorRequest) -> VendorRequest:
-        """Return the request with a bearer token, and with the project that pays if it says so."""
+    def headers(self, vendor: Vendor, request: VendorRequest) -> Mapping[str, str]:
+        """Return the request's headers with a bearer token, and the quota project if any."""
         headers = dict(request.headers)
         try:
             self._fresh().apply(headers)  # type: ignore[no-untyped-call]
-        except SignInFailed as exc:
+        except CredentialsError as exc:
             raise exc.error(vendor) from exc
-        return replace(request, headers=headers)
+        return headers
 
     def _fresh(self) -> "Credentials":
         credentials = self._credentials
@@ -52,24 +52,24 @@ class GoogleSigner:
         if not credentials.valid and self._lock.acquire(blocking=False):
             try:
                 self._renewed()
-            except SignInFailed as exc:  # the old token is good for some minutes yet
+            except CredentialsError as exc:  # the old token is valid for some more minutes
                 logger.warning("Google's access token could not be renewed: %s", exc.cause)
             finally:
                 self._lock.release()
         return credentials
 
     def _renewed(self) -> "Credentials":
-        """Return valid credentials, whoever renewed them; the lock is held."""
+        """Return valid credentials, renewed if no other thread has done so; the lock is held."""
         credentials = self._credentials
         if credentials is not None and credentials.valid:
             return credentials
         self._failure.check()
         try:
             self._credentials = _refreshed(credentials)
-        except SignInFailed as exc:
+        except CredentialsError as exc:
             if credentials is not None and not _usable(credentials):
-                self._credentials = None  # look for others: somebody may have replaced the key
-            self._failure.note(exc)
+                self._credentials = None  # search again: the key may have been replaced
+            self._failure.store(exc)
             raise
         return self._credentials
 
@@ -87,9 +87,9 @@ def _usable(credentials: "Credentials") -> bool:
 
 
 def _refreshed(credentials: "Credentials | None") -> "Credentials":
-    """Find credentials, unless there are some, and get a token for them.
+    """Get a token for the credentials, or for those that Google's library finds.
 
-    Raises: SignInFailed.
+    Raises: CredentialsError.
     """
     try:
         import google.auth.transport.requests  # noqa: PLC0415 - an extra
@@ -99,7 +99,7 @@ def _refreshed(credentials: "Credentials | None") -> "Credentials":
             TransportError,
         )
     except ImportError as exc:
-        raise SignInFailed("google-auth is not installed: install tollgate[google].") from exc
+        raise CredentialsError("google-auth is not installed: install tollgate[google].") from exc
     try:
         if credentials is None:
             credentials, _ = google.auth.default(scopes=[SCOPE])
@@ -108,21 +108,22 @@ def _refreshed(credentials: "Credentials | None") -> "Credentials":
         credentials.refresh(bounded)  # type: ignore[no-untyped-call]
     except TransportError as exc:
         why = connect_errors.reason(exc)
-        cause = f"Google's token endpoint does not answer: {why}."
-        raise SignInFailed(cause, passing=not connect_errors.is_final(exc)) from exc
+        cause = f"Google's token endpoint does not respond: {why}."
+        raise CredentialsError(cause, transient=not connect_errors.is_final(exc)) from exc
     except RefreshError as exc:
-        cause = "Google gave no access token for this gateway's credentials."
-        raise SignInFailed(cause, passing=exc.retryable) from exc
+        cause = "Google issued no access token for Tollgate's credentials."
+        raise CredentialsError(cause, transient=exc.retryable) from exc
     except (GoogleAuthError, OSError) as exc:
         cause = "there are no Google credentials that work: see GOOGLE_APPLICATION_CREDENTIALS."
-        raise SignInFailed(cause) from exc
+        raise CredentialsError(cause) from exc
     except (TypeError, ValueError, LookupError, AttributeError) as exc:
-        raise SignInFailed("Google's token endpoint sent nonsense.", passing=True) from exc
+        cause = "Google's token endpoint sent a malformed response."
+        raise CredentialsError(cause, transient=True) from exc
     return credentials
 
 
 def _session() -> requests.Session:
-    """Return the session that asks for tokens; it trusts whom calls to vendors trust."""
+    """Return the session for token requests; it trusts the same certificates as vendor calls."""
     session = requests.Session()
     session.verify = trust_in(os.environ).verify
     return session

@@ -1,11 +1,11 @@
-"""Signing in to vendors whose credentials are more than a key in a header.
+"""What the clouds' authentication has in common.
 
-The cloud's own library finds the credentials and makes the signature; it is an extra, imported
-only when such a vendor is called. Knows no cloud and no wire format.
+The cloud's own library finds the credentials and makes signatures and tokens. It is an extra, and
+imported only when such a vendor is called. Does not depend on any cloud.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from app.vendors.vendor import Vendor
@@ -15,55 +15,59 @@ from app.vocabulary.vendor_request import VendorRequest
 Clock = Callable[[], float]
 
 
-class Signer(Protocol):
-    """One way to sign; shared by all threads."""
+class RequestAuth(Protocol):
+    """Authenticates requests to one cloud; shared by all threads."""
 
-    def sign(self, vendor: Vendor, request: VendorRequest) -> VendorRequest:
-        """Return the request with its credentials.
+    def headers(self, vendor: Vendor, request: VendorRequest) -> Mapping[str, str]:
+        """Return the request's headers with credentials.
 
-        Raises: VendorAuthentication when there are none, or their extra is not installed;
-        VendorUnreachable when they cannot be renewed just now. Nothing has been sent then.
+        Raises: VendorAuthentication if there are no credentials, or their extra is not installed;
+        VendorUnreachable if they cannot be renewed at the moment. Nothing has been sent then.
         """
         ...
 
 
-class SignInFailed(Exception):
-    """No credentials: `cause` is a sentence without secrets, `passing` says that it may pass."""
+class CredentialsError(Exception):
+    """There are no credentials.
 
-    def __init__(self, cause: str, *, passing: bool = False) -> None:
+    `cause` is a sentence without secrets. `transient` means that a later attempt may succeed.
+    """
+
+    def __init__(self, cause: str, *, transient: bool = False) -> None:
         super().__init__(cause)
         self.cause = cause
-        self.passing = passing
+        self.transient = transient
 
     def error(self, vendor: Vendor) -> GatewayError:
-        """Return what this means to a caller of `vendor`."""
+        """Return the error for a caller of `vendor`."""
         message = f"The vendor `{vendor.name}` cannot be called: {self.cause}"
-        if self.passing:
+        if self.transient:
             return VendorUnreachable(message)
         return VendorAuthentication(message, vendor_status=None)
 
 
-#: How long a failure to sign in stands, so that callers do not queue up behind the attempts.
-FAILURE_STANDS_S = 5.0
+#: How long a failure is repeated without another attempt, in seconds, so that callers do not queue
+#: for the next one.
+FAILURE_CACHE_S = 5.0
 
 
-class LastFailure:
-    """The last failure to sign in, as long as it stands; guarded by its signer's lock."""
+class FailureCache:
+    """The last failure to get credentials; guarded by the lock of its RequestAuth."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
-        self._failure: SignInFailed | None = None
+        self._failure: CredentialsError | None = None
         self._failed_at_s = 0.0
 
-    def note(self, failure: SignInFailed) -> None:
-        """Let `failure` stand from now on."""
+    def store(self, failure: CredentialsError) -> None:
+        """Repeat `failure` from now on."""
         self._failure, self._failed_at_s = failure, self._clock()
 
     def check(self) -> None:
-        """Raise the failure again while it stands.
+        """Raise the last failure again if it is recent.
 
-        Raises: SignInFailed.
+        Raises: CredentialsError.
         """
         failure = self._failure
-        if failure is not None and self._clock() < self._failed_at_s + FAILURE_STANDS_S:
-            raise SignInFailed(failure.cause, passing=failure.passing)
+        if failure is not None and self._clock() < self._failed_at_s + FAILURE_CACHE_S:
+            raise CredentialsError(failure.cause, transient=failure.transient)

@@ -1,35 +1,45 @@
-"""Content codings of bodies: gzip and deflate are undone in bounded pieces.
+"""Decodes gzip and deflate, in pieces of bounded size.
 
-Nothing compressed was asked for, so what a header says may be wrong: the first bytes decide.
-No I/O. Source: RFC 9110, section 8.4; RFC 1950 and 1952.
+Requests ask for no coding, so a `content-encoding` header may well be wrong: the first bytes of
+the body decide. No I/O. Source: RFC 9110, section 8.4; RFC 1950 and 1952.
 """
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from app.transport.http1.errors import BadCoding
 
-#: Most that one piece of a decoded body holds, in bytes.
+#: Most bytes of one decoded piece.
 PIECE_BYTES = 64 * 1024
 
 GZIP = b"\x1f\x8b"
 _GZIP_BITS, _ZLIB_BITS, _RAW_BITS = zlib.MAX_WBITS | 16, zlib.MAX_WBITS, -zlib.MAX_WBITS
 
-#: How a body begins that has no coding, whatever its header says: JSON, events, HTML, blanks.
+#: The beginning of a body that is not coded, whatever its header says: JSON, events, HTML, spaces.
 _TEXT = re.compile(rb'[\s{\["<:]|data|event|id|retry|\xef\xbb')
-#: Only gzip is known by its first bytes. Others can begin with "{", so what follows counts, too.
+#: Only gzip has distinctive first bytes. Other codings may begin with "{": look at what follows.
 _PRINTABLE = re.compile(rb"[\s -~]+")
 _START_BYTES = 8
 
-#: A label that may be repeated to a caller.
+#: A label that a message to the caller may contain.
 _LABEL = re.compile(r"[a-z0-9-]{1,20}")
 
 
-def decoded(packets: Iterator[bytes], codings: str) -> Iterator[bytes]:
-    """Yield a body without the codings that `codings` lists, as in `content-encoding`.
+def codings_in(headers: Mapping[str, str]) -> str:
+    """Return the codings of a body except chunked, in the form of `content-encoding`."""
+    content = headers.get("content-encoding", "")
+    transfer = headers.get("transfer-encoding")
+    if transfer is None or transfer == "chunked":
+        return content
+    items = transfer.lower().split(",")
+    return ",".join([content, *(item for item in items if item.strip() != "chunked")])
 
-    Everything that can be decoded has been yielded before an error is raised.
+
+def decoded(packets: Iterator[bytes], codings: str) -> Iterator[bytes]:
+    """Yield a body without the codings in `codings`, which has the form of `content-encoding`.
+
+    Everything that can be decoded is yielded before an error is raised.
     Raises: BadCoding; whatever `packets` raises.
     """
     labels = [label.strip().lower() for label in codings.split(",")]
@@ -61,7 +71,7 @@ def _chained(start: bytes, packets: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _window_bits(label: str, start: bytes) -> int | None:
-    """Return what zlib calls the coding; None for a body that has none.
+    """Return zlib's number for the coding; None if the body is not coded.
 
     Raises: BadCoding.
     """
@@ -73,14 +83,14 @@ def _window_bits(label: str, start: bytes) -> int | None:
     if label in ("gzip", "x-gzip", "deflate"):
         if len(start) > 1 and start[0] & 15 == 8 and (start[0] << 8 | start[1]) % 31 == 0:
             return _ZLIB_BITS
-        if label == "deflate":  # some leave zlib's header out
+        if label == "deflate":  # some omit zlib's header
             return _RAW_BITS
     name = f" `{label}`" if _LABEL.fullmatch(label) else ""
     raise BadCoding(f"sent a body whose content coding{name} cannot be read")
 
 
 def _inflated(start: bytes, packets: Iterator[bytes], bits: int) -> Iterator[bytes]:
-    """Yield what zlib makes of a body: one gzip file, or several, and noise after the last."""
+    """Yield the decoded body: one gzip member or several; noise after the last is ignored."""
     decoder = zlib.decompressobj(bits)
     rest = b""
     for packet in _chained(start, packets):
@@ -88,7 +98,7 @@ def _inflated(start: bytes, packets: Iterator[bytes], bits: int) -> Iterator[byt
         while rest:
             if decoder.eof:
                 if bits != _GZIP_BITS or not rest.startswith(GZIP[: len(rest)]):
-                    rest = b""  # whatever follows a whole body is not part of it
+                    rest = b""  # noise after the body
                 if len(rest) < len(GZIP):
                     break
                 decoder = zlib.decompressobj(bits)
@@ -99,7 +109,7 @@ def _inflated(start: bytes, packets: Iterator[bytes], bits: int) -> Iterator[byt
 
 
 def _pieces(decoder: "zlib._Decompress", packed: bytes) -> Iterator[bytes]:
-    """Yield what `packed` decodes to, as far as it does.
+    """Yield the decoded bytes of `packed`, up to an error.
 
     Raises: BadCoding.
     """
@@ -118,7 +128,7 @@ def _pieces(decoder: "zlib._Decompress", packed: bytes) -> Iterator[bytes]:
 
 
 def _up_to_error(decoder: "zlib._Decompress", packed: bytes) -> bytes:
-    """Return what can be decoded up to the byte at which zlib fails, and keeps it all."""
+    """Decode byte by byte until zlib fails: given more, it would return nothing at all."""
     pieces = []
     try:
         for at in range(len(packed)):

@@ -1,22 +1,27 @@
-"""Why a vendor's answer could not be read: each kind has its own words for the caller."""
+"""Why a vendor's response could not be read: each kind has its own message for the caller.
+
+They are requests' errors, so that code that expects requests' own adapter catches them.
+"""
+
+import requests
 
 
-class BrokenAnswer(OSError):
-    """The answer could not be read whole. `str(error)` completes "The vendor ...".
+class BrokenResponse(requests.ConnectionError):
+    """The response could not be read whole. `str(error)` completes "The vendor ...".
 
-    `status` is the answer's HTTP status, if its status line could be read.
+    `status` is the response's HTTP status, if its status line could be read.
     """
 
     status: int | None = None
 
 
-class EndedEarly(BrokenAnswer):
-    """The connection ended in the middle of an answer, or before it."""
+class EndedEarly(BrokenResponse):
+    """The connection ended before the response did."""
 
 
-class BadHTTP(BrokenAnswer):
-    """The answer is not valid HTTP, and cannot safely be read in another way."""
+class BadHTTP(BrokenResponse):
+    """The response is not valid HTTP, and its meaning is ambiguous."""
 
 
-class BadCoding(BrokenAnswer):
-    """The body does not have the content coding that its headers name, or one that we can undo."""
+class BadCoding(BrokenResponse):
+    """The body does not have the content coding that its headers name, or has an unknown one."""

@@ -1,7 +1,7 @@
-"""Answers that are framed a little wrong, as some servers and proxies send them.
+"""A lenient parser for responses that break the rules of framing, as some servers' and proxies' do.
 
-Read only after the strict parser has refused one, by RFC 9112, section 6.3, as far as that is
-unambiguous; the connection is then never used again. No I/O.
+It runs only after the strict parser has rejected a response, and accepts what is unambiguous by
+RFC 9112, section 6.3. The connection is not used again. No I/O.
 """
 
 import re
@@ -18,23 +18,23 @@ _LINE_LIMIT = 64 * 1024
 
 
 class Sink(Protocol):
-    """What is told of an answer: the methods that httptools calls."""
+    """Receives what the parser finds; httptools calls the same methods."""
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
+        """Add a header."""
 
     def on_headers_complete(self) -> None:
-        """Take the status."""
+        """Set the status."""
 
     def on_body(self, piece: bytes) -> None:
-        """Take a piece of the body."""
+        """Add a part of the body."""
 
     def on_message_complete(self) -> None:
-        """End the answer."""
+        """End the response."""
 
 
 def status_in(raw: bytes) -> int | None:
-    """Return the final status of an answer that begins with `raw`, as far as it can be read."""
+    """Return the final status of the response that begins with `raw`; None if it has none yet."""
     status = None
     for line in raw.splitlines():
         if found := _STATUS_LINE.fullmatch(line.strip()):
@@ -44,8 +44,8 @@ def status_in(raw: bytes) -> int | None:
     return status
 
 
-class OddParser:
-    """Parses one answer, with httptools' interface."""
+class LenientParser:
+    """Parses one response, with httptools' interface."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -60,11 +60,11 @@ class OddParser:
         return self._status
 
     def should_keep_alive(self) -> bool:
-        """Return False: nobody knows whether both sides agree on where this answer ends."""
+        """Return False: the two sides may disagree on where this response ends."""
         return False
 
     def feed_data(self, data: bytes) -> None:
-        """Parse as much as there is.
+        """Parse the next bytes.
 
         Raises: BadHTTP.
         """
@@ -78,13 +78,13 @@ class OddParser:
             return False
         found = _STATUS_LINE.fullmatch(lines[0].strip())
         if not found:
-            raise BadHTTP("sent an answer that is not HTTP")
+            raise BadHTTP("sent a response that is not HTTP")
         self._status = int(found[1])
         headers = _headers(lines[1:])
         for name, value in headers:
             self._sink.on_header(name, value)
         if self._status == 101:
-            raise BadHTTP("sent an answer that is not HTTP: it wants another protocol")
+            raise BadHTTP("sent a response that is not HTTP: it wants another protocol")
         interim = self._status < 200
         step = self._read_head if interim else self._framing(headers)
         self._sink.on_headers_complete()
@@ -94,13 +94,13 @@ class OddParser:
         return True
 
     def _taken_head(self) -> list[bytes] | None:
-        """Return a head's lines, taken from the buffer; None while it is not whole.
+        """Remove the head from the buffer and return its lines; None while it is incomplete.
 
-        Raises: BadHTTP, as soon as it cannot be a head.
+        Raises: BadHTTP as soon as the buffer cannot begin a head.
         """
         text = self._buffer.lstrip(b"\r\n")
         if text[:5].upper() != b"HTTP/"[: len(text)]:
-            raise BadHTTP("sent an answer that is not HTTP")
+            raise BadHTTP("sent a response that is not HTTP")
         found = re.search(rb"\n\r?\n", text)
         if not found:
             return None
@@ -108,9 +108,9 @@ class OddParser:
         return [line.removesuffix(b"\r") for line in text[: found.start()].split(b"\n")]
 
     def _framing(self, headers: list[tuple[bytes, bytes]]) -> "_Step":
-        """Return how the body is read.
+        """Return the first step of reading the body.
 
-        Raises: BadHTTP, when its headers contradict each other about where it ends.
+        Raises: BadHTTP if the headers contradict each other about its end.
         """
         if self._status in (204, 304):
             return self._end
@@ -124,9 +124,9 @@ class OddParser:
         if not lengths and _DIGITS.fullmatch(length):
             self._left = int(length)
             return self._read_length
-        if self._status >= 300:  # an error's words are worth having at any length
+        if self._status >= 300:  # an error message is useful even if it is truncated
             return self._read_until_closed
-        raise BadHTTP("sent an answer that is not valid HTTP: its length is ambiguous")
+        raise BadHTTP("sent a response that is not valid HTTP: its length is ambiguous")
 
     def _end(self) -> bool:
         self._buffer = b""
@@ -153,7 +153,7 @@ class OddParser:
             return False
         size = line.partition(b";")[0].strip()
         if not _CHUNK_SIZE.fullmatch(size):
-            raise BadHTTP("sent an answer that is not valid HTTP: a chunk has no size")
+            raise BadHTTP("sent a response that is not valid HTTP: a chunk has no size")
         self._left = int(size, 16)
         self._step = self._read_chunk if self._left else self._read_trailer
         return True
@@ -166,7 +166,7 @@ class OddParser:
         if line is None:
             return False
         if line:
-            raise BadHTTP("sent an answer that is not valid HTTP: a chunk is longer than its size")
+            raise BadHTTP("sent a response that is not valid HTTP: a chunk is longer than its size")
         self._step = self._read_size
         return True
 
@@ -187,7 +187,7 @@ class OddParser:
         line, end, rest = self._buffer.partition(b"\n")
         if not end:
             if len(line) > _LINE_LIMIT:
-                raise BadHTTP("sent an answer that is not valid HTTP: a line has no end")
+                raise BadHTTP("sent a response that is not valid HTTP: a line has no end")
             return None
         self._buffer = rest
         return line.removesuffix(b"\r")
@@ -212,7 +212,7 @@ def _headers(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
 
 
 def _listed(headers: list[tuple[bytes, bytes]], name: bytes) -> list[str]:
-    """Return the items of a header that is a list, however often it comes; in lower case."""
+    """Return the items of a header that is a list and may be repeated, in lower case."""
     values = (value.decode("latin-1") for key, value in headers if key.lower() == name)
     items = [item.strip().lower() for value in values for item in value.split(",")]
     return [item for item in items if item]

@@ -72,6 +72,7 @@ from app.vocabulary.errors.unavailable import (
     Unavailable,
 )
 from app.vocabulary.errors.vendor import (
+    Cancelled,
     GatewayError,
     ShuttingDown,
     VendorAuthentication,
@@ -89,6 +90,7 @@ from app.vocabulary.errors.vendor import (
 __all__ = [
     "SHOULD_RETRY",
     "AccountNotAllowed",
+    "Cancelled",
     "GatewayError",
     "IdempotencyConflict",
     "IdempotencyInProgress",

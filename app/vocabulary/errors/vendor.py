@@ -153,6 +153,10 @@ class VendorTimeout(GatewayError):
         )
 
 
+class Cancelled(Exception):
+    """A call was cancelled because the client has disconnected. Nobody receives this error."""
+
+
 class ShuttingDown(GatewayError):
     """The process shuts down, and cancelled the call when the grace period was over."""
 

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from app.gateways.families import GATEWAY_SPECS
+from app.transport.auth.schemes import authenticated
 from app.vendors.table import load_vendors
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
@@ -87,7 +88,7 @@ def test_token_ids_are_refused() -> None:
 
 def test_the_key_goes_in_a_header_and_nowhere_else() -> None:
     encoded = GATEWAY.encode(ROW, asked())
-    assert encoded.headers["x-goog-api-key"] == SECRET
+    assert authenticated(ROW, encoded)["x-goog-api-key"] == SECRET
     assert SECRET not in encoded.url
     assert SECRET not in encoded.body.decode()
 

@@ -4,6 +4,7 @@ import pytest
 
 from app.gateways.base import Gateway
 from app.gateways.families import GATEWAY_SPECS, GATEWAYS
+from app.transport.auth.schemes import authenticated
 from app.vendors.table import load_vendors
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import ModelNotFound
@@ -33,8 +34,9 @@ def test_the_deployment_and_the_version_are_in_the_address(kind: str, operation:
     encoded = gateway(kind).encode(row(), CHAT.asks("my-gpt"))
     path = f"https://us.example/openai/deployments/my-gpt/{operation}"
     assert encoded.url == f"{path}?api-version=2024-10-21"
-    assert encoded.headers["api-key"] == "sk-test"
-    assert "authorization" not in encoded.headers
+    headers = authenticated(row(), encoded)
+    assert headers["api-key"] == "sk-test"
+    assert "authorization" not in headers
 
 
 @pytest.mark.parametrize("kind", ["native", "chat"])

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.transport.auth.schemes import authenticated
 from app.vocabulary.completion import Choice, FinishReason
 from app.vocabulary.errors import GatewayError, UnsupportedParameter, VendorFailed
 from tests.gateways.openai.chat_wire import USAGE, answer, message
@@ -38,7 +39,7 @@ def test_a_prompt_is_a_users_message_and_nothing_is_added(row: Row) -> None:
 def test_it_goes_to_the_chat_endpoint_with_our_key() -> None:
     encoded = OPENAI.gateway.encode(OPENAI.vendor, OPENAI.asks())
     assert encoded.url == "https://api.openai.com/v1/chat/completions"
-    assert encoded.headers["authorization"] == "Bearer sk-test"
+    assert authenticated(OPENAI.vendor, encoded)["authorization"] == "Bearer sk-test"
     assert encoded.headers["accept"] == "application/json"
 
 

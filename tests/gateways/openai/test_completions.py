@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from app.gateways.openai.usage import decode_usage
+from app.transport.auth.schemes import authenticated
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, HalfUsage, Usage
 from app.vocabulary.errors import (
     UnsupportedParameter,
@@ -139,7 +140,7 @@ def test_the_request_goes_to_the_completions_path_with_the_key(
 ) -> None:
     encoded = GATEWAY.encode(VENDOR, request_)
     assert encoded.url == "https://v.example/v1/completions"
-    assert dict(encoded.headers) == {
+    assert authenticated(VENDOR, encoded) == {
         "content-type": "application/json",
         "accept": accept,
         "authorization": f"Bearer {SECRET}",
@@ -150,9 +151,12 @@ def test_the_request_goes_to_the_completions_path_with_the_key(
 
 
 def test_headers_of_the_entry_come_last_and_no_key_means_no_credentials() -> None:
-    headers = GATEWAY.encode(vendor(api_key=None, headers={"x-title": "Tollgate"}), ASKED).headers
+    keyless = vendor(api_key=None, headers={"x-title": "Tollgate"})
+    headers = authenticated(keyless, GATEWAY.encode(keyless, ASKED))
     assert "authorization" not in headers
     assert headers["x-title"] == "Tollgate"
+    own = vendor(headers={"authorization": "Bearer other"})
+    assert authenticated(own, GATEWAY.encode(own, ASKED))["authorization"] == "Bearer other"
 
 
 def test_what_the_entry_refuses_is_refused_dropped_or_neutral() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from app.transport.auth.schemes import authenticated
 from app.vocabulary.completion import Choice, Usage
 from app.vocabulary.errors import (
     GatewayError,
@@ -152,7 +153,8 @@ def test_a_call_has_no_more_prompts_and_samples_than_the_vendor_takes(
 def test_llm_engine_gets_the_key_as_a_user_and_in_a_header_of_its_own() -> None:
     encoded = LLMENGINE_ROW.gateway.encode(LLMENGINE_ROW.vendor, LLMENGINE_ROW.asks("llama-3"))
     assert encoded.url == "https://api.spellbook.scale.com/llm-engine/v2/completions"
-    assert {name: encoded.headers[name] for name in ("authorization", "x-api-key")} == {
+    headers = authenticated(LLMENGINE_ROW.vendor, encoded)
+    assert {name: headers[name] for name in ("authorization", "x-api-key")} == {
         "authorization": "Basic c2stdGVzdDo=",
         "x-api-key": "sk-test",
     }

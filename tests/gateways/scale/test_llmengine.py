@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.transport.auth.schemes import authenticated
 from app.vocabulary.completion import Choice, Usage
 from app.vocabulary.errors import (
     GatewayError,
@@ -48,7 +49,7 @@ def asked(**fields: Any) -> Asked:
     """Return what the vendor gets for a request with these fields."""
     encoded = ROW.gateway.encode(ROW.vendor, ROW.asks(WIRE.model, **fields))
     path = encoded.url.removeprefix("https://api.spellbook.scale.com/llm-engine")
-    return Asked(path, encoded.headers, json.loads(encoded.body), 0)
+    return Asked(path, authenticated(ROW.vendor, encoded), json.loads(encoded.body), 0)
 
 
 def answered(said: Said = SAID, **fields: Any) -> list[bytes]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.gateways.bedrock.converse import ConverseGateway
-from app.transport.auth.aws_credentials import AWSSigner
-from app.transport.auth.request_auth import FAILURE_STANDS_S
+from app.transport.auth.aws_credentials import AWSAuth
+from app.transport.auth.request_auth import FAILURE_CACHE_S
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
 from app.vocabulary.errors import VendorAuthentication, VendorUnreachable
@@ -51,19 +51,20 @@ def variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SESSION_TOKEN", SESSION_TOKEN)
 
 
-def arrived(model: str, signer: AWSSigner, *, prompt: str = "caf\u00e9") -> Asked:
+def arrived(model: str, auth: AWSAuth, *, prompt: str = "caf\u00e9") -> Asked:
     """Return a signed request as it would arrive."""
-    signed = signer.sign(row(), ConverseGateway().encode(row(), request(model, prompt=prompt)))
+    encoded = ConverseGateway().encode(row(), request(model, prompt=prompt))
+    signed = auth.headers(row(), encoded)
     host = "bedrock-runtime.us-east-1.amazonaws.com"
-    headers = {"host": host} | {name.lower(): text for name, text in signed.headers.items()}
-    path = signed.url.removeprefix(f"https://{host}")
-    return Asked(path, headers, json.loads(signed.body), 1, signed.body)
+    headers = {"host": host} | {name.lower(): text for name, text in signed.items()}
+    path = encoded.url.removeprefix(f"https://{host}")
+    return Asked(path, headers, json.loads(encoded.body), 1, encoded.body)
 
 
 @pytest.mark.usefixtures("variables")
 @pytest.mark.parametrize("model", MODELS)
 def test_a_signature_is_accepted_for_every_kind_of_model_id(model: str) -> None:
-    asked = arrived(model, AWSSigner())
+    asked = arrived(model, AWSAuth())
     assert asked.headers["x-amz-security-token"] == SESSION_TOKEN
     assert signature_is_good(asked)
     assert BedrockWire(model).check(asked) is None
@@ -74,7 +75,7 @@ def test_a_signature_is_accepted_for_every_kind_of_model_id(model: str) -> None:
 def test_what_is_signed_is_what_arrives(
     monkeypatch: pytest.MonkeyPatch, vendor: SimulatedVendor, model: str
 ) -> None:
-    monkeypatch.setattr("app.transport.call.SIGNERS", {"aws": AWSSigner()})
+    monkeypatch.setattr("app.transport.auth.schemes.CLOUDS", {"aws": AWSAuth()})
     wire = BedrockWire(model)
     vendor.default = lambda asked: wire.check(asked) or wire.answer(asked, Said())
     there = dataclasses.replace(row(), base_url=vendor.url.removesuffix("/v1"))
@@ -87,8 +88,8 @@ def test_what_is_signed_is_what_arrives(
 
 @pytest.mark.usefixtures("variables")
 def test_a_signature_is_good_for_one_request_alone() -> None:
-    asked = arrived(MODELS[0], AWSSigner())
-    other = arrived(MODELS[0], AWSSigner(), prompt="tea")
+    asked = arrived(MODELS[0], AWSAuth())
+    other = arrived(MODELS[0], AWSAuth(), prompt="tea")
     assert not signature_is_good(Asked(asked.path, asked.headers, other.body, 1, other.raw))
     assert not signature_is_good(Asked(other.path + "x", asked.headers, asked.body, 1, asked.raw))
 
@@ -97,7 +98,7 @@ def test_a_profile_signs_too(tmp_path: Path) -> None:
     (tmp_path / "credentials").write_text(
         f"[default]\naws_access_key_id={ACCESS_KEY}\naws_secret_access_key={SECRET_KEY}\n"
     )
-    asked = arrived(MODELS[0], AWSSigner())
+    asked = arrived(MODELS[0], AWSAuth())
     assert "x-amz-security-token" not in asked.headers
     assert signature_is_good(asked)
 
@@ -106,31 +107,31 @@ def test_a_profile_signs_too(tmp_path: Path) -> None:
 def test_a_bedrock_key_is_sent_instead_of_a_signature() -> None:
     vendor = row(AWS_BEARER_TOKEN_BEDROCK="sk-test")
     encoded = ConverseGateway().encode(vendor, request(MODELS[0]))
-    signed = AWSSigner().sign(vendor, encoded)
-    assert signed.headers == {**encoded.headers, "authorization": "Bearer sk-test"}
+    signed = AWSAuth().headers(vendor, encoded)
+    assert signed == {**encoded.headers, "authorization": "Bearer sk-test"}
 
 
 def test_no_credentials_name_the_settings_and_are_looked_for_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]
-    signer = AWSSigner(clock=lambda: now[0])
+    auth = AWSAuth(clock=lambda: now[0])
     for _ in range(2):
         with pytest.raises(VendorAuthentication, match="AWS_ACCESS_KEY_ID") as caught:
-            arrived(MODELS[0], signer)
+            arrived(MODELS[0], auth)
     assert caught.value.vendor_status is None
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
     with pytest.raises(VendorAuthentication):  # the failure stands for a while
-        arrived(MODELS[0], signer)
-    now[0] = FAILURE_STANDS_S
-    assert signature_is_good(arrived(MODELS[0], signer))
+        arrived(MODELS[0], auth)
+    now[0] = FAILURE_CACHE_S
+    assert signature_is_good(arrived(MODELS[0], auth))
 
 
 def test_half_a_set_of_credentials_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
     with pytest.raises(VendorAuthentication, match="AWS"):
-        arrived(MODELS[0], AWSSigner())
+        arrived(MODELS[0], AWSAuth())
 
 
 def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +142,7 @@ def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
     sys.path_importer_cache.clear()
     encoded = ConverseGateway().encode(row(), request(MODELS[0]))
     with pytest.raises(VendorAuthentication, match=r"tollgate\[aws\]"):
-        AWSSigner().sign(row(AWS_BEARER_TOKEN_BEDROCK="sk-test"), encoded)
+        AWSAuth().headers(row(AWS_BEARER_TOKEN_BEDROCK="sk-test"), encoded)
 
 
 def expiring(vendor: SimulatedVendor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,10 +166,10 @@ def test_a_containers_credentials_are_fetched_once_for_all_threads(
 ) -> None:
     expiring(vendor, monkeypatch)
     vendor.default = lambda _: container_reply("2999-01-01T00:00:00Z")
-    signer, good = AWSSigner(), list[bool]()
+    auth, good = AWSAuth(), list[bool]()
 
     def sign() -> None:
-        good.append(signature_is_good(arrived(MODELS[0], signer)))
+        good.append(signature_is_good(arrived(MODELS[0], auth)))
 
     threads = [threading.Thread(target=sign) for _ in range(8)]
     for thread in threads:
@@ -184,8 +185,8 @@ def test_an_endpoint_that_gives_no_credentials_may_give_them_later(
 ) -> None:
     expiring(vendor, monkeypatch)
     vendor.default = lambda _: json_reply({}, 404)
-    with pytest.raises(VendorUnreachable, match="AWS did not give"):
-        arrived(MODELS[0], AWSSigner())
+    with pytest.raises(VendorUnreachable, match="AWS did not issue"):
+        arrived(MODELS[0], AWSAuth())
 
 
 #: What AWS' token service answers when a web identity takes a role on.
@@ -223,9 +224,9 @@ def test_the_token_service_is_trusted_as_vendors_are(
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     asked = ConverseGateway().encode(row(base_url="https://b.example"), request(MODELS[0]))
     with pytest.raises(VendorAuthentication, match="its TLS certificate is not trusted"):
-        AWSSigner().sign(row(base_url="https://b.example"), asked)
+        AWSAuth().headers(row(base_url="https://b.example"), asked)
     monkeypatch.setenv(setting, str(front.certificate))
-    signed = AWSSigner().sign(row(base_url="https://b.example"), asked)
-    assert ACCESS_KEY in signed.headers["Authorization"]
+    signed = AWSAuth().headers(row(base_url="https://b.example"), asked)
+    assert ACCESS_KEY in signed["Authorization"]
     front.stop()
     service.stop()

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.transport.auth.google_credentials import GoogleSigner
-from app.transport.auth.request_auth import FAILURE_STANDS_S
-from app.transport.auth.schemes import SIGNERS
+from app.transport.auth.google_credentials import GoogleAuth
+from app.transport.auth.request_auth import FAILURE_CACHE_S
+from app.transport.auth.schemes import CLOUDS
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
 from app.vendors.vendor import Vendor
@@ -46,19 +46,17 @@ def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TokenE
     endpoint.stop()
 
 
-def bearer(signer: GoogleSigner) -> str:
-    return signer.sign(ROW, REQUEST).headers["authorization"]
+def bearer(auth: GoogleAuth) -> str:
+    return auth.headers(ROW, REQUEST)["authorization"]
 
 
 def test_a_token_is_fetched_with_the_service_accounts_signature_and_used_again(
     endpoint: TokenEndpoint,
 ) -> None:
-    signer = GoogleSigner()
-    assert [bearer(signer) for _ in range(5)] == ["Bearer sk-test"] * 5
+    auth = GoogleAuth()
+    assert [bearer(auth) for _ in range(5)] == ["Bearer sk-test"] * 5
     assert endpoint.asked == 1
-    signed = signer.sign(ROW, REQUEST)
-    assert signed.headers["content-type"] == "application/json"
-    assert (signed.url, signed.body) == (REQUEST.url, REQUEST.body)
+    assert auth.headers(ROW, REQUEST)["content-type"] == "application/json"
     assert "authorization" not in REQUEST.headers
 
 
@@ -66,21 +64,21 @@ def test_the_project_that_pays_is_named_when_the_environment_names_it(
     endpoint: TokenEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GOOGLE_CLOUD_QUOTA_PROJECT", "payer")
-    assert GoogleSigner().sign(ROW, REQUEST).headers["x-goog-user-project"] == "payer"
+    assert GoogleAuth().headers(ROW, REQUEST)["x-goog-user-project"] == "payer"
     assert endpoint.asked == 1
 
 
 def test_an_expired_token_is_renewed(endpoint: TokenEndpoint) -> None:
     endpoint.default = lambda number: token(f"t{number}", lifetime_s=0)
-    signer = GoogleSigner()
-    assert [bearer(signer) for _ in range(3)] == ["Bearer t1", "Bearer t2", "Bearer t3"]
+    auth = GoogleAuth()
+    assert [bearer(auth) for _ in range(3)] == ["Bearer t1", "Bearer t2", "Bearer t3"]
 
 
 def test_callers_without_a_token_wait_for_one_renewal(endpoint: TokenEndpoint) -> None:
-    signer, callers = GoogleSigner(), 8
+    auth, callers = GoogleAuth(), 8
     endpoint.may_answer.clear()
     with ThreadPoolExecutor(callers) as pool:
-        answers = [pool.submit(bearer, signer) for _ in range(callers)]
+        answers = [pool.submit(bearer, auth) for _ in range(callers)]
         wait_until(lambda: endpoint.asked == 1)
         endpoint.may_answer.set()
         assert [answer.result(60) for answer in answers] == ["Bearer sk-test"] * callers
@@ -91,16 +89,16 @@ def test_while_one_caller_renews_a_token_the_others_use_the_old_one(
     endpoint: TokenEndpoint,
 ) -> None:
     endpoint.answers.extend([token("old", ABOUT_TO_EXPIRE_S), token("new")])
-    signer = GoogleSigner()
-    assert bearer(signer) == "Bearer old"
+    auth = GoogleAuth()
+    assert bearer(auth) == "Bearer old"
     endpoint.may_answer.clear()
     with ThreadPoolExecutor(1) as pool:
-        renewing = pool.submit(bearer, signer)
+        renewing = pool.submit(bearer, auth)
         wait_until(lambda: endpoint.asked == 2)
-        assert [bearer(signer) for _ in range(4)] == ["Bearer old"] * 4
+        assert [bearer(auth) for _ in range(4)] == ["Bearer old"] * 4
         endpoint.may_answer.set()
         assert renewing.result(60) == "Bearer new"
-    assert bearer(signer) == "Bearer new"
+    assert bearer(auth) == "Bearer new"
     assert endpoint.asked == 2
 
 
@@ -109,12 +107,12 @@ def test_a_token_that_cannot_be_renewed_is_used_while_it_lasts(
 ) -> None:
     endpoint.answers.extend([token("old", ABOUT_TO_EXPIRE_S), (400, {"error": "invalid_grant"})])
     clock = Clock()
-    signer = GoogleSigner(clock)
-    assert [bearer(signer) for _ in range(3)] == ["Bearer old"] * 3
+    auth = GoogleAuth(clock)
+    assert [bearer(auth) for _ in range(3)] == ["Bearer old"] * 3
     assert endpoint.asked == 2
     assert "could not be renewed" in caplog.text
-    clock.now_s = FAILURE_STANDS_S
-    assert bearer(signer) == "Bearer sk-test"
+    clock.now_s = FAILURE_CACHE_S
+    assert bearer(auth) == "Bearer sk-test"
 
 
 def test_a_refusal_stands_for_a_while_and_then_google_is_asked_again(
@@ -123,15 +121,15 @@ def test_a_refusal_stands_for_a_while_and_then_google_is_asked_again(
     refusal = {"error": "invalid_grant", "error_description": "Invalid grant: account not found"}
     endpoint.answers.append((400, refusal))
     clock = Clock()
-    signer = GoogleSigner(clock)
+    auth = GoogleAuth(clock)
     for _ in range(3):
-        with pytest.raises(VendorAuthentication, match="gave no access token") as caught:
-            bearer(signer)
+        with pytest.raises(VendorAuthentication, match="issued no access token") as caught:
+            bearer(auth)
         assert not caught.value.billable
         assert "account not found" not in str(caught.value)
     assert endpoint.asked == 1
-    clock.now_s = FAILURE_STANDS_S
-    assert bearer(signer) == "Bearer sk-test"
+    clock.now_s = FAILURE_CACHE_S
+    assert bearer(auth) == "Bearer sk-test"
 
 
 def test_a_key_file_that_was_replaced_is_found_without_a_restart(
@@ -143,14 +141,14 @@ def test_a_key_file_that_was_replaced_is_found_without_a_restart(
     path = revoked.write_key(tmp_path / "revoked.json")
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(path))
     clock = Clock()
-    signer = GoogleSigner(clock)
-    assert bearer(signer) == "Bearer first"
+    auth = GoogleAuth(clock)
+    assert bearer(auth) == "Bearer first"
     with pytest.raises(VendorAuthentication):
-        bearer(signer)
+        bearer(auth)
     revoked.stop()
     endpoint.write_key(path)
-    clock.now_s = FAILURE_STANDS_S
-    assert bearer(signer) == "Bearer sk-test"
+    clock.now_s = FAILURE_CACHE_S
+    assert bearer(auth) == "Bearer sk-test"
 
 
 @pytest.mark.parametrize(
@@ -166,14 +164,14 @@ def test_an_endpoint_that_makes_no_sense_is_a_failure_that_may_pass(
 ) -> None:
     endpoint.default = lambda _: answer
     with pytest.raises(VendorUnreachable) as caught:
-        bearer(GoogleSigner())
+        bearer(GoogleAuth())
     assert not caught.value.billable
 
 
 def test_an_endpoint_that_is_down_is_a_failure_that_may_pass(endpoint: TokenEndpoint) -> None:
     endpoint.stop()
-    with pytest.raises(VendorUnreachable, match="does not answer"):
-        bearer(GoogleSigner())
+    with pytest.raises(VendorUnreachable, match="does not respond"):
+        bearer(GoogleAuth())
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{}", b'{"type": "service_account"}'])
@@ -185,7 +183,7 @@ def test_a_key_file_that_is_missing_or_wrong_is_said_with_the_variables_name(
         path.write_bytes(content)
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(path))
     with pytest.raises(VendorAuthentication, match="GOOGLE_APPLICATION_CREDENTIALS") as caught:
-        bearer(GoogleSigner())
+        bearer(GoogleAuth())
     assert caught.value.headers == {"x-should-retry": "false"}
     assert str(path) not in str(caught.value)
 
@@ -193,13 +191,13 @@ def test_a_key_file_that_is_missing_or_wrong_is_said_with_the_variables_name(
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "google.auth.transport.requests", None)
     with pytest.raises(VendorAuthentication, match=r"install tollgate\[google\]"):
-        bearer(GoogleSigner())
+        bearer(GoogleAuth())
 
 
 @pytest.fixture
 def signers(monkeypatch: pytest.MonkeyPatch) -> None:
     """No token of another test's."""
-    monkeypatch.setitem(SIGNERS, "google", GoogleSigner())
+    monkeypatch.setitem(CLOUDS, "google", GoogleAuth())
 
 
 @pytest.mark.usefixtures("signers")
@@ -235,13 +233,13 @@ def test_the_lock_is_free_after_every_failure(endpoint: TokenEndpoint) -> None:
     endpoint.answers.extend([(400, {"error": "invalid_grant"}), token("t", ABOUT_TO_EXPIRE_S)])
     endpoint.default = lambda _: (400, {"error": "invalid_grant"})
     clock = Clock()
-    signer = GoogleSigner(clock)
+    auth = GoogleAuth(clock)
     with pytest.raises(VendorAuthentication):
-        bearer(signer)
-    clock.now_s += FAILURE_STANDS_S
-    assert bearer(signer) == "Bearer t"
-    assert bearer(signer) == "Bearer t"  # its renewal failed, in this thread
-    other = threading.Thread(target=bearer, args=(signer,))
+        bearer(auth)
+    clock.now_s += FAILURE_CACHE_S
+    assert bearer(auth) == "Bearer t"
+    assert bearer(auth) == "Bearer t"  # its renewal failed, in this thread
+    other = threading.Thread(target=bearer, args=(auth,))
     other.start()
     other.join(60)
     assert not other.is_alive()
@@ -257,7 +255,7 @@ def test_the_token_endpoint_is_trusted_as_vendors_are(
     for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(VendorAuthentication, match="its TLS certificate is not trusted"):
-        bearer(GoogleSigner())
+        bearer(GoogleAuth())
     monkeypatch.setenv("SSL_CERT_FILE", str(front.certificate))
-    assert bearer(GoogleSigner()) == "Bearer sk-test"
+    assert bearer(GoogleAuth()) == "Bearer sk-test"
     front.stop()

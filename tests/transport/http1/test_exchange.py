@@ -1,12 +1,15 @@
 import contextlib
 import socket
 import threading
+from collections import deque
 from collections.abc import Iterator
 
 import pytest
 
-from app.transport.http1.connection import HEAD_LIMIT, Connection, request_bytes
-from app.transport.http1.errors import BrokenAnswer
+from app.transport.http1.connection import Connection
+from app.transport.http1.errors import BrokenResponse
+from app.transport.http1.exchange import HEAD_LIMIT, Exchange, packets
+from app.transport.http1.request import request_bytes
 from tests.support.processes import join
 
 BODY = b'{"text": "caf\xc3\xa9"}'
@@ -23,8 +26,8 @@ INTERIM = b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 100 Continue\
 
 
 @contextlib.contextmanager
-def answering(*pieces: bytes, end: bool = False) -> Iterator[Connection]:
-    """Give a connection whose other side sends `pieces`, one by one, and then may hang up."""
+def answering(*pieces: bytes, end: bool = False) -> Iterator[Exchange]:
+    """Yield an exchange whose other side sends `pieces`, one by one, and then may hang up."""
     ours, theirs = socket.socketpair()
 
     def answer() -> None:
@@ -36,19 +39,19 @@ def answering(*pieces: bytes, end: bool = False) -> Iterator[Connection]:
 
     thread = threading.Thread(target=answer)
     thread.start()
-    connection = Connection(ours)
+    connection = Connection(ours, deque(), 0.0)
     try:
-        yield connection
+        yield Exchange(connection, lambda *_: None)
     finally:
         connection.close()
         join(thread)
         theirs.close()
 
 
-def exchange(connection: Connection) -> tuple[int, bytes]:
-    connection.send(b"POST / HTTP/1.1\r\n\r\n")
-    connection.read_head()
-    return connection.status, b"".join(connection.packets())
+def answered(exchange: Exchange) -> tuple[int, bytes]:
+    exchange.send(b"POST / HTTP/1.1\r\n\r\n")
+    exchange.read_head()
+    return exchange.status, b"".join(packets(exchange))
 
 
 @pytest.mark.parametrize("interim", [b"", INTERIM])
@@ -58,24 +61,24 @@ def test_an_answer_is_the_same_wherever_it_is_cut(
 ) -> None:
     whole = interim + answer
     for at in range(1, len(whole)):
-        with answering(whole[:at], whole[at:], end=not stays) as connection:
-            assert exchange(connection) == (200, BODY)
-            assert connection.headers["x-two"] == "a, b"
-            assert "link" not in connection.headers
-            assert connection.is_reusable == stays
+        with answering(whole[:at], whole[at:], end=not stays) as exchange:
+            assert answered(exchange) == (200, BODY)
+            assert exchange.headers["x-two"] == "a, b"
+            assert "link" not in exchange.headers
+            assert exchange.is_reusable == stays
 
 
 def test_an_answer_is_the_same_byte_by_byte() -> None:
-    with answering(*(bytes([byte]) for byte in CHUNKED)) as connection:
-        assert exchange(connection) == (200, BODY)
+    with answering(*(bytes([byte]) for byte in CHUNKED)) as exchange:
+        assert answered(exchange) == (200, BODY)
 
 
 @pytest.mark.parametrize("answer", [LENGTH, CHUNKED])
 def test_an_answer_that_ends_anywhere_before_its_end_is_broken(answer: bytes) -> None:
     whole = answer.removesuffix(b"trailer: x\r\n\r\n")
     for at in range(len(whole)):
-        with answering(whole[:at], end=True) as connection, pytest.raises(BrokenAnswer):
-            exchange(connection)
+        with answering(whole[:at], end=True) as exchange, pytest.raises(BrokenResponse):
+            answered(exchange)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +92,8 @@ def test_an_answer_that_ends_anywhere_before_its_end_is_broken(answer: bytes) ->
     ],
 )
 def test_what_is_no_answer_is_broken(answer: bytes) -> None:
-    with answering(answer, end=True) as connection, pytest.raises(BrokenAnswer):
-        exchange(connection)
+    with answering(answer, end=True) as exchange, pytest.raises(BrokenResponse):
+        answered(exchange)
 
 
 #: Whole answers that are framed a little wrong.
@@ -143,26 +146,26 @@ def test_an_answer_framed_a_little_wrong_is_read_and_its_connection_not_used_aga
     whole = odd(name)
     for at in range(len(whole)):
         pieces = [whole] if at == 0 else [whole[:at], whole[at:]]
-        with answering(*pieces, end=True) as connection:
-            assert exchange(connection) == (200, BODY)
+        with answering(*pieces, end=True) as exchange:
+            assert answered(exchange) == (200, BODY)
             if at == 0:  # cut, a blank after a size may pass as if it were none
-                assert not connection.is_reusable
+                assert not exchange.is_reusable
 
 
 @pytest.mark.parametrize("name", [name for name in ODD if name != "identity"])
 def test_it_is_broken_where_it_ends_early(name: str) -> None:
     whole = odd(name).removesuffix(b"trailer: x\n\n")
     for at in range(len(whole) - 2):
-        with answering(whole[:at], end=True) as connection, pytest.raises(BrokenAnswer):
-            exchange(connection)
+        with answering(whole[:at], end=True) as exchange, pytest.raises(BrokenResponse):
+            answered(exchange)
 
 
 @pytest.mark.parametrize("head", [b"no reason", b"HTTP/1.1 200\r\n", b"\r\nHTTP/1.1 200 \r\n"])
 def test_what_is_odd_but_allowed_costs_no_connection(head: bytes) -> None:
     whole = head.replace(b"no reason", b"HTTP/1.1 200\r\n") + b"Content-Length: 17\r\n\r\n" + BODY
-    with answering(whole) as connection:
-        assert exchange(connection) == (200, BODY)
-        assert connection.is_reusable
+    with answering(whole) as exchange:
+        assert answered(exchange) == (200, BODY)
+        assert exchange.is_reusable
 
 
 @pytest.mark.parametrize(
@@ -177,16 +180,16 @@ def test_what_is_odd_but_allowed_costs_no_connection(head: bytes) -> None:
     ],
 )
 def test_an_error_counts_by_its_status_whatever_follows_it(rest: bytes, body: bytes) -> None:
-    with answering(b"HTTP/1.1 429 Slow down\r\n" + rest, end=True) as connection:
-        connection.send(b"POST / HTTP/1.1\r\n\r\n")
-        connection.read_head()
-        assert connection.status == 429
+    with answering(b"HTTP/1.1 429 Slow down\r\n" + rest, end=True) as exchange:
+        exchange.send(b"POST / HTTP/1.1\r\n\r\n")
+        exchange.read_head()
+        assert exchange.status == 429
         found: list[bytes] = []
-        with contextlib.suppress(BrokenAnswer):
-            found.extend(connection.packets())
+        with contextlib.suppress(BrokenResponse):
+            found.extend(packets(exchange))
         assert b"".join(found) == body
-        assert not connection.is_reusable
-        assert connection.headers.get("retry-after", "7") == "7"
+        assert not exchange.is_reusable
+        assert exchange.headers.get("retry-after", "7") == "7"
 
 
 @pytest.mark.parametrize(
@@ -203,41 +206,41 @@ def test_an_error_counts_by_its_status_whatever_follows_it(rest: bytes, body: by
 def test_the_words_say_what_was_wrong_and_the_status_if_there_was_one(
     answer: bytes, words: str, status: int | None
 ) -> None:
-    with answering(answer, end=True) as connection:
-        with pytest.raises(BrokenAnswer, match=words) as caught:
-            exchange(connection)
+    with answering(answer, end=True) as exchange:
+        with pytest.raises(BrokenResponse, match=words) as caught:
+            answered(exchange)
         assert caught.value.status == status
 
 
 def test_another_protocol_is_noticed_at_once() -> None:
     answer = answering(b"SSH-2.0-OpenSSH_9.2")
-    with answer as connection, pytest.raises(BrokenAnswer, match="not HTTP"):
-        exchange(connection)
+    with answer as exchange, pytest.raises(BrokenResponse, match="not HTTP"):
+        answered(exchange)
 
 
 def test_all_that_came_before_an_error_is_given_on_first() -> None:
     broken = CHUNKED.replace(b"0\r\ntrailer: x\r\n\r\n", b"zz\r\n")
     for at in range(1, len(broken)):
-        with answering(broken[:at], broken[at:]) as connection:
-            connection.send(b"POST / HTTP/1.1\r\n\r\n")
-            connection.read_head()
+        with answering(broken[:at], broken[at:]) as exchange:
+            exchange.send(b"POST / HTTP/1.1\r\n\r\n")
+            exchange.read_head()
             found: list[bytes] = []
-            with pytest.raises(BrokenAnswer):
-                found.extend(connection.packets())
+            with pytest.raises(BrokenResponse):
+                found.extend(packets(exchange))
             assert b"".join(found) == BODY
 
 
 def test_endless_headers_are_broken() -> None:
     lines = (b"x-%d: %s\r\n" % (at, b"y" * 1000) for at in range(HEAD_LIMIT // 500))
     head = b"HTTP/1.1 200 OK\r\n"
-    with answering(head, *lines) as connection, pytest.raises(BrokenAnswer, match="too large"):
-        exchange(connection)
+    with answering(head, *lines) as exchange, pytest.raises(BrokenResponse, match="too large"):
+        answered(exchange)
 
 
 @pytest.mark.parametrize("status", [b"204 No Content", b"304 Not Modified"])
 def test_an_answer_without_a_body_ends_with_its_headers(status: bytes) -> None:
-    with answering(b"HTTP/1.1 " + status + b"\r\n\r\n") as connection:
-        assert exchange(connection) == (int(status[:3]), b"")
+    with answering(b"HTTP/1.1 " + status + b"\r\n\r\n") as exchange:
+        assert answered(exchange) == (int(status[:3]), b"")
 
 
 @pytest.mark.parametrize(
@@ -251,41 +254,44 @@ def test_an_answer_without_a_body_ends_with_its_headers(status: bytes) -> None:
     ],
 )
 def test_a_connection_that_is_out_of_step_or_ends_is_not_used_again(answer: bytes) -> None:
-    with answering(answer) as connection:
-        assert exchange(connection) == (200, BODY)
-        assert not connection.is_reusable
+    with answering(answer) as exchange:
+        assert answered(exchange) == (200, BODY)
+        assert not exchange.is_reusable
 
 
 def test_a_connection_serves_one_exchange_after_the_other() -> None:
-    gone = LENGTH.replace(b"200 OK", b"500 Oops").replace(b"X-Two", b"Y-Two")
+    other = LENGTH.replace(b"200 OK", b"500 Oops").replace(b"X-Two", b"Y-Two")
     ours, theirs = socket.socketpair()
-    connection = Connection(ours)
-    for answer, status in ((LENGTH, 200), (gone, 500), (CHUNKED, 200)):
+    connection, released = Connection(ours, deque(), 0.0), list[Connection]()
+    for answer, status in ((LENGTH, 200), (other, 500), (CHUNKED, 200)):
         theirs.sendall(answer)
-        assert exchange(connection) == (status, BODY)
-        assert ("y-two" in connection.headers) == (status == 500)
+        exchange = Exchange(connection, lambda connection, _: released.append(connection))
+        assert answered(exchange) == (status, BODY)
+        assert ("y-two" in exchange.headers) == (status == 500)
+        exchange.close()
+    assert released == [connection] * 3
     connection.close()
     theirs.close()
 
 
 @pytest.mark.parametrize("answer", [LENGTH, CHUNKED])
 def test_a_connection_whose_answer_is_not_read_whole_serves_no_other(answer: bytes) -> None:
-    with answering(answer) as connection:
-        connection.send(b"POST / HTTP/1.1\r\n\r\n")
-        while not connection._is_complete:  # all of it has arrived, and nobody has asked for it
-            connection._read()
-        assert not connection.is_reusable
-        assert b"".join(connection.packets()) == BODY
-        assert connection.is_reusable
+    with answering(answer) as exchange:
+        exchange.send(b"POST / HTTP/1.1\r\n\r\n")
+        exchange.read_head()
+        while not exchange._parser.is_complete:  # all of it has arrived; nobody has taken it
+            exchange._read()
+        assert not exchange.is_reusable
+        assert b"".join(packets(exchange)) == BODY
+        assert exchange.is_reusable
 
 
 def test_a_connection_is_not_used_again_in_the_middle_of_an_answer() -> None:
-    with answering(LENGTH[:-1]) as connection:
-        connection.send(b"POST / HTTP/1.1\r\n\r\n")
-        connection.read_head()
-        packet = next(connection.packets())
-        assert BODY.startswith(packet)
-        assert not connection.is_reusable
+    with answering(LENGTH[:-1]) as exchange:
+        exchange.send(b"POST / HTTP/1.1\r\n\r\n")
+        exchange.read_head()
+        assert BODY.startswith(exchange.read1())
+        assert not exchange.is_reusable
 
 
 def test_a_request_is_one_piece() -> None:
