@@ -281,7 +281,7 @@ def test_a_drained_vendor_is_read_to_its_end_and_its_count_recorded(
         next(response.iter_content(10))
     go_on.set()
     recorded = gateway.event()
-    assert (recorded.status, recorded.source) == ("disconnected", "drained")
+    assert (recorded.status, recorded.source) == ("disconnected", "read")
     assert recorded.total_tokens == 255
     assert vendor.hang_ups == []
 
