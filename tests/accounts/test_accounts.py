@@ -1,4 +1,4 @@
-"""Accounts and their keys: what can be created, and what is kept of a secret."""
+"""Accounts and their keys: what can be created, and what is stored of a secret."""
 
 import re
 from dataclasses import replace
@@ -33,20 +33,20 @@ def test_an_account_exists_once(accounts: Accounts) -> None:
 
 
 @pytest.mark.parametrize("account_id", ["a", "7", "a.b-c_D", "x" * 64])
-def test_sane_account_ids_are_taken(accounts: Accounts, account_id: str) -> None:
+def test_valid_account_ids_are_accepted(accounts: Accounts, account_id: str) -> None:
     assert accounts.create(account_id, "n").account_id == account_id
 
 
 @pytest.mark.parametrize(
     "account_id", ["", "-a", ".a", "a b", "a/b", "é", "٣", "a\n", "a\0", "x" * 65, "a,b", "\ud800"]
 )
-def test_other_account_ids_are_refused(accounts: Accounts, account_id: str) -> None:
+def test_other_account_ids_are_rejected(accounts: Accounts, account_id: str) -> None:
     with pytest.raises(AccountsError, match="1 to 64 letters"):
         accounts.create(account_id, "n")
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "a\0b", "\x1b[2J", "\ud800", "x" * 201])
-def test_names_that_cannot_be_shown_are_refused(accounts: Accounts, name: str) -> None:
+def test_names_that_cannot_be_printed_are_rejected(accounts: Accounts, name: str) -> None:
     with pytest.raises(AccountsError, match="printable characters"):
         accounts.create("new", name)
     with pytest.raises(AccountsError, match="printable characters"):
@@ -72,7 +72,7 @@ def test_a_key_is_found_by_its_secret_alone(accounts: Accounts) -> None:
         assert accounts.find_key(other) is None
 
 
-def test_secrets_are_long_and_random_and_their_ids_tell_nothing_of_them(
+def test_secrets_and_ids_are_long_and_random(
     accounts: Accounts,
 ) -> None:
     made = [accounts.create_key(["acme"], ["completions"]) for _ in range(50)]
@@ -100,7 +100,7 @@ def test_the_secret_is_nowhere_in_the_database(accounts: Accounts, engine: Engin
         (["ACME"], ["admin"], "no account 'ACME'"),
     ],
 )
-def test_keys_of_no_use_are_refused(
+def test_invalid_keys_are_rejected(
     accounts: Accounts, account_ids: list[str], scopes: list[str], says: str
 ) -> None:
     with pytest.raises(AccountsError, match=says):
@@ -109,7 +109,9 @@ def test_keys_of_no_use_are_refused(
 
 
 @pytest.mark.parametrize("expires_at_ms", [0, NOW_MS - 1, NOW_MS])
-def test_a_key_that_has_expired_already_is_refused(accounts: Accounts, expires_at_ms: int) -> None:
+def test_a_key_that_would_already_be_expired_is_rejected(
+    accounts: Accounts, expires_at_ms: int
+) -> None:
     with pytest.raises(AccountsError, match="already be expired"):
         accounts.create_key(["acme"], ["completions"], expires_at_ms=expires_at_ms)
 
@@ -129,7 +131,7 @@ def test_keys_are_listed_in_the_order_of_their_creation(engine: Engine) -> None:
     assert accounts.list_keys() == made
 
 
-def test_a_revoked_key_says_when_for_good(engine: Engine) -> None:
+def test_a_revocation_is_permanent_and_keeps_its_time(engine: Engine) -> None:
     times_s = iter((1, 2, 3, 4))
     accounts = Accounts(engine, now_s=lambda: next(times_s))
     accounts.create("acme", "n")

@@ -1,4 +1,4 @@
-"""The key ring: who may, who may not, and for how long an answer is trusted."""
+"""The key ring: which keys are authenticated, and how long the ledger's result is trusted."""
 
 import re
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ def new_key(accounts: Accounts, expires_at_ms: int | None = None) -> tuple[ApiKe
     return accounts.create_key(["acme"], ["completions"], expires_at_ms=expires_at_ms)
 
 
-def test_a_live_key_is_told_by_text_or_bytes(engine: Engine) -> None:
+def test_a_live_key_is_authenticated_as_text_or_bytes(engine: Engine) -> None:
     accounts = Accounts(engine)
     accounts.create("acme", "n")
     key, secret = new_key(accounts)
@@ -68,7 +68,7 @@ def test_a_live_key_is_told_by_text_or_bytes(engine: Engine) -> None:
     assert ring.authenticate(secret) == ring.authenticate(secret.encode()) == key
 
 
-def test_whatever_is_wrong_with_a_key_the_caller_hears_the_same(
+def test_every_invalid_key_gets_the_same_error(
     accounts: Accounts, ring: KeyRing, clocks: Clocks
 ) -> None:
     """Cases E06 and E07."""
@@ -91,7 +91,7 @@ def test_whatever_is_wrong_with_a_key_the_caller_hears_the_same(
     assert not re.search(r"sk-other|tg_|key_|sha", heard.pop(), re.IGNORECASE)
 
 
-def test_what_cannot_be_a_key_never_reaches_the_ledger(ledger: Ledger, ring: KeyRing) -> None:
+def test_text_without_a_keys_format_never_reaches_the_ledger(ledger: Ledger, ring: KeyRing) -> None:
     for wrong in ("", "sk-other-123", "x" * 1_000_000, b"\xff"):
         with pytest.raises(InvalidAPIKey):
             ring.authenticate(wrong)
@@ -118,7 +118,7 @@ def test_the_ledger_is_asked_once_while_its_answer_is_fresh(
 def test_a_revoked_key_stops_working_within_the_bound(
     accounts: Accounts, clocks: Clocks, cache_s: float
 ) -> None:
-    """Case F01, whatever the deployment says of the cache."""
+    """Case F01, with any setting of the cache."""
     rings = [new_ring(accounts, clocks, cache_s) for _ in range(3)]
     key, secret = new_key(accounts)
     for ring in rings:
@@ -145,7 +145,7 @@ def test_a_new_key_works_though_its_secret_was_unknown_a_moment_ago(
     assert ring.authenticate(secret) == key
 
 
-def test_a_key_expires_also_while_it_is_remembered(
+def test_a_key_expires_even_while_it_is_cached(
     accounts: Accounts, ledger: Ledger, ring: KeyRing, clocks: Clocks
 ) -> None:
     _, secret = new_key(accounts, int(clocks.wall_s * 1000) + 1000)
@@ -194,7 +194,7 @@ def test_a_key_known_to_be_revoked_is_never_trusted_again_by_an_outage(
         ring.authenticate(secret)
 
 
-def test_guesses_do_not_push_out_a_known_key(
+def test_guesses_do_not_evict_a_valid_key(
     accounts: Accounts, ledger: Ledger, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.accounts.keyring.CACHE_SIZE", 3)

@@ -10,7 +10,7 @@ from app.accounts.accounts import Accounts
 from app.accounts.errors import AccountsError
 
 
-def test_rotation_makes_a_like_key_and_leaves_the_old_one(accounts: Accounts) -> None:
+def test_rotation_creates_a_key_like_the_old_one_which_stays_live(accounts: Accounts) -> None:
     old, old_secret = accounts.create_key(["acme", "Acme"], ["usage"], "n")
     new, secret = accounts.rotate(old.key_id)
     assert new == replace(old, key_id=new.key_id)
@@ -29,7 +29,7 @@ def test_a_rotated_key_lives_as_long_as_the_old_one_did(engine: Engine) -> None:
 
 
 def test_one_operation_makes_one_key_and_names_it_when_repeated(accounts: Accounts) -> None:
-    """Case F07: the answer to a rotation was lost, and it is sent again."""
+    """Case F07: the response to a rotation was lost, and the rotation is retried."""
     old, _ = accounts.create_key(["acme"], ["completions"])
     new, _ = accounts.rotate(old.key_id, "rotation 1")
     accounts.revoke(old.key_id)
@@ -65,7 +65,7 @@ def test_one_operation_sent_many_times_at_once_makes_one_key(accounts: Accounts)
 
 
 @pytest.mark.parametrize("operation_id", ["", "a\0b", "x" * 201])
-def test_operation_ids_of_no_use_are_refused(accounts: Accounts, operation_id: str) -> None:
+def test_invalid_operation_ids_are_rejected(accounts: Accounts, operation_id: str) -> None:
     key, _ = accounts.create_key(["acme"], ["completions"])
     with pytest.raises(AccountsError, match="operation ID"):
         accounts.rotate(key.key_id, operation_id)

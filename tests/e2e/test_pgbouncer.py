@@ -130,7 +130,7 @@ def test_a_parameter_that_the_pooler_refuses_is_named(pooled: tuple[PgBouncer, s
     pooler, _ = pooled
     url = f"{pooler.url()}?options=-c search_path=ours"
     engine = create_engine(database_url({"DATABASE_URL": url}))
-    with pytest.raises(LedgerUnavailable, match="start-up parameter `options`"), reading(engine):
+    with pytest.raises(LedgerUnavailable, match="startup parameter `options`"), reading(engine):
         pass
     engine.dispose()
     release = tollgate({"DATABASE_URL": url}, "db", "upgrade")

@@ -25,12 +25,12 @@ def change(engine: Engine, statement: sa.Executable) -> None:
         connection.execute(statement)
 
 
-def found(engine: Engine, at_once: int = 50) -> list[Difference]:
-    return [it for stretch in day_ranges(engine, at_once) for it in differences(engine, stretch)]
+def found(engine: Engine, batch_size: int = 50) -> list[Difference]:
+    return [it for days in day_ranges(engine, batch_size) for it in differences(engine, days)]
 
 
-def mend(engine: Engine, at_once: int = 50) -> list[Difference]:
-    return [it for stretch in day_ranges(engine, at_once) for it in rebuild(engine, stretch)]
+def repair(engine: Engine, batch_size: int = 50) -> list[Difference]:
+    return [it for days in day_ranges(engine, batch_size) for it in rebuild(engine, days)]
 
 
 def damage(engine: Engine, chance: random.Random) -> None:

@@ -45,7 +45,7 @@ def ledger_of(engine: Engine) -> tuple[list[dict[str, Any]], list[dict[str, Any]
 def as_posted(
     events: Sequence[UsageEvent], ledger_prices: PriceBook = NO_PRICES
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return what the ledger must hold after these events, each with an id of its own."""
+    """Return what the ledger must contain after these events, whose ids are distinct."""
     ordered = sorted(events, key=lambda event: event.event_id)
     costs = [cost_of(event, ledger_prices) for event in ordered]
     posted = [
@@ -92,7 +92,7 @@ EVENTS = st.lists(
 
 
 def at(second: float, **changes: object) -> UsageEvent:
-    """Return an event that started so long after midnight."""
+    """Return an event that started `second` seconds after midnight."""
     return usage_event(started_at_ms=MIDNIGHT_S * 1000 + int(second * 1000), **changes)
 
 

@@ -1,4 +1,4 @@
-"""A vendor's bill, read and held against the ledger."""
+"""Vendors' bills: JSON and CSV."""
 
 import json
 from datetime import date
@@ -65,6 +65,8 @@ def test_a_line_without_its_model_counts_all_the_same() -> None:
         (pages(page(bucket(("a", 1.5, 2)))), "not whole numbers"),  # type: ignore[arg-type]
     ],
 )
-def test_what_is_no_bill_is_refused_with_where_it_is_wrong(raw: bytes, problem: str) -> None:
+def test_an_invalid_bill_is_rejected_with_the_place_of_the_problem(
+    raw: bytes, problem: str
+) -> None:
     with pytest.raises(BillError, match=problem):
         read_bill(raw)

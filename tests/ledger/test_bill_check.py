@@ -45,14 +45,14 @@ def test_each_count_that_differs_is_a_line(engine: Engine) -> None:
     ]
 
 
-def test_several_entries_of_the_table_may_be_one_company(engine: Engine) -> None:
+def test_several_vendor_entries_may_be_on_one_bill(engine: Engine) -> None:
     Ledger(engine).post([at(0), at(0, vendor_served="openai-eu")])
     raw = pages(page(bucket(("m-2026-01-01", 6, 4))))
     assert compare(engine, read_bill(raw), ["openai", "openai-eu"]) == []
     assert len(compare(engine, read_bill(raw), ["openai"])) == 2
 
 
-def test_of_a_request_of_several_calls_each_is_on_its_vendors_bill(engine: Engine) -> None:
+def test_each_call_of_a_request_is_on_its_own_vendors_bill(engine: Engine) -> None:
     usage = Usage(prompt_tokens=3, completion_tokens=2, total_tokens=5)
     calls = (
         CallUsage.of("openai", "x", "m-2026-01-01", None, usage),

@@ -1,4 +1,4 @@
-"""Rows as the databases get them, many at once."""
+"""Writing many rows in one statement."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -36,7 +36,7 @@ TEXTS = st.sampled_from(LIKE_SYNTAX) | st.text(
 
 @pytest.fixture
 def postgres_engine(postgres_url: str) -> Iterator[Engine]:
-    """PostgreSQL alone."""
+    """An engine on PostgreSQL."""
     engine = create_engine(postgres_url)
     yield engine
     engine.dispose()

@@ -1,4 +1,4 @@
-"""The ledger: each event posted once, whatever is repeated, reordered or posted at once."""
+"""The ledger: each event is posted once, even if it is repeated."""
 
 import random
 from pathlib import Path
@@ -96,7 +96,7 @@ def test_of_two_true_events_with_one_id_the_first_stays(engine: Engine, at_once:
     assert ledger_of(engine) == as_posted([first])
 
 
-def test_the_true_event_takes_the_place_of_an_abandoned_one(engine: Engine) -> None:
+def test_a_requests_own_event_replaces_an_abandoned_one(engine: Engine) -> None:
     ledger, true = Ledger(engine), usage_event(prompt_tokens=7, total_tokens=17)
     guess = replace(
         true, status="abandoned", source="estimated", prompt_tokens=1, total_tokens=2, model="x"
@@ -119,7 +119,7 @@ def test_a_batch_may_be_of_any_size(engine: Engine) -> None:
 
 
 def test_the_longest_names_fit_in_the_indexes(engine: Engine) -> None:
-    """PostgreSQL takes no index row over 2,704 bytes, and compresses only what repeats."""
+    """PostgreSQL rejects index rows over 2,704 bytes, and compresses only repetitions."""
     letters = random.Random(1)  # noqa: S311 - no secret
     longest = "".join(chr(letters.randrange(0x20000, 0x2A6DF)) for _ in range(TEXT_LIMIT))
     event = usage_event(

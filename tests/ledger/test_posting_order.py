@@ -44,12 +44,12 @@ def test_batches_in_any_order_and_number_post_each_event_once(
             deliveries = deliveries[size:]
         assert posted == len(events)
         assert ledger_of(engine) == as_posted(events, BOOK)
-        assert [it for stretch in day_ranges(engine) for it in differences(engine, stretch)] == []
+        assert [it for days in day_ranges(engine) for it in differences(engine, days)] == []
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=12), st.data())
-def test_guesses_and_truths_in_any_order_end_in_the_truths(
+def test_a_requests_own_event_stays_in_any_order_with_abandoned_ones(
     told: list[tuple[int, bool]], cuts: st.DataObject
 ) -> None:
     truths = [usage_event(prompt_tokens=10 + at, total_tokens=20 + at) for at in range(4)]
@@ -68,7 +68,7 @@ def test_guesses_and_truths_in_any_order_end_in_the_truths(
         assert ledger_of(engine) == as_posted(kept)
 
 
-def test_writers_at_once_lose_nothing_and_double_nothing(database_url: str) -> None:
+def test_concurrent_writers_post_each_event_once(database_url: str) -> None:
     """Case D26: overlapping batches over many accounts, in opposite orders."""
     shuffler = random.Random(26)  # noqa: S311 - no secret
     rounds = [
@@ -95,7 +95,7 @@ def test_writers_at_once_lose_nothing_and_double_nothing(database_url: str) -> N
 
 
 def test_rollups_are_summed_in_the_order_of_their_keys() -> None:
-    """Every writer locks rows in this order, so that no two wait for each other in a circle."""
+    """All writers lock rows in this order, to avoid deadlocks."""
     events = [usage_event(account_id=name, model=model) for name in "bca" for model in "yx"]
     keys = [tuple(row[name] for name in ROLLUP_KEY) for row in summed(map(Entry, events))]
     assert keys == sorted(keys)

@@ -1,4 +1,4 @@
-"""Rollups against entries: every difference is found, and mended while posts go on."""
+"""Rollups and entries: every difference is found and repaired."""
 
 from itertools import pairwise
 from typing import Any
@@ -19,13 +19,15 @@ from app.storage.sql.tables import DAY_S, SLOT_S, daily_rollups, rollups
 from app.usage.event import UsageEvent
 from app.usage.message import NUMBER_LIMIT
 from tests.ledger.damage import SLOT_MS, agrees, change, damage, found, mend
+from app.usage.event import NUMBER_LIMIT, UsageEvent
+from tests.ledger.damage import SLOT_MS, agrees, change, damage, found, repair
 from tests.ledger.ledgers import EVENTS, MIDNIGHT_MS, as_posted, empty_ledger, ledger_of
 from tests.support.events import usage_event
 
 MIDNIGHT_S = MIDNIGHT_MS // 1000
 
 
-def test_an_empty_ledger_has_no_stretch(engine: Engine) -> None:
+def test_an_empty_ledger_has_no_day_range(engine: Engine) -> None:
     assert list(day_ranges(engine)) == []
     assert count_entries(engine) == 0
 
@@ -34,11 +36,11 @@ def test_what_was_posted_agrees(engine: Engine) -> None:
     events = [usage_event(account_id=f"a{n % 3}", prompt_tokens=2**40) for n in range(200)]
     Ledger(engine).post(events)
     assert count_entries(engine) == 200
-    assert found(engine) == mend(engine) == []
+    assert found(engine) == repair(engine) == []
     assert ledger_of(engine) == as_posted(events)
 
 
-def test_stretches_leave_out_no_slot_of_any_account(engine: Engine) -> None:
+def test_day_ranges_cover_every_slot_of_every_account(engine: Engine) -> None:
     times = [0, 1, SLOT_MS, SLOT_MS + 1, SLOT_MS + 2, 9 * SLOT_MS, NUMBER_LIMIT]
     accounts = ["A", "a", "é", "\U0001f600"]
     Ledger(engine).post(
@@ -46,7 +48,7 @@ def test_stretches_leave_out_no_slot_of_any_account(engine: Engine) -> None:
     )
     change(engine, rollups.insert().values(rollup_of("b", 5 * SLOT_S)))  # of no entry
     cut = list(day_ranges(engine, 2))
-    assert [stretch.account_id for stretch in cut if stretch.start_s == 0] == [
+    assert [days.account_id for days in cut if days.start_s == 0] == [
         "A",
         "a",
         "b",
@@ -56,14 +58,14 @@ def test_stretches_leave_out_no_slot_of_any_account(engine: Engine) -> None:
     for before, after in pairwise(cut):
         assert after.start_s == (before.end_s if after.account_id == before.account_id else 0)
         assert after.start_s % SLOT_S == 0
-    assert all(stretch.end_s * 1000 > NUMBER_LIMIT for stretch in cut if is_last(stretch, cut))
-    assert sum(stretch.entry_count for stretch in cut) <= len(times) * len(accounts)
+    assert all(days.end_s * 1000 > NUMBER_LIMIT for days in cut if is_last(days, cut))
+    assert sum(days.entry_count for days in cut) <= len(times) * len(accounts)
     (only,) = found(engine, 2)
     assert (only.account_id, only.slot_s) == ("b", 5 * SLOT_S)
 
 
-def is_last(stretch: DayRange, cut: list[DayRange]) -> bool:
-    return stretch == [other for other in cut if other.account_id == stretch.account_id][-1]
+def is_last(days: DayRange, cut: list[DayRange]) -> bool:
+    return days == [other for other in cut if other.account_id == days.account_id][-1]
 
 
 def rollup_of(account_id: str, slot_s: int, **measures: int) -> dict[str, Any]:
@@ -86,40 +88,40 @@ def test_a_difference_says_what_the_rollup_lacks(engine: Engine) -> None:
         ("lost", {"requests": 1, **usage}),
         ("short", {"requests": 1, "total_tokens": 4}),
     ]
-    assert found(engine) == mend(engine)
+    assert found(engine) == repair(engine)
     assert found(engine) == []
 
 
-def test_days_are_held_against_entries_as_quarters_of_an_hour_are(engine: Engine) -> None:
+def test_daily_rollups_are_compared_with_entries_too(engine: Engine) -> None:
     Ledger(engine).post([usage_event(), usage_event()])
     change(engine, daily_rollups.update().values(requests=5))
     (only,) = found(engine)
     assert (only.width_s, only.slot_s % DAY_S, only.lacks) == (DAY_S, 0, {"requests": -3})
-    assert mend(engine) == [only]
+    assert repair(engine) == [only]
     assert found(engine) == []
 
 
-def test_a_rollup_of_no_entry_is_no_usage_after_it_is_mended(engine: Engine) -> None:
+def test_a_rollup_without_entries_is_empty_after_its_repair(engine: Engine) -> None:
     change(engine, rollups.insert().values(rollup_of("acme", MIDNIGHT_S, total_tokens=7)))
     query = UsageQuery(MIDNIGHT_S, MIDNIGHT_S + SLOT_S, group_by=("model",))
     assert len(UsageReader(engine).rows(query)) == 1
-    mend(engine)
+    repair(engine)
     assert UsageReader(engine).rows(query) == []
     assert found(engine) == []
 
 
 @settings(max_examples=25, deadline=None)
 @given(EVENTS, st.data())
-def test_whatever_was_changed_rollups_are_remade_to_the_sums_of_entries(
+def test_any_damage_to_rollups_is_found_and_repaired(
     events: list[UsageEvent], data: st.DataObject
 ) -> None:
     with empty_ledger() as engine:
         Ledger(engine).post(events)
         damage(engine, data.draw(st.randoms(use_true_random=False)))
         wrong = found(engine, data.draw(st.integers(1, 20)))
-        # Cut otherwise, they come in another order: of each stretch, the days are first.
-        mended = mend(engine, data.draw(st.integers(1, 20)))
-        assert sorted(mended, key=repr) == sorted(wrong, key=repr)
+        # With other ranges, the order is different: within a range, the widest slots come first.
+        repaired = repair(engine, data.draw(st.integers(1, 20)))
+        assert sorted(repaired, key=repr) == sorted(wrong, key=repr)
         assert agrees(engine, events)
         assert found(engine) == []
 

@@ -15,7 +15,7 @@ from app.ledger.posting import Ledger
 from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import rollups
 from app.usage.event import UsageEvent
-from tests.ledger.damage import SLOT_MS, agrees, change, damage, mend
+from tests.ledger.damage import SLOT_MS, agrees, change, damage, repair
 from tests.ledger.ledgers import MIDNIGHT_MS
 from tests.support.events import usage_event
 from tests.support.services.polling import wait_until
@@ -25,9 +25,9 @@ When = Literal["before", "after"]
 
 @contextmanager
 def held(engine: Engine, when: When) -> Iterator[tuple[Event, Event]]:
-    """Hold whoever writes rollups through `engine`, before or after it does; yield two events.
+    """Stop the next write of rollups through `engine` before or after it runs; yield two events.
 
-    The first says that it is held, the second lets it go on.
+    The first is set when the write has stopped; setting the second continues it.
     """
     reached, go_on = Event(), Event()
 
@@ -46,14 +46,14 @@ def held(engine: Engine, when: When) -> Iterator[tuple[Event, Event]]:
 
 @pytest.fixture
 def other(database_url: str) -> Iterator[Engine]:
-    """Another process' engine on the same database."""
+    """Another process's engine on the same database."""
     engine = create_engine(database_url)
     yield engine
     engine.dispose()
 
 
 def until_it_waits(engine: Engine, work: "Future[Any]") -> None:
-    """Wait until another transaction waits for a lock, or has no need to, or cannot be seen to."""
+    """Wait until another transaction waits for a lock, or until the work has finished."""
     if engine.dialect.name != "postgresql":
         return  # SQLite has one writer; the second is somewhere before its BEGIN, or in it
     waiting = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")
@@ -65,7 +65,7 @@ def until_it_waits(engine: Engine, work: "Future[Any]") -> None:
 def test_a_post_in_the_middle_of_a_rebuild_loses_nothing(
     engine: Engine, other: Engine, when: When
 ) -> None:
-    """The post has its entries in, not yet committed, and its rollups not at all or only just."""
+    """The post has written its entries, uncommitted, and none or only the first of its rollups."""
     old = [usage_event(account_id="acme", model=f"m{n % 3}") for n in range(30)]
     new = [usage_event(account_id="acme", model=f"m{n % 5}") for n in range(50)]
     Ledger(engine).post(old)
@@ -73,25 +73,25 @@ def test_a_post_in_the_middle_of_a_rebuild_loses_nothing(
     with ThreadPoolExecutor(2) as pool, held(other, when) as (reached, go_on):
         post = pool.submit(Ledger(other).post, new)
         assert reached.wait(60)
-        mending = pool.submit(mend, engine)
-        until_it_waits(engine, mending)
+        repairing = pool.submit(repair, engine)
+        until_it_waits(engine, repairing)
         go_on.set()
         assert post.result() == 50
-        assert mending.result() != []
+        assert repairing.result() != []
     assert agrees(engine, old + new)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_of_two_rebuilds_at_once_the_second_finds_nothing_to_do(
+def test_of_two_concurrent_rebuilds_the_second_finds_nothing_to_do(
     engine: Engine, other: Engine, when: When
 ) -> None:
     events = [usage_event(account_id="acme", model=f"m{n % 3}") for n in range(30)]
     Ledger(engine).post(events)
     change(engine, rollups.update().values(requests=99))
     with ThreadPoolExecutor(2) as pool, held(other, when) as (reached, go_on):
-        first = pool.submit(mend, other)
+        first = pool.submit(repair, other)
         assert reached.wait(60)
-        second = pool.submit(mend, engine)
+        second = pool.submit(repair, engine)
         until_it_waits(engine, second)
         go_on.set()
         assert len(first.result()) == 3
@@ -117,7 +117,7 @@ def test_rebuilds_go_on_side_by_side_with_many_posts(engine: Engine, other: Engi
         for start in range(0, 30, 10):
             posts = [pool.submit(Ledger(other).post, batch) for batch in batches[start:][:10]]
             damage(engine, chance)
-            mend(engine, 20)  # once, so that what it loses stays lost
+            repair(engine, 20)  # once, so that what it loses stays lost
             assert sum(post.result() for post in posts) == 400
             posted += [it for batch in batches[start:][:10] for it in batch]
             assert agrees(engine, posted)

@@ -1,10 +1,11 @@
-"""docs/alerts.yml in Prometheus' own hands: which alerts fire on what a web process shows."""
+"""docs/alerts.yml, evaluated by promtool: which alerts fire on a web process's metrics."""
 
 import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import promql_parser
 import pytest
@@ -27,7 +28,7 @@ BEFORE, AFTER = 30, 30
 
 @pytest.fixture(scope="session")
 def promtool() -> str:
-    """Prometheus' tool; a laptop without it skips its tests."""
+    """Prometheus's tool; without it, a developer's machine skips these tests."""
     found = shutil.which("promtool")
     if found is None:
         assert "CI" not in os.environ, "CI tests the alerts: install prometheus"
@@ -57,7 +58,7 @@ def scraped(metrics: Metrics) -> list[Sample]:
 
 
 def series(before: Sequence[Sample], after: Sequence[Sample]) -> list[dict[str, str]]:
-    """What promtool is told: all series before and after something happened, minute by minute."""
+    """Return promtool's input: all series before and after an incident, minute by minute."""
     first = {(name, tuple(labels.items())): value for name, labels, value in before}
     found = []
     for name, labels, value in after:
@@ -73,9 +74,22 @@ def firing(
     promtool: str, folder: Path, told: Sequence[Mapping[str, str]], minute: int
 ) -> set[tuple[str, str]]:
     """Return which alerts fire at a minute: (name, vendor or instance)."""
+    path = folder / "alerts_test.yml"
+    path.write_text(yaml.safe_dump(rules_test(told, minute)))
+    ran = subprocess.run(
+        [promtool, "test", "rules", path], capture_output=True, text=True, check=False
+    )
+    output = ran.stdout + ran.stderr
+    assert ran.returncode in (0, 1), output
+    assert ("SUCCESS" in output) is (ran.returncode == 0), output
+    return set(_complained(output))
+
+
+def rules_test(told: Sequence[Mapping[str, str]], minute: int) -> dict[str, Any]:
+    """Return a test for promtool that expects no alerts, so that it reports those that fire."""
     up = [{"series": 'up{job="tollgate",instance="web:8000"}', "values": "1+0x90"}]
     named = any(it["series"].startswith("up{") for it in told)
-    test = {
+    return {
         "rule_files": [str(ROOT / "docs" / "alerts.yml")],
         "evaluation_interval": "1m",
         "tests": [
@@ -84,22 +98,12 @@ def firing(
                 "input_series": [*([] if named else up), *told],
                 "promql_expr_test": [],
                 "alert_rule_test": [
-                    # It tells what fires by complaining that nothing should.
                     {"eval_time": f"{minute}m", "alertname": rule["alert"], "exp_alerts": []}
                     for rule in alerts()
                 ],
             }
         ],
     }
-    path = folder / "alerts_test.yml"
-    path.write_text(yaml.safe_dump(test))
-    ran = subprocess.run(
-        [promtool, "test", "rules", path], capture_output=True, text=True, check=False
-    )
-    output = ran.stdout + ran.stderr
-    assert ran.returncode in (0, 1), output
-    assert ("SUCCESS" in output) is (ran.returncode == 0), output
-    return set(_complained(output))
 
 
 def _complained(output: str) -> Iterator[tuple[str, str]]:
@@ -131,7 +135,7 @@ def test_nothing_fires_while_all_is_well(promtool: str, metrics: Metrics, tmp_pa
 
 
 def test_the_first_fault_fires(promtool: str, metrics: Metrics, tmp_path: Path) -> None:
-    """There is one, once, on a route that had never answered before."""
+    """One error, on a route that had not responded before."""
     before = scraped(metrics)
     metrics.answered("/v5/completions", 500)
     told = series(before, scraped(metrics))

@@ -1,4 +1,4 @@
-"""What docs/ gives Grafana and Prometheus: it parses, and names what there is."""
+"""The files for Grafana and Prometheus in docs/: they parse, and name existing metrics."""
 
 import json
 import re
@@ -71,7 +71,7 @@ def known() -> dict[str, set[str]]:
 def test_a_query_parses_and_names_metrics_and_labels_that_exist(
     expression: str, known: dict[str, set[str]]
 ) -> None:
-    """A query of nothing shows nothing, and alerts nobody."""
+    """A query of a metric that does not exist never alerts."""
     found = list(selectors(promql_parser.parse(expression)))
     names = set(re.findall(r"tollgate_\w+|\bup\b", expression))
     assert {selector.name for selector in found} == names
@@ -81,8 +81,8 @@ def test_a_query_parses_and_names_metrics_and_labels_that_exist(
         assert used <= known[selector.name]
 
 
-def test_every_alert_says_what_is_wrong_and_what_to_do() -> None:
-    """Whoever is woken by it has not read the code."""
+def test_every_alert_states_the_problem_and_the_next_step() -> None:
+    """The person on call has not read the code."""
     names = [rule["alert"] for rule in alerts()]
     assert len(set(names)) == len(names)
     for rule in alerts():

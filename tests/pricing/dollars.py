@@ -8,7 +8,7 @@ from app.vocabulary.completion import Usage
 
 
 def price(**rates: Any) -> Price:
-    """Return a price of `input` and `output` and whatever else is given, in dollars a million."""
+    """Return a price with these rates, in dollars per million tokens."""
     found = load_price("x/m", {"input": "1", "output": "10", **rates})
     assert found is not None
     return found

@@ -1,4 +1,4 @@
-"""The arithmetic of money: whole nano-dollars, and nothing counted twice."""
+"""The cost of tokens: whole nano-dollars, and each token charged once."""
 
 from datetime import date
 from decimal import Decimal
@@ -75,7 +75,7 @@ def test_each_kind_of_token_is_charged_once_at_its_rate(
     assert price(**rates).cost_nanousd(usage(**counts)) == expected
 
 
-def test_a_long_prompt_makes_the_whole_request_dearer() -> None:
+def test_a_long_prompt_raises_the_rates_of_the_whole_request() -> None:
     tiered = price(input=[[0, "1"], [200_000, "2"]], output=[[0, "10"], [200_000, "15"]])
     at, above = (
         tiered.cost_nanousd(usage(prompt_tokens=n, completion_tokens=10))
@@ -107,7 +107,7 @@ def test_another_rate_is_another_price_and_the_same_is_the_same() -> None:
 
 
 def history(*terms: EffectivePeriod) -> PriceHistory:
-    """Return a history of an unconditional price of $1, and one of $2, $3, … for each term."""
+    """Return a history of an unconditional price of $1, and of $2, $3, … for each period."""
     later = [(term, price(input=n)) for n, term in enumerate(terms, 2)]
     return PriceHistory(((EffectivePeriod(), price()), *later))
 
@@ -117,14 +117,14 @@ def dollars(found: Price | None) -> int:
     return found.tiers[0][1].input // 10**9
 
 
-def test_a_price_is_in_force_from_the_first_instant_of_its_day() -> None:
+def test_a_price_is_effective_from_the_first_instant_of_its_day() -> None:
     rising = history(EffectivePeriod(date(2026, 9, 1)), EffectivePeriod(date(2026, 9, 2)))
     midnight_ms = NOON_MS - DAY_MS // 2
     instants = (midnight_ms - 1, midnight_ms, midnight_ms + DAY_MS - 1, midnight_ms + DAY_MS)
     assert [dollars(rising.at(at_ms)) for at_ms in instants] == [1, 2, 2, 3]
 
 
-def test_a_daily_price_is_in_force_between_its_times_and_may_go_past_midnight() -> None:
+def test_a_daily_price_is_effective_between_its_times_even_past_midnight() -> None:
     hour = 3_600
     by_day, by_night = (
         history(EffectivePeriod(None, (hour, 4 * hour))),

@@ -1,4 +1,4 @@
-"""The price book: whose price, of which model, from when; unknown is unknown."""
+"""The price book: which price applies to a model of a vendor; an unknown price is None."""
 
 from pathlib import Path
 
@@ -55,7 +55,7 @@ def test_the_vendors_of_the_table_have_prices(shipped: PriceBook, vendor: str, m
         ("x-ai", "grok-4"),  # the name in the list of prices is no vendor's
     ],
 )
-def test_an_unknown_price_is_none_and_never_nothing(
+def test_an_unknown_price_is_none_and_never_zero(
     shipped: PriceBook, vendor: str, model: str
 ) -> None:
     assert shipped.price(vendor, model) is None
@@ -85,7 +85,7 @@ def test_a_request_that_used_nothing_has_no_cost(shipped: PriceBook, model: str)
     assert cost_of(usage_event(model=model, model_served=model, **nothing), shipped) == NO_COST
 
 
-def test_a_file_of_ones_own_is_laid_over_the_prices_that_come_with_tollgate(tmp_path: Path) -> None:
+def test_a_deployments_file_overrides_the_prices_that_come_with_tollgate(tmp_path: Path) -> None:
     own = book(
         tmp_path,
         row("openai/gpt-4o*", "1")
@@ -171,7 +171,7 @@ def test_a_request_of_several_prices_names_them_all(tmp_path: Path) -> None:
     assert cost.price_id == "+".join(price.price_id for price in cost.prices)
 
 
-def test_names_that_callers_make_up_take_no_memory_without_bound(shipped: PriceBook) -> None:
+def test_the_cache_of_model_names_is_bounded(shipped: PriceBook) -> None:
     for n in range(5_000):
         assert shipped.price("openai", f"made-up-{n}") is None
     assert shipped.find.cache_info().currsize <= 4_096  # type: ignore[attr-defined]

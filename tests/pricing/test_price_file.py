@@ -1,4 +1,4 @@
-"""Price files: which row is the price, and what is wrong with a file."""
+"""Price files: which row has priority, and the problems of a file."""
 
 from collections.abc import Sequence
 from itertools import permutations
@@ -12,7 +12,7 @@ from tests.pricing.books import TOKENS, book, ms, row
 
 
 @pytest.mark.parametrize("order", list(permutations(range(4))))
-def test_the_newest_row_that_has_begun_counts_whatever_their_order(
+def test_the_newest_row_that_has_begun_is_effective_in_any_order(
     tmp_path: Path, order: Sequence[int]
 ) -> None:
     rows = (
@@ -77,19 +77,19 @@ def test_numbers_of_a_file_are_exact(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_file_of_no_use_is_refused_with_what_is_wrong(
+def test_an_invalid_file_is_rejected_with_its_problem(
     tmp_path: Path, text: str, problem: str
 ) -> None:
     with pytest.raises(ConfigError, match=problem):
         book(tmp_path, text)
 
 
-def test_rows_that_say_the_same_contradict_nobody(tmp_path: Path) -> None:
+def test_rows_with_the_same_price_are_no_contradiction(tmp_path: Path) -> None:
     same = row("a/b", "1") + row("a/b", "1.0") + row("a/b", "2", "from = 2026-10-01")
     assert book(tmp_path, same + row("a/b", "3", 'service_tier = "flex"')).price("a", "b")
 
 
-def test_a_file_says_all_that_is_wrong_at_once(tmp_path: Path) -> None:
+def test_all_problems_of_a_file_are_listed(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refusal:
         book(tmp_path, row("openai", "1", "x = 1") + row("b/c", "-1"))
     assert len(str(refusal.value).splitlines()) == 3

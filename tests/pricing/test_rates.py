@@ -10,7 +10,7 @@ from app.pricing.rates import RatesError, load_price
 from tests.pricing.dollars import price, usage
 
 
-def test_a_rate_without_tiers_goes_on_above_those_of_another() -> None:
+def test_a_rate_without_tiers_applies_above_the_tiers_of_another() -> None:
     tiered = price(input=[[0, "1"], [10, "2"]], cached="0.5")
     counts = usage(prompt_tokens=20, cached_tokens=20, completion_tokens=1)
     assert tiered.cost_nanousd(counts) == 20 * 500 + 10_000
@@ -33,7 +33,7 @@ def test_a_rate_without_tiers_goes_on_above_those_of_another() -> None:
         ({"output": [[0, "x"]]}, "output is not a number"),
     ],
 )
-def test_what_is_no_rate_is_refused_by_name(rates: Mapping[str, Any], problem: str) -> None:
+def test_an_invalid_rate_is_rejected_by_name(rates: Mapping[str, Any], problem: str) -> None:
     with pytest.raises(RatesError, match=problem):
         price(**rates)
 

@@ -113,3 +113,26 @@ def test_a_snapshot_is_read_from_its_file(tmp_path: Path) -> None:
     path.write_bytes(orjson.dumps({"version": "genai-prices 1", "providers": rows}))
     loaded = Snapshot.load(path)
     assert (loaded.version, found(loaded, "m")) == ("genai-prices 1", "p/m")
+
+
+@pytest.mark.parametrize(
+    ("clock", "dollars"),
+    [((16, 30, 14), 2), ((16, 30, 15), 1), ((23, 59, 59), 1), ((0, 30, 9), 1), ((0, 30, 10), 2)],
+)
+def test_hours_begin_and_end_at_their_second(clock: tuple[int, int, int], dollars: int) -> None:
+    daily = {"daily": ["16:30:15", "00:30:10"], "rates": rates(1)}
+    prices = snapshot(p=[model("m", {"equals": "m"}, prices=[{"rates": rates(2)}, daily])])
+    history = prices.find("p", "m")
+    assert history is not None
+    at_ms = int(datetime(2026, 9, 1, *clock, tzinfo=UTC).timestamp() * 1000)
+    assert input_rate(history.at(at_ms)) == dollars * 10**9
+
+
+def test_a_price_begins_on_its_first_day_in_utc() -> None:
+    later = {"from": "2026-09-02", "rates": rates(3)}
+    prices = snapshot(p=[model("m", {"equals": "m"}, prices=[{"rates": rates(1)}, later])])
+    history = prices.find("p", "m")
+    assert history is not None
+    midnight_ms = int(datetime(2026, 9, 2, tzinfo=UTC).timestamp() * 1000)
+    found = [input_rate(history.at(at_ms)) for at_ms in (midnight_ms - 1, midnight_ms)]
+    assert found == [10**9, 3 * 10**9]

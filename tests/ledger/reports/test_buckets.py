@@ -27,7 +27,7 @@ def test_buckets_fill_the_range_and_each_lies_in_one_whole_width(
         assert bucket.start_s // width_s == (bucket.end_s - 1) // width_s
 
 
-def test_a_huge_range_costs_only_the_buckets_that_are_taken() -> None:
+def test_buckets_of_a_huge_range_are_made_one_by_one() -> None:
     assert next(buckets(5, TIME_LIMIT_S, 3600)) == Bucket(5, 3600)
     assert list(buckets(5, 5, 3600)) == []
 
@@ -47,7 +47,7 @@ def test_a_cursor_comes_back_as_it_was_for_its_query_alone(
 @pytest.mark.parametrize(
     "cursor", [Cursor(-1, 5), Cursor(5, 5), Cursor(6, 5), Cursor(0, TIME_LIMIT_S + 1)]
 )
-def test_a_cursor_that_was_made_up_cannot_leave_the_range_of_times(cursor: Cursor) -> None:
+def test_a_forged_cursor_cannot_leave_the_range_of_times(cursor: Cursor) -> None:
     with pytest.raises(InvalidRequest):
         Cursor.decode(cursor.encode(b"q"), b"q")
 

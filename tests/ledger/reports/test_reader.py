@@ -1,4 +1,4 @@
-"""Reading the ledger: the same sums from rollups and from entries, however they are cut."""
+"""Reading the ledger: the same totals from rollups and from entries, in any buckets."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -43,7 +43,7 @@ def test_without_groups_or_buckets_everything_is_one_row(engine: Engine) -> None
     assert by_entries == row
 
 
-def test_nothing_used_is_no_row(engine: Engine) -> None:
+def test_without_usage_there_is_no_row(engine: Engine) -> None:
     assert read(engine, [], DAY) == []
     assert read(engine, [], replace(DAY, users=frozenset({"u"}), bucket_s=3600)) == []
 
@@ -77,7 +77,7 @@ def test_buckets_start_at_whole_multiples_in_utc(engine: Engine, bucket_s: int) 
     assert [row.requests for row in rows] == [starts.count(start) for start in sorted(set(starts))]
 
 
-def test_a_group_by_model_tells_vendors_apart(engine: Engine) -> None:
+def test_a_group_by_model_separates_vendors(engine: Engine) -> None:
     events = [
         at(0, vendor="vllm", model="m"),
         at(0, vendor="openai", model="m"),
@@ -94,7 +94,7 @@ def test_a_group_by_model_tells_vendors_apart(engine: Engine) -> None:
     ]
 
 
-def test_rows_come_by_bucket_and_then_by_group_as_bytes_sort(engine: Engine) -> None:
+def test_rows_are_ordered_by_bucket_and_then_by_group_in_byte_order(engine: Engine) -> None:
     events = [
         at(second, account_id=account_id, user=user)
         for second, account_id, user in product((3600, 0), ("b", "a", "B"), ("u", None, "U"))
@@ -106,7 +106,9 @@ def test_rows_come_by_bucket_and_then_by_group_as_bytes_sort(engine: Engine) -> 
 
 
 @pytest.mark.parametrize("group_by", [(), ("user",)])
-def test_filters_take_what_they_name_alone(engine: Engine, group_by: tuple[GroupKey, ...]) -> None:
+def test_filters_include_only_what_they_name(
+    engine: Engine, group_by: tuple[GroupKey, ...]
+) -> None:
     Ledger(engine).post(
         at(0, account_id=account_id, api_key_id=key, vendor=vendor, model=model)
         for account_id, key, vendor, model in product(
@@ -130,7 +132,7 @@ def test_filters_take_what_they_name_alone(engine: Engine, group_by: tuple[Group
         assert count(**{name: frozenset()}) == 0
 
 
-def test_users_are_told_apart_and_may_be_absent(engine: Engine) -> None:
+def test_users_are_case_sensitive_and_may_be_absent(engine: Engine) -> None:
     events = [at(0, user="u"), at(1, user="u"), at(2, user="U"), at(3)]
     rows = read(engine, events, replace(DAY, group_by=("user",)))
     assert [(row.user, row.requests) for row in rows] == [(None, 1), ("U", 1), ("u", 2)]

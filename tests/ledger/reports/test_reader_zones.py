@@ -62,7 +62,7 @@ def test_a_bucket_is_made_of_the_widest_rollups_that_fit_into_it(
     assert {it for it in tables if ("FROM", it) in pairwise(words)} == reads
 
 
-def test_days_of_a_zone_are_told_after_entries_are_pruned(engine: Engine) -> None:
+def test_days_of_a_zone_are_read_from_rollups_after_entries_are_pruned(engine: Engine) -> None:
     Ledger(engine).post(at(quarter * SLOT_S) for quarter in range(3 * 96))
     list(prune(engine, MIDNIGHT_S + 3 * DAY_S))
     start_s = MIDNIGHT_S + PHASE_S
@@ -83,7 +83,7 @@ def test_days_of_a_zone_are_told_after_entries_are_pruned(engine: Engine) -> Non
     length_s=st.integers(0, 20 * DAY_S),
     edge_s=st.sampled_from([1, SLOT_S, HOUR_S, DAY_S]),
 )
-def test_whatever_the_zone_and_the_range_each_request_is_in_its_own_bucket(
+def test_each_request_is_in_its_own_bucket_in_every_zone_and_range(
     seconds: list[int],
     bucket_s: int | None,
     phase: int,

@@ -80,7 +80,7 @@ def test_requests_are_found_by_how_they_ended(engine: Engine) -> None:
     assert [request.status for request in found] == ["truncated", "failed"]
 
 
-def test_endings_are_of_the_vendor_that_served(engine: Engine) -> None:
+def test_outcomes_are_those_of_the_vendor_that_served(engine: Engine) -> None:
     failed = {"status": "failed", "http_status": 500, "first_token_ms": None, "duration_ms": 7}
     post(engine, at(1, "a", vendor_served="groq"), at(2, "b", vendor_served=None, **failed))
     assert RecentReader(engine).outcomes(ALL) == [
@@ -90,7 +90,7 @@ def test_endings_are_of_the_vendor_that_served(engine: Engine) -> None:
     assert len(RecentReader(engine).outcomes(ALL, 1)) == 1
 
 
-def test_a_position_need_not_be_an_entrys(engine: Engine) -> None:
+def test_a_position_between_entries_is_valid(engine: Engine) -> None:
     post(engine, at(1, "a"), at(2, "b"))
     after = Position((START_S + 1) * 1000 + 500, "zzz")
     assert [r.event_id for r in RecentReader(engine).requests(ALL, 10, after=after)] == ["a"]

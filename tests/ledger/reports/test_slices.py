@@ -47,7 +47,7 @@ def statements(engine: Engine) -> Iterator[list[str]]:
         (replace(DAY, users=frozenset({"u"})), {"entries"}),
     ],
 )
-def test_entries_are_read_only_where_rollups_cannot_tell(
+def test_entries_are_read_only_if_rollups_cannot_answer(
     engine: Engine, statements: list[str], query: UsageQuery, reads: set[str]
 ) -> None:
     UsageReader(engine).rows(query)

@@ -12,7 +12,7 @@ from app.storage.sql.engine import create_engine
     "url",
     ["", "nonsense", "mysql://u:s3cret@h/d", "sqlite://", "sqlite:///:memory:", "postgres://h"],
 )
-def test_a_url_of_no_use_is_refused_without_repeating_it(url: str) -> None:
+def test_an_invalid_url_is_rejected_without_repeating_it(url: str) -> None:
     with pytest.raises(ConfigError) as raised:
         create_engine(url)
     assert "s3cret" not in str(raised.value)

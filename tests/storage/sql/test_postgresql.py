@@ -26,7 +26,7 @@ def test_postgresql_connections_have_limits_that_the_url_may_change(postgres_url
     assert found == ["mine", "30s", "10s"]
 
 
-def test_a_statement_that_takes_too_long_is_cut_off(postgres_url: str) -> None:
+def test_a_statement_that_takes_too_long_is_cancelled(postgres_url: str) -> None:
     engine = create_engine(postgres_url + "&options=-c statement_timeout=50")
     with pytest.raises(LedgerUnavailable), reading(engine) as connection:
         connection.execute(sa.select(sa.func.pg_sleep(DEADLINE_S)))

@@ -14,7 +14,7 @@ from tests.storage.sql.account_rows import account_ids, add
 from tests.support.processes import join
 
 
-def test_sqlite_commits_outlive_a_power_cut(sqlite_url: str) -> None:
+def test_sqlite_commits_survive_a_power_failure(sqlite_url: str) -> None:
     engine = create_engine(sqlite_url)
     with reading(engine) as connection:
         pragmas = {

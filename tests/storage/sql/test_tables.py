@@ -15,7 +15,7 @@ def test_text_compares_and_sorts_byte_by_byte(engine: Engine) -> None:
     assert account_ids(engine) == ["A", "B", "a", "a-1", "b", "é"]
 
 
-def test_the_migrations_make_what_the_tables_say(engine: Engine) -> None:
+def test_the_migrations_create_the_tables(engine: Engine) -> None:
     with reading(engine) as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, metadata) == []

@@ -49,7 +49,7 @@ def test_writers_in_many_threads_take_turns(engine: Engine) -> None:
     assert len(account_ids(engine)) == 100
 
 
-def test_a_deadlock_is_resolved_by_doing_the_loser_again(postgres_url: str) -> None:
+def test_the_loser_of_a_deadlock_runs_again(postgres_url: str) -> None:
     engine = create_engine(postgres_url)
     for account_id in ("a", "b"):
         add(engine, account_id)

@@ -15,11 +15,11 @@ from tests.storage.sql.account_rows import DEADLINE_S, account_ids, add
 from tests.support.services.postgres import Postgres
 
 
-def test_a_database_without_our_tables_says_so(tmp_path: Path) -> None:
+def test_a_sqlite_file_without_tables_is_not_up_to_date(tmp_path: Path) -> None:
     check_tables_missing(f"sqlite:///{tmp_path / 'new' / 'ledger.db'}")
 
 
-def test_a_postgresql_without_our_tables_says_so(postgres: Postgres) -> None:
+def test_a_postgresql_without_tables_is_not_up_to_date(postgres: Postgres) -> None:
     url = postgres.create("template0")
     check_tables_missing(url)
     postgres.drop(url)
