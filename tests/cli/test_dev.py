@@ -108,15 +108,15 @@ def test_it_shows_a_completion_and_its_usage_and_a_second_run_adds_to_them(tmp_p
         caller = DemoClient(f"{url}/v5", key)
         with pytest.raises(DemoFailed, match="The stream failed"):
             list(caller.stream("sandbox/echo?cut_after=1", "a b"))
-        with pytest.raises(DemoFailed, match="The completion was refused"):
+        with pytest.raises(DemoFailed, match="The completion failed"):
             list(caller.stream("sandbox/echo?status=400", "a b"))
-        with pytest.raises(DemoFailed, match="The usage was refused"):
+        with pytest.raises(DemoFailed, match="The usage query failed"):
             DemoClient(f"{url}/v5", "wrong").usage()
 
         pids = children_of(process).values()
         process.send_signal(signal.SIGINT)
         code, rest = finish(process)
-        assert (code, rest) == (0, "Stopped; what was used is kept.\n")
+        assert (code, rest) == (0, "Stopped. The recorded usage is kept.\n")
         assert all(map(is_gone, pids))
 
     with running(var, port) as (process, said):
@@ -140,8 +140,8 @@ def test_a_second_one_is_refused_and_the_first_stops_when_a_child_dies_and_says_
         os.kill(children_of(process)["beat"], signal.SIGKILL)
         code, said = finish(process)
     assert code == 1
-    assert "beat ended with exit code -9" in said
-    assert "start again" in said
+    assert "beat exited with code -9" in said
+    assert "`tollgate dev` again" in said
 
 
 def test_its_children_do_not_outlive_it(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_child_that_fails_shows_the_end_of_its_log(tmp_path: Path) -> None:
     with Children(tmp_path, {}) as children:
         script = "import sys; print('line'); sys.exit('no such thing')"
         children.start("broken", [sys.executable, "-c", script])
-        with pytest.raises(ChildFailed, match=r"broken ended with exit code 1(?s:.)*no such thing"):
+        with pytest.raises(ChildFailed, match=r"broken exited with code 1(?s:.)*no such thing"):
             children.wait_until(lambda: False, "broken", DEADLINE_S)
 
 
