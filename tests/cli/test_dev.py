@@ -16,11 +16,9 @@ import openai
 import pytest
 import scale_gp_beta
 
-import app.devstack.children
-from app.devstack.children import ChildFailed, Children
 from app.devstack.demo import DemoClient, DemoFailed
 from app.settings import ROOT
-from tests.support.services.polling import wait_until
+from tests.support.services.polling import has_exited, wait_until
 from tests.support.services.ports import free_port
 
 DEADLINE_S = 120
@@ -33,15 +31,6 @@ def command(var: Path, port: int) -> list[str]:
     return [sys.executable, *measured, *arguments]
 
 
-def is_gone(pid: int) -> bool:
-    """Say whether a process has ended, whether or not anyone has asked for its exit code."""
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return status.rpartition(")")[2].split()[0] in {"Z", "X"}
-
-
 @contextmanager
 def running(var: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A `tollgate dev` that is up, and what it has said until then."""
@@ -52,6 +41,8 @@ def running(var: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], str]]
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # If the tests run with SIGINT ignored (nohup), a child would ignore it, too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     assert process.stdout is not None
     with process:
@@ -63,7 +54,11 @@ def running(var: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], str]]
                 said += line
             yield process, said
         finally:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(DEADLINE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
@@ -117,7 +112,7 @@ def test_it_shows_a_completion_and_its_usage_and_a_second_run_adds_to_them(tmp_p
         process.send_signal(signal.SIGINT)
         code, rest = finish(process)
         assert (code, rest) == (0, "Stopped. The recorded usage is kept.\n")
-        assert all(map(is_gone, pids))
+        assert all(map(has_exited, pids))
 
     with running(var, port) as (process, said):
         assert key_in(said) == key
@@ -148,7 +143,7 @@ def test_its_children_do_not_outlive_it(tmp_path: Path) -> None:
     with running(tmp_path, free_port()) as (process, _):
         pids = children_of(process).values()
         process.kill()
-        wait_until(lambda: all(map(is_gone, pids)))
+        wait_until(lambda: all(map(has_exited, pids)))
 
 
 def test_a_port_in_use_is_said_at_once(tmp_path: Path) -> None:
@@ -159,36 +154,3 @@ def test_a_port_in_use_is_said_at_once(tmp_path: Path) -> None:
         )
     assert process.returncode == 1
     assert f"Cannot listen on port {port}: Address already in use" in process.stderr
-
-
-def test_a_child_that_fails_shows_the_end_of_its_log(tmp_path: Path) -> None:
-    with Children(tmp_path, {}) as children:
-        script = "import sys; print('line'); sys.exit('no such thing')"
-        children.start("broken", [sys.executable, "-c", script])
-        with pytest.raises(ChildFailed, match=r"broken exited with code 1(?s:.)*no such thing"):
-            children.wait_until(lambda: False, "broken", DEADLINE_S)
-
-
-def test_a_child_that_is_not_ready_in_time_is_named(tmp_path: Path) -> None:
-    with Children(tmp_path, {}) as children:
-        children.start("slow", [sys.executable, "-c", "import signal; signal.pause()"])
-        with pytest.raises(ChildFailed, match="slow is not ready after 0 s"):
-            children.wait_until(lambda: False, "slow", 0.2)
-
-
-def test_a_child_that_does_not_stop_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(app.devstack.children, "STOP_S", 0.1)
-    script = """
-import signal
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-print("deaf", flush=True)
-signal.pause()
-"""
-    with Children(tmp_path, {}) as children:
-        children.start("deaf", [sys.executable, "-c", script])
-        log = tmp_path / "deaf.log"
-        children.wait_until(lambda: log.read_text() == "deaf\n", "deaf", DEADLINE_S)
-        pid = children.pid("deaf")
-    assert is_gone(pid)
