@@ -1,8 +1,8 @@
-"""A backlog, drained by the Procfile's worker: how fast, at what cost, in how much memory.
+"""Measures how fast the Procfile's worker posts a backlog, and with how much processor and memory.
 
 `python -m bench.backlog [--events N] [--database sqlite|postgresql] [--workers K]`. Worker, beat,
 Valkey (append-only file, fsync every second) and database (each commit on the disk) are real and
-share this machine. Exits with 1 when the ledger does not hold what was published.
+share this host. Exits with 1 if the ledger differs from what was published.
 """
 
 import os
@@ -35,18 +35,18 @@ from tests.support.services.valkey import Valkey
 
 #: Events published in one round trip.
 AT_ONCE = 1000
-#: The requests of the backlog started within so long, until now: an outage of the ledger.
+#: The requests of the backlog started in this period before now: an outage of the ledger.
 SPAN_MS = 6 * 3_600_000
 SAMPLE_S = 0.25
 #: How long a worker may take to be ready.
 START_S = 60.0
-#: How long nothing may be drained before this gives up.
+#: Give up if no event is posted for this long.
 STALLED_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """The ledger's database: its address, and the server's process where there is one."""
+    """The ledger's database: its address, and its server's process if it has one."""
 
     url: str
     pid: int | None
@@ -57,7 +57,7 @@ class Database:
 @click.option("--database", "kind", type=click.Choice(["sqlite", "postgresql"]), default="sqlite")
 @click.option("--workers", "workers", type=click.IntRange(min=1), default=1, show_default=True)
 def main(count: int, kind: str, workers: int) -> None:
-    """Drain a backlog; print how fast, and whether the ledger holds it."""
+    """Post a backlog; print the speed, and whether the ledger is complete."""
     with tempfile.TemporaryDirectory() as folder, _database(kind, Path(folder)) as database:
         upgrade(database.url)
         valkey = Valkey(Path(folder), persistent=True).start()
@@ -96,7 +96,7 @@ def _database(kind: str, folder: Path) -> Iterator[Database]:
 
 
 def publish(redis: "Redis", count: int) -> dict[str, Sums]:
-    """Append so many events to the stream; return what each account used."""
+    """Append `count` events to the stream; return what each account used."""
     prices, sums = load_prices(), dict[str, Sums]()
     backlog = events(count, time.time_ns() // 1_000_000 - SPAN_MS, SPAN_MS)
     starts = range(0, count, AT_ONCE)
@@ -112,21 +112,21 @@ def publish(redis: "Redis", count: int) -> dict[str, Sums]:
 
 
 def settle(redis: "Redis") -> None:
-    """Wait until Valkey no longer rewrites its append-only file, which a big load makes it do.
+    """Wait until Valkey has rewritten its append-only file, which it does after a large load.
 
-    Raises: TimeoutError when it still does so after STALLED_S.
+    Raises: TimeoutError after STALLED_S.
     """
     limit_s = time.monotonic() + STALLED_S
     while redis.info("persistence")["aof_rewrite_in_progress"]:
         if time.monotonic() > limit_s:
             raise TimeoutError(f"Valkey still rewrites its file after {STALLED_S:.0f} s")
-        time.sleep(SAMPLE_S)  # between two looks, with a deadline
+        time.sleep(SAMPLE_S)  # between two checks, with a deadline
 
 
 def drain(
     redis: "Redis", folder: Path, valkey: Valkey, database: Database, workers: int
 ) -> list[Sample]:
-    """Start the workers, then beat; return samples from the first drained event to the last."""
+    """Start the workers, then beat; return samples from the first posted event to the last."""
     env = {**os.environ, "REDIS_URL": valkey.url, "DATABASE_URL": database.url}
     names = [f"worker{number}" for number in range(workers)]
     with Children(folder / "log", env) as children:
@@ -153,14 +153,14 @@ def drain(
 
 
 def is_ready(log: Path) -> bool:
-    """Say whether a worker has written that it is."""
+    """Return whether a worker has logged that it is ready."""
     return " ready." in log.read_text()
 
 
 def watch(sample: Callable[[], Sample], check: Callable[[], None]) -> Iterator[Sample]:
-    """Yield samples until nothing waits, with progress on standard error.
+    """Yield samples until the backlog is empty; print progress to stderr.
 
-    Raises: TimeoutError when nothing moves any more; what `check` raises.
+    Raises: TimeoutError if no event is posted for STALLED_S; what `check` raises.
     """
     last = first = sample()
     yield first
@@ -179,7 +179,7 @@ def watch(sample: Callable[[], Sample], check: Callable[[], None]) -> Iterator[S
 
 
 def check(url: str, expected: dict[str, Sums]) -> list[str]:
-    """Hold entries and rollups against what was published; return a line per difference."""
+    """Compare entries and rollups with what was published; return a line per difference."""
     engine = create_engine(url)
     priced = sa.func.count(entries.c.cost_nanousd)
     found = {"entries": _sums(engine, entries, sa.func.count(), priced)}

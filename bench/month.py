@@ -1,4 +1,4 @@
-"""A month of 10,000,000 entries of one account, asked by day and model: on SQLite and PostgreSQL.
+"""Measures queries of a month with 10,000,000 entries of one account, on SQLite and PostgreSQL.
 
 `python -m bench.month [DATABASE_URL]`; without a URL, a SQLite file in a temporary folder. The
 ledger must be an empty, migrated one; filling it takes minutes and some 5 GB.
@@ -51,7 +51,7 @@ ROUNDS = 15
 #: from UTC's.
 ZONES = ("Asia/Kathmandu", "Asia/Kolkata", "Europe/Berlin", "America/Los_Angeles")
 
-#: Each slot has a rollup of every key and model, as of an account that never rests.
+#: Each slot has a rollup for every key and model, as for an account that is always active.
 _ENTRY = """
 INSERT INTO entries ({columns})
 SELECT {id}, 'req', 'acme', 'key_' || (n / {models} % {keys}), 'u' || (n % 100), 'openai',
@@ -84,7 +84,7 @@ def main(url: str | None = None) -> None:
 
 
 def fill(engine: Engine) -> None:
-    """Make the entries, and their rollups, with the database's own hands."""
+    """Create the entries and their rollups with SQL statements of the database."""
     started_s = time.monotonic()
     with click.progressbar(range(0, ENTRIES, AT_ONCE), label="Entries", file=sys.stderr) as parts:
         for first in parts:

@@ -1,4 +1,4 @@
-"""Our own load, where wrk is not installed: connections that each wait for their answer.
+"""Generates load if wrk is not installed: connections that each wait for their response.
 
 `python -m bench.rawload` takes a `Load` as JSON on stdin and prints what wrk's script prints.
 """
@@ -14,10 +14,10 @@ from typing import cast
 from bench.loops import run
 from bench.stats import percentile
 
-#: Before the figures, on their line.
+#: The prefix of the line with the results.
 MARK = "RESULT "
 HOST = "127.0.0.1"
-#: How long an answer may take beyond the end of the load.
+#: How long a response may take after the end of the load.
 LAST_S = 60.0
 
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)", re.IGNORECASE)
@@ -25,7 +25,7 @@ _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """`connections` that send the bytes `request` over and over for `seconds`."""
+    """`connections` that repeat the bytes `request` for `seconds`."""
 
     port: int
     request: str
@@ -86,7 +86,7 @@ class _Caller(asyncio.Protocol):
 
 
 def answer_end(received: bytes) -> int | None:
-    """Return where the first answer in `received` ends, if it is all there."""
+    """Return the end of the first response in `received`; None if it is incomplete."""
     head_end = received.find(b"\r\n\r\n")
     if head_end < 0:
         return None

@@ -1,4 +1,4 @@
-"""What is seen of a backlog while it is drained, and the figures that come of it. Pure values."""
+"""Samples of a backlog while it is posted, and the report made from them. No I/O."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A look at one moment, `at_s` seconds after the start.
+    """A sample, `at_s` seconds after the start.
 
-    Processor seconds are sums since each process began: of the workers, and of Valkey and the
-    database's server. Memory is that of the workers, what processes share being counted once.
+    Processor seconds are totals since the start of each process, of the workers and of Valkey and
+    the database's server. Memory is the workers'; shared memory is counted once.
     """
 
     at_s: float
@@ -20,7 +20,7 @@ class Sample:
 
 
 def drained_span(samples: Sequence[Sample]) -> tuple[Sample, Sample]:
-    """Return the last sample before anything was drained, and the first with nothing waiting."""
+    """Return the last sample before the first post, and the first with an empty backlog."""
     first = samples[0].waiting
     began = [sample for sample in samples if sample.waiting == first][-1]
     ended = next(sample for sample in samples if sample.waiting == 0)
@@ -28,7 +28,7 @@ def drained_span(samples: Sequence[Sample]) -> tuple[Sample, Sample]:
 
 
 def at_tenths(samples: Sequence[Sample]) -> list[float]:
-    """Return the memory in MB when a tenth of the backlog was drained, two tenths, … all."""
+    """Return the memory in MB after each tenth of the backlog."""
     total = samples[0].waiting
     return [
         next(it.memory_mb for it in samples if it.waiting * 10 <= total * (10 - tenths))
@@ -37,7 +37,7 @@ def at_tenths(samples: Sequence[Sample]) -> list[float]:
 
 
 def report(title: str, samples: Sequence[Sample]) -> Iterator[str]:
-    """Yield the figures, line by line."""
+    """Yield the lines of the report."""
     began, ended = drained_span(samples)
     millions = samples[0].waiting / 1e6
     seconds = ended.at_s - began.at_s

@@ -1,7 +1,7 @@
-"""Tollgate under test: the Procfile's processes, with recorder, before the bench vendor.
+"""Tollgate under test: the Procfile's processes in front of the bench vendor; usage is recorded.
 
-The web process has the gateway's core to itself; Valkey, the Celery worker and beat, which in a
-deployment are other machines, share the others.
+The web process has the gateway's core to itself. Valkey, the Celery worker and beat, which run on
+other hosts in production, share the other cores.
 """
 
 import os
@@ -23,12 +23,12 @@ from bench.target import Target
 
 NAME = "Tollgate"
 VENDOR = "bench"
-#: How long the worker may take to post what one round has used.
+#: How long the worker may take to post the usage of one round.
 SETTLE_S = 120.0
 
 
 class Tollgate:
-    """One installation under `folder`; its processes are `children`'s, except for the web's."""
+    """An installation in `folder`. `children` owns its processes, except the web process."""
 
     def __init__(self, folder: Path, vendor_port: int, rest: set[int]) -> None:
         self._folder = folder
@@ -45,7 +45,7 @@ class Tollgate:
         self._key = self._make_key()
 
     def environment(self) -> dict[str, str]:
-        """Return the environment of its processes, but for the web's port."""
+        """Return the environment of its processes, without the web's port."""
         scripts = Path(sys.executable).parent
         return {
             **os.environ,
@@ -70,7 +70,7 @@ class Tollgate:
     def start_web(
         self, log_dir: Path, cores: set[int], web_processes: int = 1
     ) -> tuple[Children, Target, float]:
-        """Start web processes of their own; return them, and how long the first answer took.
+        """Start web processes; return them and the time to the first response.
 
         The caller leaves the returned context.
         """

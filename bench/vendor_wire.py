@@ -1,7 +1,7 @@
-"""The bench vendor's bytes: OpenAI's wire, for text completions and for chat, made beforehand.
+"""The bench vendor's prepared responses in OpenAI's format, for text completions and chat.
 
-Each chunk's text tells its number and when it was sent, so that a client anywhere on this machine
-can measure what happened to it. Knows no sockets.
+Each chunk's text contains its number and the time of sending, so that any client on this host can
+compute its lag. No I/O.
 """
 
 import json
@@ -10,12 +10,12 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from bench.knobs import Knobs, UnknownModel, parse_model
+from bench.knobs import StreamShape, UnknownModel, parse_model
 
 TEXT = "The quick brown fox jumps over the lazy dog, and then does so again, only slower."
 USAGE = {"prompt_tokens": 9, "completion_tokens": 18, "total_tokens": 27}
 
-#: In a chunk's text: its number from 0, and CLOCK_MONOTONIC in ns at its sending.
+#: A chunk's text: its number from 0, and CLOCK_MONOTONIC in ns when it was sent.
 MARK = re.compile(rb"#(\d+)@(\d+);")
 
 _MODEL = re.compile(rb'"model"\s*:\s*"([^"\\]*)"')
@@ -30,16 +30,16 @@ _STREAM_HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """How one request is answered: all of it in `head`, or a stream that `head` begins."""
+    """A response: complete in `head`, or a stream that starts with `head`."""
 
     head: bytes
-    knobs: Knobs
+    knobs: StreamShape
     before: bytes = b""
     after: bytes = b""
     end: bytes = b""
 
     def chunks(self, first: int, count: int) -> bytes:
-        """Return `count` frames, stamped now, as one piece of a chunked body."""
+        """Return `count` frames with the current time, as one part of a chunked body."""
         now_ns = time.monotonic_ns()
         before, after = self.before, self.after
         marks = [b"%b#%d@%d;%b" % (before, at, now_ns, after) for at in range(first, first + count)]
@@ -48,9 +48,9 @@ class Reply:
 
 
 def plan(path: bytes, body: bytes) -> Reply:
-    """Return how to answer a request for `path` with `body`.
+    """Return the response to a request for `path` with `body`.
 
-    The body is searched, not parsed: no text in JSON can hold an unescaped quote.
+    The body is searched, not parsed: no string in JSON contains an unescaped quote.
     """
     chat = path.endswith(b"/chat/completions")
     model = _MODEL.search(body)
@@ -69,7 +69,7 @@ def plan(path: bytes, body: bytes) -> Reply:
 
 
 def refuse() -> bytes:
-    """Return the answer to a request whose length is not told."""
+    """Return the response to a request without a content-length."""
     return _error(411, "A request tells its length.").head
 
 
@@ -82,7 +82,7 @@ def _whole(chat: bool, model: str) -> bytes:
     return _json(200, {**_common(kind, model), "choices": [choice], "usage": USAGE})
 
 
-def _stream(chat: bool, model: str, knobs: Knobs, with_usage: bool) -> Reply:
+def _stream(chat: bool, model: str, knobs: StreamShape, with_usage: bool) -> Reply:
     kind = "chat.completion.chunk" if chat else "text_completion"
     padding = "x" * knobs.padding_bytes
     common = _common(kind, model) | ({"usage": None} if with_usage else {})
@@ -119,7 +119,7 @@ def _event(content: dict[str, Any]) -> bytes:
 
 def _error(status: int, message: str) -> Reply:
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
-    return Reply(_json(status, {"error": error}), Knobs())
+    return Reply(_json(status, {"error": error}), StreamShape())
 
 
 def _json(status: int, content: dict[str, Any]) -> bytes:
