@@ -67,7 +67,7 @@ def main(count: int, kind: str, workers: int) -> None:
                 expected = publish(redis, count)
                 settle(redis)
                 samples = drain(redis, Path(folder), valkey, database, workers)
-                buried = redis.xlen(DEAD)
+                dead_lettered = redis.xlen(DEAD)
         finally:
             valkey.kill()
         for line in report(f"{count:,} events, {kind}, {workers} worker(s)", samples):
@@ -75,8 +75,10 @@ def main(count: int, kind: str, workers: int) -> None:
         wrong = check(database.url, expected)
     for line in wrong:
         click.echo(line, err=True)
-    click.echo(f"ledger: {'WRONG' if wrong or buried else 'every event once'}; {buried} buried")
-    sys.exit(1 if wrong or buried else 0)
+    click.echo(
+        f"ledger: {'WRONG' if wrong or dead_lettered else 'every event once'}; {dead_lettered} dead-lettered"
+    )
+    sys.exit(1 if wrong or dead_lettered else 0)
 
 
 @contextmanager
@@ -119,7 +121,9 @@ def settle(redis: "Redis") -> None:
     limit_s = time.monotonic() + STALLED_S
     while redis.info("persistence")["aof_rewrite_in_progress"]:
         if time.monotonic() > limit_s:
-            raise TimeoutError(f"Valkey still rewrites its file after {STALLED_S:.0f} s")
+            raise TimeoutError(
+                f"Valkey still rewrites its append-only file after {STALLED_S:.0f} s"
+            )
         time.sleep(SAMPLE_S)  # between two checks, with a deadline
 
 
@@ -173,7 +177,7 @@ def watch(sample: Callable[[], Sample], check: Callable[[], None]) -> Iterator[S
             bar.update(last.waiting - now.waiting)
             moved_s = now.at_s if now.waiting < last.waiting else moved_s
             if now.at_s - moved_s > STALLED_S:
-                raise TimeoutError(f"{now.waiting:,} events wait, and nothing is drained")
+                raise TimeoutError(f"{now.waiting:,} events wait, and none is posted")
             last = now
             yield now
 

@@ -104,7 +104,7 @@ def remarks(result: Result) -> Iterator[str]:
         )
         if where:
             all_or_some = "everywhere" if len(where) == len(cases) else ", ".join(where)
-            yield f"{remark}, and may have set the pace: {all_or_some}"
+            yield f"{remark}, and may have been the bottleneck: {all_or_some}"
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:

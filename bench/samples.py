@@ -19,7 +19,7 @@ class Sample:
     memory_mb: float
 
 
-def drained_span(samples: Sequence[Sample]) -> tuple[Sample, Sample]:
+def posting_span(samples: Sequence[Sample]) -> tuple[Sample, Sample]:
     """Return the last sample before the first post, and the first with an empty backlog."""
     first = samples[0].waiting
     began = [sample for sample in samples if sample.waiting == first][-1]
@@ -38,13 +38,13 @@ def at_tenths(samples: Sequence[Sample]) -> list[float]:
 
 def report(title: str, samples: Sequence[Sample]) -> Iterator[str]:
     """Yield the lines of the report."""
-    began, ended = drained_span(samples)
+    began, ended = posting_span(samples)
     millions = samples[0].waiting / 1e6
     seconds = ended.at_s - began.at_s
     workers_s, services_s = ended.workers_s - began.workers_s, ended.services_s - began.services_s
     yield title
-    yield f"  drained in       {seconds:.1f} s, {millions * 1e6 / seconds:,.0f} events/s"
-    yield f"  processor        {workers_s / millions:.1f} s a million events in workers,"
+    yield f"  posted in        {seconds:.1f} s, {millions * 1e6 / seconds:,.0f} events/s"
+    yield f"  processor        {workers_s / millions:.1f} s per million events in workers,"
     yield f"                   {services_s / millions:.1f} s in Valkey and the database's server"
     yield f"  memory, at most  {max(it.memory_mb for it in samples):.0f} MB"
     yield f"    at each tenth  {' '.join(f'{mb:.0f}' for mb in at_tenths(samples))}"

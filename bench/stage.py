@@ -155,7 +155,7 @@ def outcome(reader: subprocess.Popen[str]) -> StreamResult:
     """
     found = reader.stdout.read() if reader.stdout else ""
     if reader.wait():
-        raise RuntimeError(f"the streams' reader ended with {reader.returncode}")
+        raise RuntimeError(f"the streams' reader exited with {reader.returncode}")
     return StreamResult(**json.loads(found))
 
 

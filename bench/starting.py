@@ -52,7 +52,7 @@ def wait_until(condition: Callable[[], bool], what: str, limit_s: float) -> None
     deadline_s = time.monotonic() + limit_s
     while not condition():
         if time.monotonic() > deadline_s:
-            raise NotReady(f"{what} is not so after {limit_s:.0f} s")
+            raise NotReady(f"not within {limit_s:.0f} s: {what}")
         time.sleep(0.05)  # between two checks, with a deadline
 
 

@@ -100,7 +100,7 @@ class Tollgate:
             return int(redis.xlen(EVENTS))
 
     def _settle(self) -> None:
-        wait_until(lambda: self.backlog() == 0, "The ledger has every event", SETTLE_S)
+        wait_until(lambda: self.backlog() == 0, "the ledger has every event", SETTLE_S)
 
     def _make_key(self) -> str:
         engine = create_engine(self._database_url)

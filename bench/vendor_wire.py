@@ -55,14 +55,14 @@ def plan(path: bytes, body: bytes) -> Reply:
     chat = path.endswith(b"/chat/completions")
     model = _MODEL.search(body)
     if not (chat or path.endswith(b"/completions")) or model is None:
-        return _error(404, "There are completions here, and each names its model.")
+        return _error(404, "Only completions with a `model` are served here.")
     name = model[1].decode()
     try:
         knobs = parse_model(name)
     except UnknownModel:
         return _error(404, f"The model {name!r} does not exist.")
     if (knobs.chunks > 0) != (_STREAM.search(body) is not None):
-        return _error(400, f"The model {name!r} is for streams, or for what is none.")
+        return _error(400, f"The model {name!r} requires the other value of `stream`.")
     if not knobs.chunks:
         return Reply(_whole(chat, name), knobs)
     return _stream(chat, name, knobs, _USAGE.search(body) is not None)
@@ -70,7 +70,7 @@ def plan(path: bytes, body: bytes) -> Reply:
 
 def refuse() -> bytes:
     """Return the response to a request without a content-length."""
-    return _error(411, "A request tells its length.").head
+    return _error(411, "The header `content-length` is required.").head
 
 
 def _whole(chat: bool, model: str) -> bytes:

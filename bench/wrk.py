@@ -92,7 +92,7 @@ def parse(output: str) -> dict[str, Any]:
         if line.startswith(MARK):
             found: dict[str, Any] = json.loads(line.removeprefix(MARK))
             return found
-    raise LoadFailed(f"the client printed no figures: {output}")
+    raise LoadFailed(f"the client printed no results: {output}")
 
 
 def script(target: Target, prompt: str) -> str:
@@ -106,7 +106,7 @@ def script(target: Target, prompt: str) -> str:
 def _ended(target: Target, client: Popen[str]) -> Rate:
     stdout, stderr = client.communicate()
     if client.returncode:
-        raise LoadFailed(f"{target.name}: the client ended with {client.returncode}: {stderr}")
+        raise LoadFailed(f"{target.name}: the client exited with {client.returncode}: {stderr}")
     found = parse(stdout)
     if found["refused"] or found["broken"] or not found["requests"]:
         raise LoadFailed(f"{target.name}: {found}")

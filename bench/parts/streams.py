@@ -116,6 +116,6 @@ def _read_flat(target: Target, length: int) -> StreamResult:
     if found.complete < found.streams:
         raise StreamsBroken(
             f"{target.name}: {found.complete} of {found.streams} streams are complete,"
-            f" {found.lost} chunks lost, other answers: {found.statuses}"
+            f" {found.lost} chunks lost, other statuses: {found.statuses}"
         )
     return found

@@ -97,14 +97,14 @@ def test_the_table_says_when_something_else_may_have_set_the_pace() -> None:
     assert "The cores of vendor, client and worker were full" in busy
     assert "The client took a whole core" in busy
     assert "The vendor took" not in busy
-    assert "may have set" not in table(record("Tollgate", Shares(rest=0.5), requests_s=900.0))
-    assert "may have set" not in table(record("vendor alone", Shares(1, 1, 1, 1), requests_s=9.0))
+    assert "may have been" not in table(record("Tollgate", Shares(rest=0.5), requests_s=900.0))
+    assert "may have been" not in table(record("vendor alone", Shares(1, 1, 1, 1), requests_s=9.0))
 
 
 def test_it_says_where() -> None:
     mixed = (record("Tollgate", Shares(rest=0.5)), record("Portkey", Shares(rest=1)))
-    assert "set the pace: 32 connections (Portkey)" in table(*mixed)
-    assert "set the pace: everywhere" in table(mixed[1])
+    assert "been the bottleneck: 32 connections (Portkey)" in table(*mixed)
+    assert "been the bottleneck: everywhere" in table(mixed[1])
 
 
 def test_the_page_gets_its_figures_in_their_place() -> None:
