@@ -75,9 +75,8 @@ def main(count: int, kind: str, workers: int) -> None:
         wrong = check(database.url, expected)
     for line in wrong:
         click.echo(line, err=True)
-    click.echo(
-        f"ledger: {'WRONG' if wrong or dead_lettered else 'every event once'}; {dead_lettered} dead-lettered"
-    )
+    verdict = "WRONG" if wrong or dead_lettered else "every event once"
+    click.echo(f"ledger: {verdict}; {dead_lettered} dead-lettered")
     sys.exit(1 if wrong or dead_lettered else 0)
 
 
