@@ -43,7 +43,7 @@ class _Tally:
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class _Caller(asyncio.Protocol):
+class _Connection(asyncio.Protocol):
     """One connection."""
 
     def __init__(self, request: bytes, tally: _Tally) -> None:
@@ -108,7 +108,7 @@ async def press(load: Load) -> dict[str, float]:
     tally = _Tally(started_s + load.seconds)
     request = load.request.encode()
     for _ in range(load.connections):
-        await loop.create_connection(lambda: _Caller(request, tally), HOST, load.port)
+        await loop.create_connection(lambda: _Connection(request, tally), HOST, load.port)
     await asyncio.wait_for(tally.over.wait(), load.seconds + LAST_S)
     duration_us = (time.monotonic() - started_s) * 1e6
     ordered = sorted(tally.taken_us) or [0.0]
