@@ -1,4 +1,4 @@
-"""The WSGI entry point: `gunicorn -c config/gunicorn.conf.py app.wsgi:app`."""
+"""The WSGI entry point: `gunicorn --config config/gunicorn.conf.py app.wsgi:app`."""
 
 from app.factory import create_app
 from app.observability.logs import configure

@@ -1,1 +1,1 @@
-"""Settings of the servers; `app.server.worker` is what gunicorn's worker does differently."""
+"""Settings of gunicorn and Celery. `app.server.worker` is gunicorn's worker class."""

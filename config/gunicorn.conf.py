@@ -1,4 +1,4 @@
-"""The web process. Patching comes first: what is imported before it would block every stream."""
+"""gunicorn's settings. gevent patches first: modules imported earlier would block all streams."""
 
 from gevent import monkey
 
@@ -15,9 +15,9 @@ bind = [f"0.0.0.0:{os.environ.get('PORT', '8000')}"]
 workers = int(os.environ.get("WEB_CONCURRENCY", "1"))
 worker_class = "app.server.worker.WebWorker"
 
-# A greenlet per connection, most of which wait: open streams and clients' idle pools. Each stream
-# holds two descriptors, the caller's and the vendor's, so the soft limit is raised with it; where
-# the hard one is lower, connections are fewer: without descriptors none could be taken at all.
+# One greenlet per connection; most of them wait: open streams, and clients' idle connections. A
+# stream needs two descriptors, the client's and the vendor's, so the soft limit is raised. If the
+# hard limit is lower, fewer connections are accepted.
 worker_connections = 4000
 _soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 _wanted = 3 * worker_connections
@@ -26,46 +26,47 @@ if _soft != resource.RLIM_INFINITY and _soft < _limit:
     resource.setrlimit(resource.RLIMIT_NOFILE, (_limit, _hard))
 worker_connections = min(worker_connections, _limit // 3)
 
-# No header of a caller's, nor of a proxy's, says where a path begins, who calls, or over what.
+# No header sets the path, the client's address or the scheme, not even a proxy's.
 forwarder_headers = ""
 secure_scheme_headers: dict[str, str] = {}
 forwarded_allow_ips = ""
 
-# Host names are looked up in threads, each of which a name server that hangs may keep for half a
-# minute. gevent has ten; these are made when they are needed, and end when they are not.
+# Host names are resolved in threads. A name server that hangs blocks a thread for half a minute.
+# gevent's default is ten; threads are started on demand, and end when they are idle.
 Hub.threadpool_size = 100
 
-# Longer than the idle time of clients' pools and of load balancers (60 s), so that it is never us
-# who close a connection on which a request is on its way.
+# Longer than the idle time of clients' pools and of load balancers (60 s), so that Tollgate never
+# closes a connection on which a request is in flight.
 keepalive = 75
 
-# `timeout` ends a worker whose loop no longer turns; deadlines of requests are the gateway's own.
+# `timeout` ends a worker whose event loop is stuck. The gateway has its own request deadlines.
 timeout = 60
 
-# At a SIGTERM, requests under way may go on for the grace time; in the eight seconds after it the
-# rest are cut and recorded. Platforms kill after 30 s: keep the sum below what yours allows.
+# After SIGTERM, requests in flight get the grace time. In the following eight seconds, the rest are
+# aborted and recorded. Platforms kill after 30 s: keep the sum below your platform's limit.
 graceful_timeout = int(os.environ.get("TOLLGATE_GRACE_S", "20")) + 8
 
-# No access log: a header or a query may hold a key. Errors go to stderr, where platforms read them.
+# No access log: a header or a query may contain a key. Errors go to stderr, for the platform.
 accesslog = None
 errorlog = "-"
 
-# A usage query may name many models; bodies are limited by the application, which explains itself.
+# A usage query may name many models. The application limits bodies, with its own error message.
 limit_request_line = 8190
 
-# A heartbeat file on a disk can stall; memory does not. No control socket: it would write to HOME.
-# Without either it is TMPDIR's; `--worker-tmp-dir` in GUNICORN_CMD_ARGS names another place.
+# Heartbeat files are in memory, because a disk can stall. If /dev/shm cannot be used, they are in
+# TMPDIR; `--worker-tmp-dir` in GUNICORN_CMD_ARGS overrides it. No control socket: it would write to
+# HOME.
 _memory = "/dev/shm"  # noqa: S108
 worker_tmp_dir = _memory if os.access(_memory, os.W_OK | os.X_OK) else None
 control_socket_disable = True
 
 
 def on_starting(server: Any) -> None:
-    """Give the log its form, and the workers what they share: a place for metrics, a tokenizer.
+    """Set the log's format, and create what workers share: the metrics directory, a tokenizer.
 
-    The place is in memory, empty, and this master's.
+    The directory is in memory, empty, and belongs to this master.
     """
-    # Here, as it is the master's own; its workers load theirs.
+    # Imported here: the master's copies. Workers import their own.
     from app.observability.logs import formatter  # noqa: PLC0415
     from app.observability.metrics import directory  # noqa: PLC0415
     from app.usage.estimate import tokenizer  # noqa: PLC0415
@@ -77,10 +78,10 @@ def on_starting(server: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:  # noqa: ARG001
-    """Have the garbage collector pass over what a worker is made of.
+    """Exclude the application's objects from garbage collection.
 
-    It would look through all of it, for tens of milliseconds, in which no stream moves. What a
-    request leaves behind is mostly freed by reference counts, and needs no look every 700 objects.
+    Collecting them takes tens of milliseconds, in which no stream moves. Most objects of a request
+    are freed by reference counting, so a collection every 700 objects is too frequent.
     """
     gc.collect()
     gc.freeze()
@@ -88,14 +89,14 @@ def post_worker_init(worker: Any) -> None:  # noqa: ARG001
 
 
 def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001
-    """Forget what a dead worker had open; what it counted stays."""
+    """Drop the gauges of an exited worker; its counters stay."""
     from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415
 
     mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
 
 
 def on_exit(server: Any) -> None:  # noqa: ARG001
-    """Leave nothing behind."""
+    """Remove the metrics directory."""
     from app.observability.metrics import directory  # noqa: PLC0415
 
     directory.remove()

@@ -50,7 +50,7 @@ def test_a_number_that_is_none_is_named(field: str, value: str) -> None:
 
 @pytest.mark.parametrize("value", ["0.5", "1048576.5"])
 def test_bytes_are_whole(value: str) -> None:
-    with pytest.raises(ConfigError, match="no whole number above 0"):
+    with pytest.raises(ConfigError, match="must be a whole number above 0"):
         Settings.from_env({**REDIS, "TOLLGATE_BODY_LIMIT_BYTES": value})
 
 
@@ -60,7 +60,9 @@ def test_the_form_of_the_log_can_be_set(value: str, form: str | None) -> None:
 
 
 def test_a_form_of_the_log_that_there_is_not_is_named() -> None:
-    with pytest.raises(ConfigError, match="TOLLGATE_LOG_FORMAT is neither json nor text: xml"):
+    with pytest.raises(
+        ConfigError, match="TOLLGATE_LOG_FORMAT must be `json` or `text`, not 'xml'"
+    ):
         Settings.from_env({**REDIS, "TOLLGATE_LOG_FORMAT": "xml"})
 
 
@@ -102,7 +104,7 @@ def test_a_file_that_is_there_is_taken(tmp_path: Path) -> None:
     assert Settings.from_env({**REDIS, "TOLLGATE_PRICES": str(file)}).prices_file == file
     assert prices_file({"TOLLGATE_PRICES": str(file)}) == file
     assert prices_file({}) is None
-    with pytest.raises(ConfigError, match="names no file"):
+    with pytest.raises(ConfigError, match="must be the path of a file"):
         Settings.from_env({**REDIS, "TOLLGATE_VENDORS": str(tmp_path)})
 
 
@@ -127,9 +129,9 @@ def test_the_check_of_rediss_certificate_is_the_urls_or_a_setting(
 @pytest.mark.parametrize(
     ("env", "problem"),
     [
-        ({"REDIS_URL": "redis+sentinel://:secret@h:26379/primary"}, "REDIS_URL must begin with"),
-        ({"REDIS_URL": "secret"}, "REDIS_URL must begin with"),
-        ({**REDIS, "TOLLGATE_REDIS_CERT": "off"}, "TOLLGATE_REDIS_CERT is neither"),
+        ({"REDIS_URL": "redis+sentinel://:secret@h:26379/primary"}, "REDIS_URL must start with"),
+        ({"REDIS_URL": "secret"}, "REDIS_URL must start with"),
+        ({**REDIS, "TOLLGATE_REDIS_CERT": "off"}, "TOLLGATE_REDIS_CERT must be"),
     ],
 )
 def test_a_redis_that_cannot_be_reached_so_is_refused_at_the_start(

@@ -1,4 +1,7 @@
-"""`tollgate`, the command line. Each command is imported when it runs, so that help is instant."""
+"""`tollgate`, the command line.
+
+Each command is a module of `commands` and is imported when it runs, so that help is instant.
+"""
 
 import sys
 from collections.abc import Mapping
@@ -14,7 +17,7 @@ from app.settings import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """A command: its name in the module of the same name in `app.cli.commands`, and its summary."""
+    """A command: its attribute in the module of its name in `app.cli.commands`, and its summary."""
 
     attribute: str
     summary: str
@@ -23,14 +26,14 @@ class CommandEntry:
 COMMANDS: Mapping[str, CommandEntry] = {
     "accounts": CommandEntry("accounts", "Create, list and limit accounts."),
     "db": CommandEntry("db", "Prepare the ledger's database."),
-    "dead": CommandEntry("dead", "Decide about events that were not posted."),
-    "dev": CommandEntry("dev", "Run all of Tollgate on this machine."),
+    "dead": CommandEntry("dead", "List, retry and drop dead-lettered events."),
+    "dev": CommandEntry("dev", "Run all of Tollgate on this host."),
     "keys": CommandEntry("keys", "Create, list, limit, revoke and rotate API keys."),
-    "prices": CommandEntry("prices", "See what models cost; price anew."),
-    "prune": CommandEntry("prune_command", "Remove old entries, keep their sums."),
+    "prices": CommandEntry("prices", "Show prices, and re-price requests."),
+    "prune": CommandEntry("prune_command", "Remove old entries and keep their totals."),
     "reconcile": CommandEntry("reconcile", "Check that the stream, spool and ledger agree."),
-    "usage": CommandEntry("usage_command", "Show what accounts used."),
-    "vendors": CommandEntry("vendors_command", "Show the vendors, and check that they answer."),
+    "usage": CommandEntry("usage_command", "Show the usage of accounts."),
+    "vendors": CommandEntry("vendors_command", "List the vendors, and check that they respond."),
 }
 
 
@@ -48,11 +51,9 @@ class CommandTable(click.Group):
     """A group whose commands are the entries of COMMANDS."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """Return the names."""
         return sorted(COMMANDS)
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
         return load_command(cmd_name)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -61,18 +62,15 @@ class CommandTable(click.Group):
             formatter.write_dl([(name, COMMANDS[name].summary) for name in sorted(COMMANDS)])
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command line; output that cannot be written is exit code 1."""
+        """Run the command line; exit with 1 if its output cannot be written."""
         with checked_output():
             try:
                 return super().main(*args, **kwargs)
-            except OutputFailed:  # nor can the sentence about it
+            except OutputFailed:  # the error message could not be written either
                 sys.exit(1)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; a wrong environment becomes a sentence and exit code 1.
-
-        So does a file that cannot be read or written.
-        """
+        """Run the command; exit with 1 and a message for invalid settings and file errors."""
         try:
             return super().invoke(ctx)
         except ConfigError as exc:

@@ -1,4 +1,4 @@
-"""The ledger's database, opened for one command; its failures become sentences and exit code 1."""
+"""Opens the ledger's database for one command; its errors become messages and exit code 1."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from app.vocabulary.errors import LedgerUnavailable, UsagePruned
 def open_ledger() -> Iterator[Engine]:
     """Yield an engine on the database that the environment names, and close it.
 
-    Raises: ClickException, which says what to do next; ConfigError.
+    Raises: ClickException with the next step; ConfigError.
     """
     engine = create_engine(database_url())
     try:

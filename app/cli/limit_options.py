@@ -1,4 +1,4 @@
-"""`tollgate accounts limit` and `tollgate keys limit`: what an account or a key may use."""
+"""`tollgate accounts limit` and `tollgate keys limit`: the options, and the shared command."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from app.vocabulary.money import nanousd_of, show_usd
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-#: What lifts a limit.
+#: The value that removes a limit.
 NONE: Final = "none"
 Lifted = Literal["none"]
 
@@ -29,64 +29,66 @@ class Count(click.ParamType["int | Lifted"]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | Lifted:
-        """Return the number."""
         if value == NONE:
             return NONE
         try:
             return int(value)
         except ValueError:
-            self.fail(f"{value!r} is neither a whole number nor `{NONE}`", param, ctx)
+            self.fail(f"must be a whole number or `{NONE}`, not {value!r}", param, ctx)
 
 
 class Dollars(click.ParamType["int | Lifted"]):
-    """A sum of US dollars, or `none`; in nano-dollars."""
+    """An amount of US dollars, in nano-dollars, or `none`."""
 
     name = "dollars"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | Lifted:
-        """Return the nano-dollars."""
         if value == NONE:
             return NONE
         try:
             return nanousd_of(Decimal(value))
         except (InvalidOperation, ValueError):
-            self.fail(f"{value!r} is neither an amount of dollars nor `{NONE}`", param, ctx)
+            self.fail(f"must be an amount of dollars or `{NONE}`, not {value!r}", param, ctx)
 
 
 OPTIONS = (
-    click.option("--rpm", "requests_per_minute", type=Count(), help="Requests a minute."),
-    click.option("--tpm", "tokens_per_minute", type=Count(), help="Tokens a minute."),
-    click.option("--streams", type=Count(), help="Streams open at the same time."),
-    click.option("--budget-usd", "budget_nanousd", type=Dollars(), help="Most that is spent."),
-    click.option("--soft-usd", "soft_nanousd", type=Dollars(), help="Spending to warn of."),
+    click.option("--rpm", "requests_per_minute", type=Count(), help="Requests per minute."),
+    click.option("--tpm", "tokens_per_minute", type=Count(), help="Tokens per minute."),
+    click.option("--streams", type=Count(), help="Concurrent streams."),
+    click.option(
+        "--budget-usd", "budget_nanousd", type=Dollars(), help="Most spending per period."
+    ),
+    click.option(
+        "--soft-usd", "soft_nanousd", type=Dollars(), help="Spending that triggers a warning."
+    ),
     click.option(
         "--per",
         "period",
         type=click.Choice(PERIODS),
-        help="What the budget is for: days and months of UTC.",
+        help="Period of the budget; days and months are in UTC.",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print a JSON object."),
 )
 
 
 def limit_options(command: Command) -> Command:
-    """Give a command the options that change limits."""
+    """Add the options that change limits to a command."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
 
 
 def change_and_show(kind: Kind, subject_id: str, options: dict[str, Any], *, as_json: bool) -> None:
-    """Change the limits that were given, and print all of them."""
+    """Change the given limits and print all limits."""
     given = {name: value for name, value in options.items() if value is not None}
     changes = {name: None if value == NONE else value for name, value in given.items()}
     with open_ledger() as engine:
         accounts = Accounts(engine)
         if changes:
             limits = accounts.set_limits(kind, subject_id, **changes)
-            click.echo(f"In force everywhere within {REVOCATION_BOUND_S} s.", err=True)
+            click.echo(f"Effective in every web process within {REVOCATION_BOUND_S} s.", err=True)
         else:
             limits = accounts.limits(kind, subject_id)
     click.echo(json.dumps(asdict(limits), indent=2) if as_json else "\n".join(_lines(limits)))
@@ -96,9 +98,9 @@ def _lines(limits: Limits) -> list[str]:
     rows = {
         "requests per minute": limits.requests_per_minute,
         "tokens per minute": limits.tokens_per_minute,
-        "open streams": limits.streams,
+        "concurrent streams": limits.streams,
         f"budget per {limits.period} (UTC)": _usd(limits.budget_nanousd),
-        f"soft bound per {limits.period} (UTC)": _usd(limits.soft_nanousd),
+        f"warning per {limits.period} (UTC)": _usd(limits.soft_nanousd),
     }
     width = max(map(len, rows))
     return [f"{name:{width}}  {NONE if limit is None else limit}" for name, limit in rows.items()]

@@ -1,7 +1,7 @@
-"""The command line's output: where it cannot be written, the command has failed.
+"""Checks the command line's output: if it cannot be written, the command fails.
 
-Python and click take a closed output for none, and a reader that has left for no fault; what was
-to be printed may be a key that nobody will see again.
+Python and click ignore a closed output and a reader that has exited. The lost output may be an API
+key that is shown only once.
 """
 
 import contextlib
@@ -16,14 +16,14 @@ import click
 
 
 class OutputFailed(click.ClickException):
-    """Something could not be printed; the command ends with exit code 1, and one line if it can."""
+    """Output could not be written; the command exits with 1 and, if possible, one line."""
 
 
 @contextlib.contextmanager
 def checked_output() -> Iterator[None]:
-    """Have each write to stdout and stderr raise OutputFailed where it fails.
+    """Make each failed write to stdout or stderr raise OutputFailed.
 
-    One that failed gets no more: what is left of it would fail again when Python ends.
+    A stream that has failed is redirected to nowhere: its buffer would fail again at exit.
     """
     before = sys.stdout, sys.stderr
     checked = _Checked(before[0], "stdout"), _Checked(before[1], "stderr")
@@ -33,11 +33,11 @@ def checked_output() -> Iterator[None]:
     finally:
         sys.stdout, sys.stderr = before
         for stream in checked:
-            stream.leave()
+            stream.discard_if_failed()
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Put a file in the place of another, or leave that as it is.
+    """Replace a file atomically.
 
     Raises: OSError.
     """
@@ -50,7 +50,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 class _Checked:
-    """A stream of text or of bytes, or None, where the process was started without."""
+    """A stream of text or bytes; None if the process was started without it."""
 
     def __init__(self, stream: Any, name: str) -> None:
         self._stream = _written_whole(stream)
@@ -78,10 +78,10 @@ class _Checked:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    def leave(self) -> None:
-        """Have what is left unwritten go nowhere, if writing has failed."""
+    def discard_if_failed(self) -> None:
+        """If writing has failed, discard what is still buffered."""
         if self._has_failed and self._stream is not None:
-            with contextlib.suppress(OSError, ValueError):  # no file of the system's
+            with contextlib.suppress(OSError, ValueError):  # not a file of the operating system
                 nowhere = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(nowhere, self._stream.fileno())
                 os.close(nowhere)
@@ -90,18 +90,18 @@ class _Checked:
     def _checked(self) -> Iterator[None]:
         try:
             yield
-        except (OSError, ValueError) as exc:  # ValueError: closed since, or not to be encoded
+        except (OSError, ValueError) as exc:  # ValueError: closed, or not encodable
             self._has_failed = True
             raise self._failed(getattr(exc, "strerror", None) or str(exc)) from exc
 
     def _failed(self, reason: str) -> OutputFailed:
-        return OutputFailed(f"Nothing can be written to {self._name}: {reason}.")
+        return OutputFailed(f"Cannot write to {self._name}: {reason}.")
 
 
 def _written_whole(stream: Any) -> Any:
-    """Return a stream that raises where not all was written.
+    """Return a stream that raises if it cannot write everything.
 
-    Under PYTHONUNBUFFERED, Python's own drops what the system did not take at once.
+    Under PYTHONUNBUFFERED, Python's own stream drops what the system does not accept at once.
     """
     if not isinstance(getattr(stream, "buffer", None), io.RawIOBase):
         return stream

@@ -1,4 +1,4 @@
-"""`tollgate reconcile --bill`: a vendor's own count against the ledger's."""
+"""`tollgate reconcile --bill`: compares a vendor's bill with the ledger."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from app.ledger.bill_check import BillDifference, compare
 
 
 def reconcile_bill(path: Path, vendors: Sequence[str], as_json: bool) -> None:
-    """Compare a bill with the ledger and print each difference; exit with 1 when there is one."""
+    """Compare a bill with the ledger and print the differences; exit with 1 if there are any."""
     try:
         bill = read_bill(path.read_bytes())
     except BillError as exc:
@@ -44,7 +44,7 @@ def _print(found: Sequence[BillDifference]) -> None:
         ]
         for it in found
     ]
-    headings = ("day", "model", "what", "bill", "ledger", "bill - ledger", "estimated requests")
+    headings = ("day", "model", "measure", "bill", "ledger", "bill - ledger", "estimated requests")
     for line in format_table(headings, rows, pretty=on_terminal()):
         click.echo(line)
 
@@ -54,6 +54,6 @@ def _summary(bill: Bill, vendors: Sequence[str], found: Sequence[BillDifference]
     if not found:
         return f"The bill and the ledger agree on {', '.join(vendors)}, {days}."
     return (
-        f"The bill and the ledger differ in {len(found)} places, {days}. A - is a line that one of"
-        " them lacks; requests that Tollgate had to estimate explain small differences."
+        f"The bill and the ledger have {len(found)} differences, {days}. `-` marks a value that is"
+        " missing on one side. Estimated requests explain small differences."
     )

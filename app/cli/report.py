@@ -1,4 +1,4 @@
-"""A usage report as a table, as CSV or as JSON; knows nothing of where its rows come from."""
+"""Prints a usage report as a table, CSV or JSON. Does not depend on the ledger's queries."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ def _hour(row: UsageRow) -> str:
     return show_time((row.bucket_start_s or 0) * 1000)
 
 
-#: Columns that rows can be summed by -> how each is shown.
+#: Columns that rows can be grouped by -> the label of a row.
 LABELS: Mapping[str, Callable[[UsageRow], str | None]] = {
     "account": lambda row: row.account_id,
     "model": lambda row: f"{row.vendor}/{row.model}",
@@ -44,9 +44,9 @@ LABELS: Mapping[str, Callable[[UsageRow], str | None]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Rows from `start_s` to before `end_s` (Unix seconds), summed by the columns `by`.
+    """Rows from `start_s` to `end_s` (Unix seconds, exclusive), grouped by the columns `by`.
 
-    `subject` says whose they are.
+    `subject` names the account, or all accounts.
     """
 
     subject: str
@@ -57,11 +57,11 @@ class Report:
 
     @property
     def period(self) -> str:
-        """The range, for a person."""
+        """The range as text."""
         return f"from {show_time(self.start_s * 1000)} to {show_time(self.end_s * 1000)}"
 
     def sorted_rows(self) -> list[UsageRow]:
-        """Return the rows by their columns where one is a time, else the most tokens first."""
+        """Return the rows sorted by their columns if one is a time, otherwise by most tokens."""
         over_time = not {"day", "hour"}.isdisjoint(self.by)
         return sorted(self.rows, key=lambda row: self._rank(row, over_time))
 
@@ -70,11 +70,11 @@ class Report:
         return labels if over_time else (-row.usage.total_tokens, labels)
 
     def labels(self, row: UsageRow) -> list[str | None]:
-        """Return what tells a row apart, column by column."""
+        """Return a row's label for each column."""
         return [LABELS[name](row) for name in self.by]
 
     def total(self) -> UsageRow:
-        """Return the sum of all rows."""
+        """Return the total of all rows."""
         nothing = UsageRow(requests=0, failed_requests=0, estimated_requests=0, usage=Usage())
         return reduce(_add, self.rows, nothing)
 
@@ -92,7 +92,7 @@ def _add(one: UsageRow, other: UsageRow) -> UsageRow:
 
 
 def row_counts(row: UsageRow) -> dict[str, int]:
-    """Return a row's counts by name, in the order of COUNTS; `requests` did not fail."""
+    """Return a row's counts by name, in the order of COUNTS; `requests` excludes failed ones."""
     return {
         "requests": row.requests - row.failed_requests,
         "failed_requests": row.failed_requests,
@@ -103,39 +103,39 @@ def row_counts(row: UsageRow) -> dict[str, int]:
 
 
 def row_cost(row: UsageRow) -> str | None:
-    """Return what the requests of known price cost, in dollars to the last digit, or None."""
+    """Return the exact cost in dollars of the requests with a known price; None without any."""
     nanousd = row.known_cost_nanousd
     return None if nanousd is None else dollars(nanousd)
 
 
 def print_json(report: Report) -> None:
-    """Print one object; times are ISO 8601 in UTC, counts whole numbers, costs exact text."""
+    """Print one object. Times are ISO 8601 in UTC, counts whole numbers, costs exact strings."""
     rows = report.sorted_rows()
     shown = {
         "start": show_time(report.start_s * 1000),
         "end": show_time(report.end_s * 1000),
         "rows": [
-            {**dict(zip(report.by, report.labels(r), strict=True)), **_figures(r)} for r in rows
+            {**dict(zip(report.by, report.labels(r), strict=True)), **_values(r)} for r in rows
         ],
-        "total": _figures(report.total()),
+        "total": _values(report.total()),
     }
     click.echo(json.dumps(shown, indent=2))
 
 
-def _figures(row: UsageRow) -> dict[str, int | str | None]:
+def _values(row: UsageRow) -> dict[str, int | str | None]:
     return {**row_counts(row), "cost_usd": row_cost(row)}
 
 
 def print_csv(report: Report) -> None:
-    """Print a line of headings and one for each row, no total; what a row lacks is left empty."""
+    """Print a line of headings and one line per row, without a total; None is an empty cell."""
     lines: list[list[Any]] = [[*report.by, *COUNTS, "cost_usd"]]
-    lines += [[*report.labels(r), *_figures(r).values()] for r in report.sorted_rows()]
+    lines += [[*report.labels(r), *_values(r).values()] for r in report.sorted_rows()]
     for cells in lines:
         click.echo(csv_line(cells).removesuffix("\r\n"))
 
 
 def print_table(report: Report) -> None:
-    """Print a table with a total, in a terminal a bar for each row's tokens, and a summary."""
+    """Print a table with a total, a summary and, in a terminal, a bar for each row's tokens."""
     if not report.rows:
         _print_no_usage(report)
         return
@@ -144,40 +144,43 @@ def print_table(report: Report) -> None:
         click.echo(line)
     click.echo(f"\n{summary(report)}")
     if any(row.estimated_requests for row in report.rows):
-        click.echo("~ requests counted by Tollgate, which had no count from the vendor", err=True)
+        click.echo(
+            "~ requests whose tokens Tollgate estimated, because the vendor did not report them",
+            err=True,
+        )
     if any(row.unpriced_requests for row in report.rows):
-        click.echo("? requests without a known price. See them: tollgate prices missing", err=True)
+        click.echo("? requests without a known price. List them: tollgate prices missing", err=True)
 
 
 def summary(report: Report) -> str:
-    """Return the report in a line that can be pasted into a mail."""
+    """Return a summary of the report in one line."""
     total = report.total()
     usage, cost = total.usage, row_cost(total)
     line = (
-        f"{report.subject}, {report.period}: {_many(total.requests, 'request')},"
-        f" {_many(usage.total_tokens, 'token')} ({usage.prompt_tokens:,} prompt,"
+        f"{report.subject}, {report.period}: {_counted(total.requests, 'request')},"
+        f" {_counted(usage.total_tokens, 'token')} ({usage.prompt_tokens:,} prompt,"
         f" {usage.completion_tokens:,} completion), {f'${cost}' if cost else 'cost unknown'}."
     )
     asides = [
         f"{count:,} {what}"
         for count, what in (
             (total.failed_requests, "failed"),
-            (total.estimated_requests, "counted by estimate"),
-            (total.unpriced_requests, "without a known price, not in the cost"),
+            (total.estimated_requests, "estimated"),
+            (total.unpriced_requests, "without a known price (not in the cost)"),
         )
         if count
     ]
     return f"{line} Of the requests: {'; '.join(asides)}." if asides else line
 
 
-def _many(count: int, noun: str) -> str:
+def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _print_no_usage(report: Report) -> None:
     click.echo(f"No usage is recorded {report.period}.", err=True)
     click.echo(
-        "Look further back with --since. If requests were made just now, see that a worker and"
+        "Use --since to look further back. If you have just made requests, check that a worker and"
         " beat run: they post usage to the ledger.",
         err=True,
     )
@@ -198,12 +201,12 @@ def _table(report: Report) -> Iterable[str]:
     lines = list(format_table([*report.by, *HEADINGS], cells, pretty=pretty))
     if not pretty:
         return lines
-    # The first line is the headings', the last one the total's: neither has a bar.
+    # No bars for the headings and the total.
     return add_bars(lines, [0, *(row.usage.total_tokens for row in rows), 0])
 
 
 def _cost_cell(row: UsageRow, pretty: bool) -> str:
-    """Return the cost; a question mark says that it lacks that of some requests, or of all."""
+    """Return the cost; `?` marks a cost that leaves out requests with no known price."""
     cost, doubt = row_cost(row), "?" if row.unpriced_requests else ""
     if cost is None:
         return doubt

@@ -1,4 +1,4 @@
-"""Redis, opened for one command; its failures become sentences and exit code 1."""
+"""Connects to Redis for one command; its errors become messages and exit code 1."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from app.vocabulary.errors import StreamUnavailable
 def open_redis() -> Iterator["Redis"]:
     """Yield a client of the Redis that the environment names, and close it.
 
-    Raises: ClickException, which says what to do next; ConfigError.
+    Raises: ClickException with the next step; ConfigError.
     """
     settings = Settings.from_env()
     with connect(settings.redis_url, settings.redis_timeout_s) as redis:
@@ -23,4 +23,4 @@ def open_redis() -> Iterator["Redis"]:
             yield redis
         except StreamUnavailable as exc:
             reason = exc.message[:1].upper() + exc.message[1:]
-            raise click.ClickException(f"{reason}. Check REDIS_URL, and that it runs.") from exc
+            raise click.ClickException(f"{reason}. Check REDIS_URL, and that Redis runs.") from exc

@@ -1,6 +1,6 @@
-"""Tables and bars for the terminal; knows nothing of what they show.
+"""Tables and bars for the terminal.
 
-Text may come from a caller (a `user`, a key's name), so what could steer a terminal is replaced.
+Text may come from a caller (a `user`, a key's name), so control characters are replaced.
 """
 
 import shutil
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 Cell = str | int | None
 
-#: Widest text shown in a terminal, in columns; a longer one ends in an ellipsis.
+#: Widest text in a terminal, in columns; longer text ends with an ellipsis.
 TEXT_WIDTH = 48
 #: Longest bar, in columns.
 BAR_WIDTH = 24
@@ -18,16 +18,16 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 def on_terminal() -> bool:
-    """Say whether a person reads the results; else a file or a program does."""
+    """Return whether stdout is a terminal, not a file or a pipe."""
     return sys.stdout.isatty()
 
 
 def format_table(
     headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, pretty: bool
 ) -> Iterator[str]:
-    """Yield the lines of a table: whole numbers to the right, text to the left, None as `-`.
+    """Yield the lines of a table: numbers right-aligned, text left-aligned, None as `-`.
 
-    `pretty` groups digits and cuts long text; without it, every value is shown as it is.
+    `pretty` adds thousands separators and shortens long text.
     """
     texts = [[_text(cell, pretty) for cell in row] for row in rows]
     lines = [list(headings), *texts]
@@ -44,9 +44,9 @@ def format_table(
 
 
 def add_bars(lines: Sequence[str], values: Sequence[int]) -> Iterator[str]:
-    """Yield lines, each followed by a bar that shows its value against the largest; 0 has none.
+    """Yield lines, each with a bar in proportion to the largest value; 0 has no bar.
 
-    A terminal without room for bars gets the lines as they are.
+    If the terminal is too narrow for bars, the lines are unchanged.
     """
     indent = max(map(_width, lines), default=0) + 2
     room = min(BAR_WIDTH, shutil.get_terminal_size().columns - indent)
@@ -57,7 +57,7 @@ def add_bars(lines: Sequence[str], values: Sequence[int]) -> Iterator[str]:
 
 
 def bar(value: int, largest: int, width: int) -> str:
-    """Return a bar of at most `width` columns, to an eighth of a column; anything above 0 shows."""
+    """Return a bar of at most `width` columns, in steps of an eighth; at least one step above 0."""
     if value <= 0 or largest <= 0:
         return ""
     eighths = max(1, value * width * 8 // largest)
@@ -87,7 +87,7 @@ def _pad(text: str, width: int, *, right: bool) -> str:
 
 
 def _width(text: str) -> int:
-    """Return how many columns a terminal gives `text`."""
+    """Return how many columns `text` takes in a terminal."""
     return sum(map(_columns, text))
 
 

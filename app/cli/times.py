@@ -1,4 +1,4 @@
-"""Points in time as people type them: `30d`, `12h`, `90m`, or an ISO date or time in UTC."""
+"""Parses times on the command line: `30d`, `12h`, `90m`, or an ISO date or time in UTC."""
 
 import re
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ _UNITS: Mapping[str, str] = {"d": "days", "h": "hours", "m": "minutes"}
 
 
 class Moment(click.ParamType[datetime]):
-    """A span counted from now (into the past or the future), or an ISO 8601 date or time.
+    """A duration before now (or after it, with `future`), or an ISO 8601 date or time.
 
-    A time without a zone is UTC; a date alone is its first instant.
+    A time without a zone is UTC; a date is its midnight.
     """
 
     name = "time"
@@ -27,15 +27,14 @@ class Moment(click.ParamType[datetime]):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> datetime:
-        """Return the moment in UTC."""
         if isinstance(value, datetime):
             return value
         try:
             return self._span(value) or _iso(value)
         except (ValueError, OverflowError):
             self.fail(
-                f"{value!r} is neither a span (30d, 12h, 90m) nor an ISO date or time"
-                " (2026-11-29, 2026-11-29T15:30)",
+                f"must be a duration (30d, 12h, 90m) or an ISO date or time"
+                f" (2026-11-29, 2026-11-29T15:30), not {value!r}",
                 param,
                 ctx,
             )

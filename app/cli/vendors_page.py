@@ -1,4 +1,4 @@
-"""docs/vendors.md, made from the vendor table: what each supports, refuses and drops."""
+"""Generates docs/vendors.md from the vendor table."""
 
 import re
 import tomllib
@@ -12,31 +12,31 @@ from app.vocabulary.completion import PARAMETERS
 
 HEAD = """# Vendors
 
-Made from `config/vendors.toml` by `tollgate vendors --markdown`; do not edit it here.
+Generated from `config/vendors.toml` by `tollgate vendors --markdown`. Do not edit this page.
 
-A model is `vendor/name`, and everything after the first slash is the vendor's own name for it. A
-vendor works when its variables are set (`tollgate vendors` says which are missing, `--check`
-whether it answers).
+A model is `vendor/name`; everything after the first slash is the vendor's own name for it. A
+vendor is configured if its environment variables are set. `tollgate vendors` lists the missing
+ones, and `tollgate vendors --check` checks that each vendor responds.
 
-A model that matches one of a vendor's *native* patterns gets the prompt as it is, on the vendor's
-own text-completions endpoint. Every other model gets it through chat: as one user's message,
-whose answer becomes the text. Where a vendor says that a model is on the other endpoint, Tollgate
-goes there, and remembers it.
+For a model that matches one of a vendor's *native* patterns, Tollgate sends the prompt unchanged
+to the vendor's text-completions endpoint. For every other model, it sends the prompt as one user
+message to the chat endpoint, and returns the assistant's message as the text. If a vendor responds
+that a model belongs to the other endpoint, Tollgate uses that endpoint from then on.
 
-A parameter that is *refused* is a 400 (`unsupported_parameter`) that names it, unless its value
-changes nothing (`n: 1`, `echo: false`, `best_of` equal to `n`). With `drop_unsupported = true` in
-the vendor's entry it is left out instead, and the header `x-tollgate-dropped` names it. Several
-prompts, and more samples than one call can give, take several calls; `echo` is Tollgate's own
-work in chat. `user` is never refused: where a vendor has no word for it, the usage event keeps
-it.
+A request with an *unsupported* parameter fails with status 400 (`unsupported_parameter`), unless
+the value has no effect (`n: 1`, `echo: false`, `best_of` equal to `n`). With
+`drop_unsupported = true` in the vendor's entry, the parameter is dropped instead, and the header
+`x-tollgate-dropped` names it. Several prompts, and more samples than a call can return, become
+several calls. For chat models, Tollgate adds the `echo` itself. `user` is always accepted: if the
+vendor has no such parameter, only the usage event records it.
 
-A deployment adds vendors, or overrides single keys of these, in a file that `TOLLGATE_VENDORS`
-names; the keys are explained at the head of `config/vendors.toml`.
+To add vendors, or to override single keys of an entry, set `TOLLGATE_VENDORS` to the path of your
+own file. The head of `config/vendors.toml` explains the keys.
 """
 
 
 def vendors_page() -> str:
-    """Return the page."""
+    """Return the page in Markdown."""
     text = BUILT_IN.read_text(encoding="utf-8")
     tables: dict[str, dict[str, Any]] = tomllib.loads(text)["vendors"]
     parts = [HEAD, *_summary(tables)]
@@ -50,7 +50,7 @@ def _summary(tables: Mapping[str, dict[str, Any]]) -> Iterator[str]:
     yield "| --- | --- | --- | --- |"
     for name in sorted(tables):
         table = tables[name]
-        native = ", ".join(f"`{glob}`" for glob in _native(table)) or "none: all through chat"
+        native = ", ".join(f"`{glob}`" for glob in _native(table)) or "none (all use chat)"
         key = _code(table.get("api_key_env"))
         yield f"| [{name}](#{name}) | {table['gateway']} | {key} | {native} |"
 
@@ -63,8 +63,8 @@ def _section(table: Mapping[str, Any], note: str) -> Iterator[str]:
     family = GATEWAYS[table["gateway"]]
     for kind, gateway in (("native", family.native), ("chat", family.chat)):
         if gateway is not None and (kind == "chat" or _native(table)):
-            yield f"- {kind}: refuses {_refused(table, gateway)}; {_shape(table, gateway)}"
-    yield f"- a caller that hangs up: {table.get('on_disconnect', 'cancel')}"
+            yield f"- {kind}: unsupported: {_unsupported(table, gateway)}; {_shape(table, gateway)}"
+    yield f"- if the client disconnects: {table.get('on_disconnect', 'cancel')}"
 
 
 def _native(table: Mapping[str, Any]) -> list[str]:
@@ -73,18 +73,18 @@ def _native(table: Mapping[str, Any]) -> list[str]:
     return globs
 
 
-def _refused(table: Mapping[str, Any], gateway: Gateway) -> str:
-    refused = (set(table.get("unsupported", ())) | gateway.unsupported) - {"user"}
+def _unsupported(table: Mapping[str, Any], gateway: Gateway) -> str:
+    unsupported = (set(table.get("unsupported", ())) | gateway.unsupported) - {"user"}
     if gateway.max_n == 1:
-        refused.discard("n")  # several calls instead
-    return ", ".join(f"`{name}`" for name in PARAMETERS if name in refused) or "nothing"
+        unsupported.discard("n")  # several calls instead
+    return ", ".join(f"`{name}`" for name in PARAMETERS if name in unsupported) or "none"
 
 
 def _shape(table: Mapping[str, Any], gateway: Gateway) -> str:
     several = gateway.list_prompts and table.get("list_prompts", True)
     samples = min(gateway.max_n, table.get("max_n", gateway.max_n))
     prompts = "several prompts" if several else "one prompt"
-    return f"{prompts} and up to {samples} sample{'s' * (samples > 1)} a call"
+    return f"{prompts} and up to {samples} sample{'s' * (samples > 1)} per call"
 
 
 def _code(text: str | None) -> str:
@@ -92,7 +92,7 @@ def _code(text: str | None) -> str:
 
 
 def _note(text: str, name: str) -> str:
-    """Return the comment that stands right above an entry."""
+    """Return the comment directly above an entry."""
     above = text.partition(f"\n[vendors.{name}]\n")[0]
     found = re.search(r"(?:\n#[^\n]*)+\Z", above)
     if found is None:

@@ -1,4 +1,4 @@
-"""A complete Tollgate on one host, as `tollgate dev` and the benchmark start it.
+"""Starts a complete Tollgate on one host, for `tollgate dev` and the benchmark.
 
 Read `stack` first.
 """

@@ -1,4 +1,4 @@
-"""Child processes: started with a log each, watched, and stopped in order."""
+"""Starts child processes with one log each, watches them, and stops them in order."""
 
 import ctypes
 import os
@@ -14,7 +14,7 @@ from types import TracebackType
 from app.settings import ROOT
 
 POLL_S = 0.1
-#: How long a child may take to end before it is killed.
+#: How long a child may take to exit before it is killed, in seconds.
 STOP_S = 15.0
 
 _PR_SET_PDEATHSIG = 1
@@ -22,12 +22,12 @@ _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 class ChildFailed(Exception):
-    """A child ended, or is not ready in time; the message shows the end of its log."""
+    """A child exited or is not ready in time; the message shows the end of its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """One process, and where its output goes."""
+    """One process, and the file with its output."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -35,7 +35,7 @@ class Child:
 
 
 class Children:
-    """Processes that live no longer than this one; leaving the context stops them."""
+    """Child processes that end with this process; leaving the context stops them."""
 
     def __init__(self, log_dir: Path, env: Mapping[str, str]) -> None:
         self._log_dir = log_dir
@@ -43,7 +43,6 @@ class Children:
         self._children: list[Child] = []
 
     def __enter__(self) -> "Children":
-        """Make the directory of the logs."""
         self._log_dir.mkdir(parents=True, exist_ok=True)
         return self
 
@@ -53,15 +52,14 @@ class Children:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Stop all."""
         self.stop()
 
     def start(self, name: str, command: Sequence[str], *, pass_fds: Sequence[int] = ()) -> None:
-        """Start `command` in the project's root; its output goes to a fresh log."""
+        """Start `command` in the project's root; its output goes to a new log."""
         log = self._log_dir / f"{name}.log"
         parent = os.getpid()
         with log.open("wb") as output:
-            # A session of its own: Ctrl-C reaches us alone, and we stop the children in order.
+            # In its own session: Ctrl-C only reaches this process, which stops them in order.
             process = subprocess.Popen(  # noqa: S603  # the commands are ours
                 command,
                 cwd=ROOT,
@@ -76,20 +74,20 @@ class Children:
         self._children.append(Child(name, process, log))
 
     def pid(self, name: str) -> int:
-        """Return a child's process id."""
+        """Return the process id of a child."""
         return next(child.process.pid for child in self._children if child.name == name)
 
     def check(self) -> None:
-        """Raise ChildFailed if a child has ended."""
+        """Raise ChildFailed if a child has exited."""
         for child in self._children:
             code = child.process.poll()
             if code is not None:
-                raise ChildFailed(f"{child.name} ended with exit code {code}.{_tail(child.log)}")
+                raise ChildFailed(f"{child.name} exited with code {code}.{_tail(child.log)}")
 
     def wait_until(self, ready: Callable[[], bool], name: str, deadline_s: float) -> None:
-        """Wait for `ready`, which is about the child `name`.
+        """Wait until `ready` returns True; `name` is the child that it checks.
 
-        Raises: ChildFailed when a child ends, or the deadline passes.
+        Raises: ChildFailed if a child exits or the deadline passes.
         """
         deadline = time.monotonic() + deadline_s
         while not ready():
@@ -97,31 +95,31 @@ class Children:
             if time.monotonic() > deadline:
                 log = self._log_dir / f"{name}.log"
                 raise ChildFailed(f"{name} is not ready after {deadline_s:.0f} s.{_tail(log)}")
-            time.sleep(POLL_S)  # between two looks, with a deadline
+            time.sleep(POLL_S)  # between two checks, with a deadline
 
     def stop(self) -> None:
-        """End each child, the last started first; what does not end in time is killed."""
+        """Stop each child, the last one first; kill those that do not exit in time."""
         while self._children:
             child = self._children.pop()
             child.process.terminate()
             try:
                 child.process.wait(STOP_S)
-            except (subprocess.TimeoutExpired, KeyboardInterrupt):  # a second Ctrl-C: no patience
+            except (subprocess.TimeoutExpired, KeyboardInterrupt):  # a second Ctrl-C: kill at once
                 child.process.kill()
                 child.process.wait()
             _kill_group(child.process.pid)
 
 
 def _end_with(parent: int) -> None:  # pragma: no cover  # it runs in the child
-    """Have Linux end this new child when its parent ends, even by `kill -9`."""
+    """Make Linux end this child when its parent exits, even by `kill -9`."""
     if _LIBC is not None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # it ended before we said so
+        if os.getppid() != parent:  # it has exited already
             os._exit(1)
 
 
 def _kill_group(group: int) -> None:
-    """Kill what a child left behind in its session, if anything."""
+    """Kill the remaining processes of a child's session."""
     try:
         os.killpg(group, signal.SIGKILL)
     except ProcessLookupError:

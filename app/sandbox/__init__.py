@@ -1,5 +1,6 @@
-"""The sandbox vendor: an honest stand-in for a vendor, on OpenAI's text-completions wire.
+"""The sandbox vendor, which simulates OpenAI's text-completions API.
 
-Its model `echo` answers with the words of the prompt. A token is a word: text between white space.
-It shares no code with the gateway, so that a mistake there is not repeated here.
+Its model `echo` returns the words of the prompt. A token is a word: text between white space.
+It shares no code with the gateway, so that it does not repeat the gateway's mistakes. Read `wsgi`
+first.
 """

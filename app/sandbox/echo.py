@@ -1,4 +1,4 @@
-"""The model `echo`: a request in, its choices out. Knows nothing of HTTP or of time."""
+"""The model `echo`: a request in, its choices out. No I/O."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from app.sandbox.request import EchoRequest
 
-#: What `words` repeats when the prompt has none.
+#: The words to repeat if the prompt has none.
 FILLER = ("echo",)
 
 
 @dataclass(frozen=True, slots=True)
 class EchoChoice:
-    """One answer; the pieces, joined, are its text. The first `prompt_pieces` are the prompt."""
+    """One choice; its text is the joined pieces. The first `prompt_pieces` are the prompt."""
 
     index: int
     pieces: tuple[str, ...]
@@ -23,13 +23,13 @@ class EchoChoice:
 
     @property
     def text(self) -> str:
-        """The whole answer."""
+        """The whole text."""
         return "".join(self.pieces)
 
     def logprobs(self, top: int | None, start: int = 0, end: int | None = None) -> Any:
-        """Return OpenAI's logprobs of some pieces: an echo is certain, so each is 0.
+        """Return OpenAI's logprobs of pieces. Each is 0, because an echo is certain.
 
-        A first piece that is the prompt's has none, as there is nothing before it.
+        The first token of a prompt has none, because nothing precedes it.
         """
         if top is None:
             return None
@@ -51,9 +51,9 @@ class EchoChoice:
 
 
 def answer(request: EchoRequest) -> tuple[EchoChoice, ...]:
-    """Return the choices, prompt by prompt.
+    """Return the choices of each prompt.
 
-    Sample k of a prompt starts at the prompt's word k, so that samples can be told apart.
+    Sample k of a prompt starts with the prompt's word k, so that samples differ.
     """
     return tuple(
         _choice(request, position * request.n + sample, prompt, sample)
@@ -63,7 +63,7 @@ def answer(request: EchoRequest) -> tuple[EchoChoice, ...]:
 
 
 def count_usage(request: EchoRequest, choices: Iterable[EchoChoice]) -> dict[str, int]:
-    """Return OpenAI's usage object; candidates that `best_of` discards were generated, so count."""
+    """Return OpenAI's usage object, including the candidates that `best_of` discards."""
     prompt_tokens = sum(len(prompt.split()) for prompt in request.prompts)
     kept = sum(len(choice.pieces) - choice.prompt_pieces for choice in choices)
     discarded = sum(
@@ -92,8 +92,8 @@ def _generate(
     words = prompt.split()
     length = len(words) if request.knobs.words is None else request.knobs.words
     allowed = length if request.max_tokens is None else min(length, request.max_tokens)
-    said = islice(cycle(words or FILLER), sample, sample + allowed)
-    pieces = [word if at == 0 else " " + word for at, word in enumerate(said)]
+    repeated = islice(cycle(words or FILLER), sample, sample + allowed)
+    pieces = [word if at == 0 else " " + word for at, word in enumerate(repeated)]
     text = "".join(pieces)
     ends = [at for stop in request.stop if (at := text.find(stop)) >= 0]
     if ends:
@@ -104,6 +104,6 @@ def _generate(
 def _cut(pieces: Sequence[str], length: int) -> Iterator[str]:
     """Yield the pieces of the first `length` characters."""
     starts = accumulate(map(len, pieces), initial=0)
-    for start, piece in zip(starts, pieces, strict=False):  # one start more: the end
+    for start, piece in zip(starts, pieces, strict=False):  # one more start: the end
         if start < length:
             yield piece[: length - start]

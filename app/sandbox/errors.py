@@ -2,7 +2,7 @@
 
 
 class SandboxError(Exception):
-    """A request that the sandbox refuses, or was asked to refuse."""
+    """A request that the sandbox rejects, or was asked to fail."""
 
     def __init__(
         self,

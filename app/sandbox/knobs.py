@@ -1,6 +1,6 @@
-"""Knobs: what a caller of the sandbox asks of it, in the model's name.
+"""Knobs: the options of the sandbox, given in the model's name.
 
-`echo?words=50&delay_ms=20` answers fifty words, one every twenty milliseconds.
+`echo?words=50&delay_ms=20` returns fifty words, one every twenty milliseconds.
 """
 
 from collections.abc import Callable
@@ -14,19 +14,19 @@ MODEL = "echo"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knobs:
-    """How one request is to be answered; None means not asked for."""
+    """The options of one request; None: not given."""
 
-    #: Length of each answer; the default is the prompt's own.
+    #: Length of each choice in words; default: the prompt's length.
     words: int | None = None
-    #: Pause before each word; an answer that is not streamed waits for all of its words.
+    #: Pause before each word. Without `stream`, all pauses come before the response.
     delay_ms: float = 0.0
-    #: Silence before anything else, in seconds.
+    #: Pause before anything else, in seconds.
     hang_s: float = 0.0
-    #: Answer with this HTTP status and an error.
+    #: Fail with this HTTP status.
     status: int | None = None
     #: The `retry-after` header of that error, in seconds.
     retry_after: int | None = None
-    #: Break the connection off after so many words, an echoed prompt's among them.
+    #: Abort the connection after this many words, including an echoed prompt.
     cut_after: int | None = None
 
 
@@ -44,11 +44,11 @@ RANGES: dict[str, tuple[Callable[[str], int | float], float, float]] = {
 def parse_model(model: str) -> Knobs:
     """Return the knobs in `model`.
 
-    Raises: SandboxError, 404 for a model other than echo, 400 naming a knob that is wrong.
+    Raises: SandboxError; 404 for a model other than echo, 400 for an invalid knob.
     """
     name, _, query = model.partition("?")
     if name != MODEL:
-        message = f"The model `{name[:64]}` does not exist; the sandbox has `{MODEL}` alone."
+        message = f"The model `{name[:64]}` does not exist. The sandbox has only `{MODEL}`."
         raise SandboxError(message, status=404, param="model", code="model_not_found")
     settings: dict[str, int | float] = {}
     for knob, text in parse_qsl(query, keep_blank_values=True):
@@ -63,7 +63,7 @@ def parse_model(model: str) -> Knobs:
 def _number(knob: str, text: str) -> int | float:
     if knob not in RANGES:
         known = ", ".join(RANGES)
-        raise SandboxError(f"There is no knob `{knob}`; knobs: {known}.", param="model")
+        raise SandboxError(f"There is no knob `{knob}`. Knobs are {known}.", param="model")
     convert, lowest, highest = RANGES[knob]
     try:
         number = convert(text)
@@ -72,6 +72,7 @@ def _number(knob: str, text: str) -> int | float:
     if not lowest <= number <= highest:
         kind = "a whole number" if convert is int else "a number"
         raise SandboxError(
-            f"The knob `{knob}` takes {kind} from {lowest} to {highest}.", param="model"
+            f"The knob `{knob}` must be {kind} from {lowest} to {highest}, not {text[:64]!r}.",
+            param="model",
         )
     return number

@@ -1,4 +1,4 @@
-"""One request to the sandbox, checked as OpenAI checks it.
+"""A request to the sandbox, with OpenAI's checks.
 
 Source: OpenAI's CreateCompletionRequest.
 """
@@ -15,7 +15,7 @@ from app.sandbox.knobs import Knobs, parse_model
 
 @dataclass(frozen=True, slots=True)
 class EchoRequest:
-    """What to answer, and how."""
+    """A checked request."""
 
     knobs: Knobs
     prompts: tuple[str, ...]
@@ -30,7 +30,7 @@ class EchoRequest:
 
 
 class _Text(fields.Field[Any]):
-    """A string, or a list of strings; null is refused where the field does not allow it."""
+    """A string or a list of strings, as a tuple."""
 
     def _deserialize(self, value: Any, *_: Any, **__: Any) -> tuple[str, ...]:
         texts = value if isinstance(value, list) else [value]
@@ -60,7 +60,7 @@ class _StreamOptionsSchema(Schema):
 
 
 class _EchoRequestSchema(Schema):
-    """OpenAI's body. What has no meaning for an echo (temperature, seed, …) changes nothing."""
+    """OpenAI's body. Parameters without a meaning for an echo, such as `seed`, are ignored."""
 
     class Meta:
         unknown = RAISE
@@ -90,7 +90,7 @@ _SCHEMA = _EchoRequestSchema()
 def load_request(body: Any) -> EchoRequest:
     """Return the request in `body`, parsed JSON.
 
-    Raises: SandboxError naming the first field that is wrong.
+    Raises: SandboxError for the first invalid field.
     """
     try:
         loaded = _SCHEMA.load(body)
@@ -127,7 +127,7 @@ def _check_combination(request: EchoRequest, has_stream_options: bool) -> None:
 
 
 def _first(messages: Any) -> tuple[str, str]:
-    """Return the path and the text of the first message in marshmallow's nested ones."""
+    """Return the path and text of the first of marshmallow's nested messages."""
     path = ""
     while isinstance(messages, Mapping):
         key, messages = next(iter(messages.items()))

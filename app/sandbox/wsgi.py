@@ -20,14 +20,14 @@ app = Flask("sandbox")
 
 @app.post("/v1/completions")
 def create_completion() -> Response:
-    """Answer one request; nothing is kept of it."""
+    """Return a completion; nothing is stored."""
     try:
         body = request.get_json(force=True)
     except (BadRequest, RecursionError) as exc:
         raise SandboxError("The body is not JSON.") from exc
     echo_request = load_request(body)
     time.sleep(echo_request.knobs.hang_s)  # the delay that was asked for
-    _refuse_if_asked(echo_request.knobs)
+    _fail_if_asked(echo_request.knobs)
     choices = answer(echo_request)
     if echo_request.stream:
         return Response(_stream(echo_request, choices), content_type="text/event-stream")
@@ -36,14 +36,14 @@ def create_completion() -> Response:
 
 @app.get("/v1/models")
 def list_models() -> Response:
-    """List the one model."""
+    """List the only model."""
     model = {"id": MODEL, "object": "model", "created": 0, "owned_by": "tollgate"}
     return jsonify({"object": "list", "data": [model]})
 
 
 @app.errorhandler(SandboxError)
 def render_error(error: SandboxError) -> Response:
-    """Render a refusal as OpenAI does."""
+    """Render an error in OpenAI's shape."""
     response = jsonify(error.body())
     response.status_code = error.status
     response.headers.update(error.headers)
@@ -52,22 +52,22 @@ def render_error(error: SandboxError) -> Response:
 
 @app.errorhandler(HTTPException)
 def render_http_exception(error: HTTPException) -> Response:
-    """Render Flask's own refusals (404, 405, 413) in the same shape."""
+    """Render Flask's own errors (404, 405, 413) in OpenAI's shape."""
     return render_error(SandboxError(str(error.description), status=error.code or 500))
 
 
 @app.after_request
 def add_request_id(response: Response) -> Response:
-    """Name the request, as OpenAI does."""
+    """Add a request id, as OpenAI does."""
     response.headers["x-request-id"] = f"req_{uuid4().hex}"
     return response
 
 
-def _refuse_if_asked(knobs: Knobs) -> None:
+def _fail_if_asked(knobs: Knobs) -> None:
     if knobs.status is None:
         return
     headers = {} if knobs.retry_after is None else {"retry-after": str(knobs.retry_after)}
-    message = f"The sandbox was asked to answer {knobs.status}."
+    message = f"The sandbox was asked to fail with status {knobs.status}."
     raise SandboxError(message, status=knobs.status, code="sandbox_status", headers=headers)
 
 
@@ -81,18 +81,18 @@ def _whole(echo_request: EchoRequest, choices: Sequence[EchoChoice]) -> Response
         "usage": count_usage(echo_request, choices),
     }
     body = json.dumps(completion).encode()
-    response = Response(_broken_off(body[: len(body) // 2]) if cut else body)
+    response = Response(_aborted(body[: len(body) // 2]) if cut else body)
     response.content_type, response.content_length = "application/json", len(body)
     return response
 
 
 def _stream(echo_request: EchoRequest, choices: Sequence[EchoChoice]) -> Iterator[bytes]:
-    """Yield the choices word by word, side by side, and an end for each."""
+    """Yield the choices in parallel, one word of each at a time, then an end for each."""
     knobs, head = echo_request.knobs, _head()
     counted = {"usage": None} if echo_request.include_usage else {}
     for position in range(_longest(choices) + 1):
         if position == knobs.cut_after:
-            yield from _broken_off()
+            yield from _aborted()
         going = [choice for choice in choices if position <= len(choice.pieces)]
         if any(choice.prompt_pieces <= position < len(choice.pieces) for choice in going):
             time.sleep(knobs.delay_ms / 1000)  # the pace that was asked for
@@ -136,8 +136,8 @@ def _frame(payload: dict[str, Any]) -> bytes:
     return b"data: " + json.dumps(payload).encode() + b"\n\n"
 
 
-def _broken_off(sent: bytes = b"") -> Iterator[bytes]:
-    """Yield `sent`, then break the connection: gunicorn closes it without a proper end."""
+def _aborted(sent: bytes = b"") -> Iterator[bytes]:
+    """Yield `sent`, then abort: gunicorn closes the connection without a proper end."""
     if sent:
         yield sent
-    raise ConnectionResetError(errno.ECONNRESET, "asked to break off")
+    raise ConnectionResetError(errno.ECONNRESET, "asked to abort")

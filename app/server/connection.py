@@ -54,15 +54,7 @@ class Connection:
         """
         connections.wait(self)
         try:
-            reader = self._ready(connections)
-            reader.wait_for_request(self._cfg.keepalive if self.served else FIRST_S)
-            self.request = WebRequest(
-                self._cfg,
-                reader,
-                self._addr,
-                self.served + 1,
-                lambda: connections.stop_waiting(self),
-            )
+            self.request = self._read_request(connections)
         except (NoMoreData, StopIteration):
             return None
         except TimeoutError as exc:
@@ -97,6 +89,14 @@ class Connection:
         if pending == 0 or pending != self._unsent:
             self._unsent, self._stalled_since_s = pending, now_s
         return now_s - self._stalled_since_s > STALLED_S
+
+    def _read_request(self, connections: "Connections") -> WebRequest:
+        reader = self._ready(connections)
+        reader.wait_for_request(self._cfg.keepalive if self.served else FIRST_S)
+        number = self.served + 1
+        return WebRequest(
+            self._cfg, reader, self._addr, number, lambda: connections.stop_waiting(self)
+        )
 
     def _ready(self, connections: "Connections") -> Reader:
         if self._reader is None:

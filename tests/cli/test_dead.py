@@ -47,7 +47,7 @@ def listed(tollgate: Tollgate) -> list[dict[str, Any]]:
 
 def test_nothing_dead_is_said_and_is_an_empty_array(tollgate: Tollgate) -> None:
     result = tollgate.run("dead", "list")
-    assert (result.stdout, result.stderr) == ("", "No event is dead.\n")
+    assert (result.stdout, result.stderr) == ("", "No dead-lettered events.\n")
     assert listed(tollgate) == []
 
 
@@ -59,7 +59,7 @@ def test_the_table_tells_whose_each_event_is_and_why_it_is_there(
     first, second, third = dead_letter(redis, event, b"\xff", odd)
     result = tollgate.run("dead", "list")
     headings, *rows = result.stdout.splitlines()
-    assert headings.split() == ["id", "buried", "account", "model", "bytes", "reason"]
+    assert headings.split() == ["id", "dead-lettered", "account", "model", "bytes", "reason"]
     buried = [row.split()[1] for row in rows]
     assert [row.split() for row in rows] == [
         [first, buried[0], "acme", "openai/m", str(len(event)), "not", "JSON"],
@@ -107,7 +107,7 @@ def test_a_retried_event_is_posted_by_the_worker_and_a_bad_one_comes_back(
     dead_letter(redis, event.encode(), b"nonsense", reason="the ledger refuses it")
     result = tollgate.run("dead", "retry", "--all")
     assert (result.stdout, redis.xlen(DEAD)) == ("", 0)
-    assert "2 events put back" in result.stderr
+    assert "2 events moved back" in result.stderr
     report = drain(EventStream(redis), Ledger(engine), consumer="c")
     assert (report.posted, report.buried) == (1, 1)
     assert [entry["reason"] for entry in listed(tollgate)] == ["not JSON"]
@@ -130,7 +130,7 @@ def test_what_a_worker_buried_for_a_word_it_did_not_know_is_cured(
 
 def test_one_event_of_several_is_retried_or_dropped(tollgate: Tollgate, redis: "Redis") -> None:
     first, second, third = dead_letter(redis, b"1", b"2", b"3")
-    assert "1 event put back" in tollgate.run("dead", "retry", second).stderr
+    assert "1 event moved back" in tollgate.run("dead", "retry", second).stderr
     assert "1 event dropped" in tollgate.run("dead", "drop", third, third).stderr
     assert [entry["id"] for entry in listed(tollgate)] == [first]
     assert redis.xlen(EVENTS) == 1
@@ -142,7 +142,7 @@ def test_an_id_that_is_not_there_is_an_error_and_the_others_are_done(
 ) -> None:
     (first,) = dead_letter(redis, b"1")
     result = tollgate.run("dead", verb, "1-0", first, "2-0", exit_code=1)
-    assert "2 of the IDs are not there" in result.stderr
+    assert "2 of the IDs do not exist" in result.stderr
     assert listed(tollgate) == []
 
 
@@ -159,7 +159,7 @@ def test_what_makes_no_sense_changes_nothing(
 def test_all_are_dropped_only_after_a_yes(tollgate: Tollgate, redis: "Redis") -> None:
     dead_letter(redis, b"1", b"2")
     result = tollgate.run("dead", "drop", "--all", exit_code=1, stdin="n\n")
-    assert "Drop 2 events for good?" in result.stderr
+    assert "Delete 2 events permanently?" in result.stderr
     assert redis.xlen(DEAD) == 2
     tollgate.run("dead", "drop", "--all", exit_code=1)  # a script's empty stdin is no yes
     assert redis.xlen(DEAD) == 2

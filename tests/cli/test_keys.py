@@ -69,8 +69,8 @@ def test_a_key_expires_after_a_span_or_at_a_time_in_utc(acme: Tollgate) -> None:
     [
         (["acme", "--expires", "2020-01-01"], 1, "already be expired"),
         (["acme", "--expires", "0d"], 1, "already be expired"),
-        (["acme", "--expires", "soon"], 2, "neither a span"),
-        (["acme", "--expires", "9999999d"], 2, "neither a span"),
+        (["acme", "--expires", "soon"], 2, "must be a duration"),
+        (["acme", "--expires", "9999999d"], 2, "must be a duration"),
         (["acme", "--name", "a\x9bc"], 1, "printable characters"),
         (["acme", "--scope", "root"], 2, "completions"),
         (["nobody"], 1, "accounts create"),

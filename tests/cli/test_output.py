@@ -93,7 +93,7 @@ def assert_failed(ran: Run) -> str:
     """The command says in one line that it could not say anything; return the line."""
     assert ran.returncode == 1, ran.stderr
     lines = ran.stderr.splitlines()
-    told = [line for line in lines if line.startswith("Error: Nothing can be written to stdout: ")]
+    told = [line for line in lines if line.startswith("Error: Cannot write to stdout: ")]
     assert len(told) == 1, ran.stderr
     assert lines[-1] == told[0]
     assert "Traceback" not in ran.stderr
@@ -109,7 +109,7 @@ def test_no_key_is_left_that_nobody_has(shell: Shell, output: Callable[[], objec
         ("rotate", shell.key.key_id, "--operation-id", "november"),
     ):
         line = assert_failed(shell.run(output, "keys", *words))
-        assert line.endswith("So no key was made.")
+        assert line.endswith("No key was created.")
     assert [key.key_id for key in shell.accounts.list_keys()] == [shell.key.key_id]
     assert [limits.subject_id for limits in shell.accounts.list_limits()] == [shell.key.key_id]
     # The operation has made no key: repeated, it makes one.
@@ -169,7 +169,7 @@ def test_a_key_that_was_printed_and_could_not_be_made_to_work_is_told(shell: She
         told = process.stderr.read().splitlines()
     assert process.returncode == 1
     assert printed.strip(b"x\n").startswith(b"tg_")
-    assert "The key that was printed does not work" in told[-1]
+    assert "The printed key does not work" in told[-1]
 
 
 @pytest.mark.parametrize("output", [left, closed])

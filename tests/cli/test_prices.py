@@ -65,9 +65,9 @@ def test_a_price_says_since_when_it_is_in_force_and_for_which_tier(
     assert shown("--tier", "flex") == ("9", None)
     assert shown("--tier", "default", "--at", "2026-10-01") == ("3", "2026-10-01")
     said = run("prices", "show", "x/m", "--at", "2026-09-30").stderr
-    assert "in force from 2026-09-01 (UTC)" in said
+    assert "effective from 2026-09-01 (UTC)" in said
     result = run("prices", "show", "x/m", "--tier", "priority", exit_code=1)
-    assert "x/m in the service tier priority is not known" in result.stderr
+    assert "x/m in the service tier priority is unknown" in result.stderr
 
 
 def test_a_price_that_is_not_known_is_said_with_exit_code_1(priced: Tollgate) -> None:
@@ -87,7 +87,7 @@ def test_what_lacks_a_price_is_listed_and_then_put_in_and_recorded(priced: Tollg
     assert table[1].split() == ["openai/m", "openai/m", "2", "10", "2026-09-01T00:00:00Z", "yes"]
 
     result = priced.run("prices", "update", *SEPTEMBER)
-    assert result.stdout == "2 of 3 entries changed, by +$0.0000033 in all.\n"
+    assert result.stdout == "2 of 3 entries changed, by +$0.0000033 in total.\n"
     assert "2 now have file:openai/m#" in result.stderr
     (only,) = json.loads(priced.run("prices", "missing", *SEPTEMBER, "--json").stdout)
     assert only["model"] == "new"
@@ -100,7 +100,7 @@ def test_what_lacks_a_price_is_listed_and_then_put_in_and_recorded(priced: Tollg
 
 def test_when_everything_has_a_price_that_is_said(priced: Tollgate) -> None:
     result = priced.run("prices", "missing")
-    assert (result.stdout, result.stderr) == ("", "Everything that was used has a price.\n")
+    assert (result.stdout, result.stderr) == ("", "All usage has a price.\n")
 
 
 def test_an_update_must_be_told_from_when(priced: Tollgate) -> None:
@@ -113,7 +113,10 @@ def test_a_price_file_that_is_wrong_or_not_there_is_a_sentence(
 ) -> None:
     wrong = tmp_path / "wrong.toml"
     wrong.write_text("[[prices]]\nmodel = 5\n")
-    for path, problem in ((wrong, "number 1"), (tmp_path / "nowhere", "names no file")):
+    for path, problem in (
+        (wrong, "number 1"),
+        (tmp_path / "nowhere", "must be the path of a file"),
+    ):
         env = {"TOLLGATE_PRICES": str(path)}
         run = Tollgate(tollgate.database_url, tollgate.engine, env).run
         result = run("prices", "show", "openai/m", exit_code=1)
@@ -135,5 +138,5 @@ def test_prices_are_renewed_from_the_installed_package(
     monkeypatch.setattr(command, "SNAPSHOT_FILE", copy)
     result = tollgate.run("prices", "import")
     assert result.stdout.startswith("From genai-prices 0.0.1 to genai-prices ")
-    assert result.stdout.endswith(": 1 models new, 1 changed, 1 gone.\n")
+    assert result.stdout.endswith(": 1 models added, 1 changed, 1 removed.\n")
     assert copy.read_bytes() == SNAPSHOT_FILE.read_bytes()

@@ -67,7 +67,7 @@ def test_an_idle_deployment_agrees(tollgate: Tollgate, engine: Engine) -> None:
     counts, said = table(tollgate)
     assert {what for what, count in counts.items() if count} == {"ledger entries"}
     assert counts["ledger entries"] == 2
-    assert "Nothing disagrees." in said
+    assert "No problems found." in said
     assert report(tollgate)["problems"] == []
 
 
@@ -86,11 +86,11 @@ def test_what_is_on_its_way_is_counted_and_is_no_fault(
     spool.append("event", b"{}")
     counts, _ = table(tollgate)
     assert counts == {
-        "events that wait for a worker": 3,
-        "requests under way": 1,
-        "requests of processes that are gone": 1,
-        "dead events": 0,
-        "spool files of this machine": 1,
+        "events waiting for a worker": 3,
+        "requests in flight": 1,
+        "orphaned requests": 1,
+        "dead-lettered events": 0,
+        "spool files of this host": 1,
         "ledger entries": 0,
         "rollups that differ": 0,
     }
@@ -108,11 +108,16 @@ def test_what_was_left_behind_is_a_fault_with_what_to_do_about_it(
     spool_dir.mkdir()
     (spool_dir / "gone.1.jsonl").write_bytes(b'{"event":{}}\n')
     counts, said = table(tollgate, exit_code=1)
-    assert counts["dead events"] == counts["requests of processes that are gone"] == 1
+    assert counts["dead-lettered events"] == counts["orphaned requests"] == 1
     problems = [line.removeprefix("! ") for line in said.splitlines() if line.startswith("! ")]
     for problem, hint in zip(
         problems,
-        ["tollgate dead list", "Events wait since", "worker and beat run", "TOLLGATE_SPOOL_DIR"],
+        [
+            "tollgate dead list",
+            "Events have waited since",
+            "worker and beat run",
+            "TOLLGATE_SPOOL_DIR",
+        ],
         strict=True,
     ):
         assert hint in problem
@@ -137,7 +142,7 @@ def test_rollups_that_differ_are_shown_and_remade_when_told_to(
     assert difference["lacks"] == {"requests": -5, "total_tokens": 9}
 
     rebuilt = tollgate.run("reconcile", "--rebuild")
-    assert "remade" in rebuilt.stdout
+    assert "recomputed" in rebuilt.stdout
     assert report(tollgate)["ledger"]["differences"] == []
     assert report(tollgate, "--rebuild")["ledger"]["rollups_differing"] == 0
 
@@ -158,5 +163,5 @@ def test_a_spool_that_cannot_be_read_is_said(tollgate: Tollgate, spool_dir: Path
     spool_dir.mkdir()
     (spool_dir / "web.1.jsonl").mkdir()  # as good as one that is somebody else's
     result = tollgate.run("reconcile", exit_code=1)
-    assert "cannot be read" in result.stderr
+    assert "Cannot read" in result.stderr
     assert result.stdout == ""

@@ -54,7 +54,7 @@ def test_check_tells_who_answers_and_fails_when_one_does_not(
     result = run("--check", "--json", TOLLGATE_VENDORS=str(table))
     checks = {row["vendor"]: row["check"] for row in json.loads(result.stdout)}
     assert result.exit_code == 1
-    assert checks["v401"] == "key refused (HTTP 401)"
+    assert checks["v401"] == "key rejected (HTTP 401)"
     assert checks["v503"] == "fails (HTTP 503)"
     assert checks["down"].startswith("unreachable")
 
@@ -91,7 +91,7 @@ def test_check_says_in_plain_words_why_a_vendor_is_not_reached(
         slow = check(table, f"https://127.0.0.1:{silent.getsockname()[1]}/v1")
     assert slow == "unreachable: it did not accept a connection in time"
     vendor.default = lambda _: json_reply({}, 307, location="/elsewhere")
-    assert check(table, vendor.url) == "redirects (HTTP 307): base_url is wrong"
+    assert check(table, vendor.url) == "redirects (HTTP 307): check base_url"
 
 
 def test_check_tells_a_server_that_does_not_answer_from_one_that_is_no_vendor(

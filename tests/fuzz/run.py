@@ -25,7 +25,7 @@ EXPECTED = {200, 204, 303, 400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 417
 
 
 @dataclass
-class Report:
+class FuzzReport:
     """What was done, and what came of it."""
 
     seed: int
@@ -63,9 +63,9 @@ class Report:
         ]
 
 
-def run_fuzz(root: Path, seed: int, seconds: float) -> Report:
+def run_fuzz(root: Path, seed: int, seconds: float) -> FuzzReport:
     """Attack for so long, and return what was found."""
-    report = Report(seed, seconds)
+    report = FuzzReport(seed, seconds)
     with running_target(root) as target:
         before = target.memory_now_mb()
         target.forget_memory()
@@ -84,7 +84,7 @@ def run_fuzz(root: Path, seed: int, seconds: float) -> Report:
 class _Callers:
     """Threads that act, each with dice of its own, and one that looks at the stream."""
 
-    def __init__(self, target: Target, report: Report) -> None:
+    def __init__(self, target: Target, report: FuzzReport) -> None:
         self._target = target
         self._report = report
         self._over = threading.Event()
@@ -135,7 +135,7 @@ class _Callers:
             self._report.problems.append(f"{what}: {said.status} {said.ended} {told!r}")
 
 
-def _balance(target: Target, report: Report) -> None:
+def _balance(target: Target, report: FuzzReport) -> None:
     """Hold the vendor's calls against the events, by the user that each names."""
     redis: Any = target.gateway.redis
     wait_until(lambda: not redis.hlen(OPEN), deadline_s=60)

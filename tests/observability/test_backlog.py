@@ -13,10 +13,11 @@ from app.ledger.reports.reader import UsageReader
 from app.observability.backlog import UNPRICED_S, BacklogCollector
 from app.pricing.price_book import PriceBook
 from app.serving.circuit_breaker import UNTIL, CircuitBreaker
+from app.storage.redis.connection import connect
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.engine import create_engine
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream, connect
+from app.usage.redis.stream import EventStream
 from app.usage.spool import Spool
 from app.vendors.table import VendorTable
 from app.vendors.vendor import Vendor

@@ -18,7 +18,7 @@ from app.api.schemas.usage_params import CostsParamsSchema, UsageParamsSchema
 
 SCHEMAS: dict[str, type[Schema]] = {
     "CompletionRequest": CompletionRequestSchema,
-    "Completion": responses.Completion,
+    "Completion": responses.CompletionSchema,
     "Error": responses.Error,
     "Model": responses.Model,
     "ModelList": responses.ModelList,
@@ -90,7 +90,8 @@ def _converter(plugin: MarshmallowPlugin) -> OpenAPIConverter:
 
 
 def _name(schema: Any) -> str:
-    return (schema if isinstance(schema, type) else type(schema)).__name__
+    of = schema if isinstance(schema, type) else type(schema)
+    return of.__name__.removesuffix("Schema")
 
 
 def _own_schema(_: Any, field: Field[Any], ret: dict[str, Any]) -> dict[str, Any]:

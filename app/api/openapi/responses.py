@@ -69,7 +69,7 @@ class CompletionUsage(Schema):
     completion_tokens_details = fields.Nested(CompletionTokensDetails, required=True)
 
 
-class Choice(Schema):
+class ChoiceSchema(Schema):
     """One choice; in a stream, one delta of it."""
 
     index = _count("The prompt's index times `n`, plus the sample's index.")
@@ -86,14 +86,14 @@ class Choice(Schema):
     )
 
 
-class Completion(Schema):
+class CompletionSchema(Schema):
     """A completion, or one chunk of a stream."""
 
     id = _text("The vendor's id; Tollgate's if the vendor sends none.")
     object = _constant("text_completion")
     created = _count("Unix seconds.")
     model = _text("The model that the vendor reports.")
-    choices = fields.List(fields.Nested(Choice), required=True)
+    choices = fields.List(fields.Nested(ChoiceSchema), required=True)
     usage = fields.Nested(CompletionUsage)
     system_fingerprint = fields.String()
     service_tier = fields.String(

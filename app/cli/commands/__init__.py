@@ -1,1 +1,1 @@
-"""The subcommands of `tollgate`, a module each."""
+"""The subcommands of `tollgate`, one module each."""

@@ -1,4 +1,4 @@
-"""`tollgate accounts`: who pays."""
+"""`tollgate accounts`: creates, lists and limits accounts."""
 
 import json
 from dataclasses import asdict
@@ -15,24 +15,24 @@ from app.cli.times import show_time
 
 @click.group()
 def accounts() -> None:
-    """Create, list and limit accounts: usage is booked to an account."""
+    """Create, list and limit accounts. Usage is charged to an account."""
 
 
 @accounts.command("create")
 @click.argument("account_id", metavar="ID")
-@click.option("--name", help="A name for people; the default is the ID.")
+@click.option("--name", help="Display name; default: the ID.")
 def create_account(account_id: str, name: str | None) -> None:
-    """Create the account ID (letters, digits, `-`, `_`, `.`; case counts) and print its ID."""
+    """Create the account ID (letters, digits, `-`, `_`, `.`; case-sensitive) and print the ID."""
     with open_ledger() as engine:
         account = Accounts(engine).create(account_id, name or account_id)
     click.echo(account.account_id)
-    click.echo(f"Next, make it a key: tollgate keys create {account.account_id}", err=True)
+    click.echo(f"Next, create a key: tollgate keys create {account.account_id}", err=True)
 
 
 @accounts.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def list_accounts(as_json: bool) -> None:
-    """List every account."""
+    """List all accounts."""
     with open_ledger() as engine:
         found = Accounts(engine).list()
     if as_json:
@@ -49,8 +49,8 @@ def list_accounts(as_json: bool) -> None:
 @click.argument("account_id", metavar="ID")
 @limit_options
 def limit_account(account_id: str, *, as_json: bool, **limits: Any) -> None:
-    """Show what the account ID may use, and change what is given; `none` lifts a limit.
+    """Show the limits of the account ID, and change the given ones. `none` removes a limit.
 
-    All keys of an account share its limits; a key may have limits of its own, too.
+    All keys of an account share its limits. A key can have its own limits, too.
     """
     change_and_show("account", account_id, limits, as_json=as_json)

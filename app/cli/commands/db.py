@@ -1,4 +1,4 @@
-"""`tollgate db`: the ledger's database."""
+"""`tollgate db`: prepares the ledger's database."""
 
 import click
 
@@ -14,9 +14,9 @@ def db() -> None:
 
 @db.command("upgrade")
 def upgrade_database() -> None:
-    """Bring the schema of the database that DATABASE_URL names up to date; safe to repeat.
+    """Upgrade the schema of the database in DATABASE_URL. You can repeat it safely.
 
-    After a roll-back, the schema of the newer version stays, and this version works on it.
+    After a rollback to an older version of Tollgate, the newer schema stays, and works.
     """
     try:
         newer = upgrade(database_url())
@@ -26,6 +26,6 @@ def upgrade_database() -> None:
         click.echo("The ledger's schema is up to date.", err=True)
     else:
         click.echo(
-            f"The ledger's schema ({newer}) is of a newer version of Tollgate; it stays as it is.",
+            f"The ledger's schema ({newer}) is of a newer version of Tollgate. It was not changed.",
             err=True,
         )

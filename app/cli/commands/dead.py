@@ -1,4 +1,4 @@
-"""`tollgate dead`: usage that could not be posted, and what is to become of it."""
+"""`tollgate dead`: lists, retries and drops events of the dead-letter stream."""
 
 import base64
 import json
@@ -15,19 +15,18 @@ from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
 from app.usage.redis.dead_letters import AT_ONCE, DeadLetter, DeadLetterStream
 
-#: Rows of the table; the JSON array has every entry.
+#: The most rows of the table; the JSON array has every entry.
 SHOWN = 100
 
 
 class EntryId(click.ParamType[str]):
-    """The id of an entry, as Redis writes it."""
+    """The id of a stream entry in Redis."""
 
     name = "id"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the id itself."""
         if not re.fullmatch(r"[0-9]{1,19}-[0-9]{1,19}", value):
-            self.fail(f"{value!r} is no id: see `tollgate dead list`", param, ctx)
+            self.fail(f"{value!r} is not an ID. Copy it from `tollgate dead list`", param, ctx)
         return value
 
 
@@ -35,15 +34,15 @@ class EntryId(click.ParamType[str]):
 def dead() -> None:
     """List, retry and drop usage events that could not be posted to the ledger.
 
-    The worker puts an event aside here when it cannot be decoded or the ledger refuses it, with
-    the reason. None of it is in anyone's usage.
+    The worker moves an event here, with the reason, if it cannot be decoded or the ledger rejects
+    it. Usage reports do not include these events.
     """
 
 
 @dead.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of every entry, whole.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of all events, complete.")
 def list_dead(as_json: bool) -> None:
-    """List what was put aside, the oldest first."""
+    """List the events, the oldest first."""
     with open_redis() as redis:
         stream = DeadLetterStream(redis)
         if as_json:
@@ -51,40 +50,44 @@ def list_dead(as_json: bool) -> None:
             return
         count, shown = stream.count(), list(islice(stream.entries(), SHOWN))
     if not shown:
-        click.echo("No event is dead.", err=True)
+        click.echo("No dead-lettered events.", err=True)
         return
-    headings = ("id", "buried", "account", "model", "bytes", "reason")
+    headings = ("id", "dead-lettered", "account", "model", "bytes", "reason")
     for line in format_table(headings, [_row(entry) for entry in shown], pretty=on_terminal()):
         click.echo(line)
     if count > len(shown):
-        click.echo(f"{count - len(shown)} more: `tollgate dead list --json` has all.", err=True)
+        click.echo(f"{count - len(shown)} more. List all: tollgate dead list --json", err=True)
     click.echo(
-        "Next: mend the reason and `tollgate dead retry`, or `tollgate dead drop`.", err=True
+        "Next: fix the cause and run `tollgate dead retry`, or discard the events with"
+        " `tollgate dead drop`.",
+        err=True,
     )
 
 
 @dead.command("retry")
 @click.argument("entry_ids", metavar="[ID]...", nargs=-1, type=EntryId())
-@click.option("--all", "everything", is_flag=True, help="Every entry there is now.")
+@click.option("--all", "everything", is_flag=True, help="All current events.")
 def retry_dead(entry_ids: tuple[str, ...], everything: bool) -> None:
-    """Put events back on the stream: the worker posts them, or puts them aside again.
+    """Move events back to the stream. The worker posts them, or moves them here again.
 
-    An event that the ledger has already is not counted again.
+    An event that the ledger already has is not counted again.
     """
     _check(entry_ids, everything)
     with open_redis() as redis:
         stream = DeadLetterStream(redis)
         moved = _apply(stream.retry, _every_id(stream) if everything else entry_ids)
-    click.echo(f"{_events(moved)} put back. Look again in a moment: tollgate dead list", err=True)
+    click.echo(f"{_events(moved)} moved back. Check in a moment: tollgate dead list", err=True)
     _fail_if_missing(entry_ids, moved)
 
 
 @dead.command("drop")
 @click.argument("entry_ids", metavar="[ID]...", nargs=-1, type=EntryId())
-@click.option("--all", "everything", is_flag=True, help="Every entry there is now; asks first.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--all", "everything", is_flag=True, help="All current events; asks for confirmation."
+)
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def drop_dead(entry_ids: tuple[str, ...], everything: bool, yes: bool) -> None:
-    """Forget events for good: the usage in them is never posted.
+    """Delete events permanently. Their usage is never posted.
 
     To keep a copy: tollgate dead list --json > dead.json
     """
@@ -92,7 +95,7 @@ def drop_dead(entry_ids: tuple[str, ...], everything: bool, yes: bool) -> None:
     with open_redis() as redis:
         stream = DeadLetterStream(redis)
         if everything and not yes:
-            click.confirm(f"Drop {_events(stream.count())} for good?", abort=True, err=True)
+            click.confirm(f"Delete {_events(stream.count())} permanently?", abort=True, err=True)
         dropped = _apply(stream.drop, _every_id(stream) if everything else entry_ids)
     click.echo(f"{_events(dropped)} dropped.", err=True)
     _fail_if_missing(entry_ids, dropped)
@@ -100,7 +103,7 @@ def drop_dead(entry_ids: tuple[str, ...], everything: bool, yes: bool) -> None:
 
 def _check(entry_ids: Sequence[str], everything: bool) -> None:
     if bool(entry_ids) == everything:
-        raise click.UsageError("Give IDs (see `tollgate dead list`), or --all.")
+        raise click.UsageError("Give IDs from `tollgate dead list`, or --all.")
 
 
 def _every_id(stream: DeadLetterStream) -> Iterator[str]:
@@ -108,7 +111,7 @@ def _every_id(stream: DeadLetterStream) -> Iterator[str]:
 
 
 def _apply(act: Callable[[Sequence[str]], list[str]], entry_ids: Iterable[str]) -> int:
-    """Act on entries, a part of them at a time; return how many were there."""
+    """Call `act` with the entries in batches; return how many existed."""
     waiting, count = iter(dict.fromkeys(entry_ids)), 0
     while part := list(islice(waiting, AT_ONCE)):
         count += len(act(part))
@@ -116,10 +119,12 @@ def _apply(act: Callable[[Sequence[str]], list[str]], entry_ids: Iterable[str]) 
 
 
 def _fail_if_missing(entry_ids: Sequence[str], found: int) -> None:
-    """Fail where entries that were asked for by their ids were not there."""
+    """Fail if an entry that was given by its id does not exist."""
     missing = len(set(entry_ids)) - found
     if entry_ids and missing:
-        raise click.ClickException(f"{missing} of the IDs are not there: see `tollgate dead list`.")
+        raise click.ClickException(
+            f"{missing} of the IDs do not exist. List the events: tollgate dead list"
+        )
 
 
 def _events(count: int) -> str:
@@ -130,8 +135,8 @@ def _row(entry: DeadLetter) -> tuple[Cell, ...]:
     fields = _fields(entry) or {}
     account, vendor, model = (_text(fields.get(name)) for name in ("account_id", "vendor", "model"))
     name = f"{vendor}/{model}" if vendor and model else model
-    buried = show_time(entry.dead_lettered_at_ms)
-    return (entry.entry_id, buried, account, name, len(entry.raw), entry.reason)
+    since = show_time(entry.dead_lettered_at_ms)
+    return (entry.entry_id, since, account, name, len(entry.raw), entry.reason)
 
 
 def _text(value: Any) -> str | None:
@@ -139,7 +144,7 @@ def _text(value: Any) -> str | None:
 
 
 def _fields(entry: DeadLetter) -> dict[str, Any] | None:
-    """Return what the event says where it is a JSON object at all."""
+    """Return the event's fields; None if it is not a JSON object."""
     try:
         fields = orjson.loads(entry.raw)
     except orjson.JSONDecodeError:
@@ -148,7 +153,7 @@ def _fields(entry: DeadLetter) -> dict[str, Any] | None:
 
 
 def _print_json(entries: Iterable[DeadLetter]) -> None:
-    """Print an array, entry by entry: there may be more than memory holds."""
+    """Print an array entry by entry: all entries may not fit into memory."""
     separator = "["
     for entry in entries:
         click.echo(f"{separator}\n{json.dumps(_as_dict(entry))}", nl=False)
@@ -157,7 +162,7 @@ def _print_json(entries: Iterable[DeadLetter]) -> None:
 
 
 def _as_dict(entry: DeadLetter) -> dict[str, Any]:
-    """Return an entry; the bytes of one that is no JSON object are in base64."""
+    """Return an entry as JSON; an event that is not a JSON object is base64-encoded."""
     fields = _fields(entry)
     return {
         "id": entry.entry_id,

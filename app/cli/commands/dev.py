@@ -1,4 +1,4 @@
-"""`tollgate dev`: the whole of Tollgate on one machine, as real processes, until Ctrl-C."""
+"""`tollgate dev`: runs all processes of Tollgate on this host until Ctrl-C."""
 
 import fcntl
 import signal
@@ -23,7 +23,7 @@ from app.vocabulary.errors import TollgateError
 
 ACCOUNT = "demo"
 MODEL = "sandbox/echo"
-#: The same, slow enough to see the words arrive.
+#: The same model, slow enough to watch the words arrive.
 SLOW_MODEL = f"{MODEL}?delay_ms=50"
 PROMPT = "Every word of this answer is a token, and each of them is counted once."
 
@@ -36,7 +36,7 @@ PROMPT = "Every word of this answer is a token, and each of them is counted once
     default=8000,
     show_default=True,
     show_envvar=True,
-    help="Where the gateway listens, on this machine alone.",
+    help="Port of the gateway on the loopback interface.",
 )
 @click.option(
     "--var",
@@ -45,23 +45,23 @@ PROMPT = "Every word of this answer is a token, and each of them is counted once
     default=Path("var"),
     show_default=True,
     show_envvar=True,
-    help="Where everything is kept: the ledger, Valkey's files, the key, the logs.",
+    help="Directory for the ledger, Valkey's files, the API key and the logs.",
 )
 def dev(port: int, var: Path) -> None:
-    """Run all of Tollgate on this machine, show one completion and its usage, and stay up.
+    """Run all of Tollgate on this host, show one completion and its usage, and keep running.
 
-    A second run finds the first one's account, key and usage. Vendors' keys in the environment
-    (OPENAI_API_KEY and so on) make those vendors work.
+    The account, its key and its usage are kept for the next run. To use vendors, set their keys
+    in the environment (OPENAI_API_KEY and so on).
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
-        with _held(var.resolve()) as directory, listen(port) as web, listen(0) as sandbox:
+        with _locked(var.resolve()) as directory, listen(port) as web, listen(0) as sandbox:
             _run(Stack(directory, web, sandbox, free_port()))
     except (ChildFailed, DemoFailed, TollgateError, requests.RequestException) as exc:
-        raise click.ClickException(f"{exc}\nMend that, and start again.") from exc
+        raise click.ClickException(f"{exc}\nFix the cause and run `tollgate dev` again.") from exc
     except KeyboardInterrupt:
-        _say("Stopped; what was used is kept.")
+        _say("Stopped. The recorded usage is kept.")
 
 
 def _run(stack: Stack) -> None:
@@ -72,23 +72,23 @@ def _run(stack: Stack) -> None:
     with Children(stack.var / "log", stack.environment()) as children:
         stack.start(children, _say)
         _show_completion(children, DemoClient(f"{base_url}/v5", key))
-        _show_lines(base_url, key)
+        _show_examples(base_url, key)
         _say(f"Running until Ctrl-C. Logs: {stack.var / 'log'}")
         while True:
             children.check()
-            time.sleep(0.5)  # between two looks at the children
+            time.sleep(0.5)  # between two checks of the children
 
 
 def _demo_key(database_url: str, path: Path) -> str:
-    """Return the demo account's key, which is kept in `path`: the ledger holds only its hash."""
+    """Return the demo account's key from `path`, or create one: the ledger has only its hash."""
     engine = create_engine(database_url)
     try:
         accounts = Accounts(engine)
-        kept = path.read_text(encoding="ascii").strip() if path.exists() else ""
-        known = accounts.find_key(kept)
+        stored = path.read_text(encoding="ascii").strip() if path.exists() else ""
+        known = accounts.find_key(stored)
         if known is not None and known.is_live(int(time.time() * 1000)):
             _say(f"Account {ACCOUNT}, with the key in {path}")
-            return kept
+            return stored
         if not accounts.exists(ACCOUNT):
             accounts.create(ACCOUNT, "Demo")
         scopes = ["completions", "usage"]
@@ -102,26 +102,26 @@ def _demo_key(database_url: str, path: Path) -> str:
     return secret
 
 
-def _show_completion(children: Children, caller: DemoClient) -> None:
-    before = _requests(caller)
+def _show_completion(children: Children, client: DemoClient) -> None:
+    before = _requests(client)
     _say(f"One streamed completion of {SLOW_MODEL}:\n")
-    for text in caller.stream(SLOW_MODEL, PROMPT):
+    for text in client.stream(SLOW_MODEL, PROMPT):
         click.echo(text, nl=False)
     click.echo("\n")
-    _say("Waiting until the worker has posted it to the ledger")
-    children.wait_until(lambda: _requests(caller) > before, "worker", START_S)
-    _say(f"Recorded usage of the account {ACCOUNT}, last {DAYS} days:\n")
+    _say("Waiting for the worker to post it to the ledger")
+    children.wait_until(lambda: _requests(client) > before, "worker", START_S)
+    _say(f"Usage of the account {ACCOUNT} in the last {DAYS} days:\n")
     headings = ("model", "requests", "input tokens", "output tokens")
-    rows: list[list[Cell]] = [[model, *counts] for model, counts in sorted(caller.usage().items())]
+    rows: list[list[Cell]] = [[model, *counts] for model, counts in sorted(client.usage().items())]
     for line in format_table(headings, rows, pretty=True):
         click.echo(f"  {line}")
 
 
-def _requests(caller: DemoClient) -> int:
-    return sum(counts[0] for counts in caller.usage().values())
+def _requests(client: DemoClient) -> int:
+    return sum(counts[0] for counts in client.usage().values())
 
 
-def _show_lines(base_url: str, key: str) -> None:
+def _show_examples(base_url: str, key: str) -> None:
     ask = f'.completions.create(model="{MODEL}", prompt="Hello there")'
     body = f'{{"model": "{MODEL}", "prompt": "Hello there", "stream": true}}'
     click.echo(
@@ -129,7 +129,7 @@ def _show_lines(base_url: str, key: str) -> None:
   base URL  {base_url}/v5
   API key   {key}
 
-To paste: curl, then the clients openai and scale-gp-beta (pip install them first).
+Paste one of these (for the second and third, install openai or scale-gp-beta with pip first):
 
 curl -N {base_url}/v5/completions -H 'x-api-key: {key}' \
 -H 'content-type: application/json' -d '{body}'
@@ -144,15 +144,15 @@ print(SGPClient(base_url="{base_url}", api_key="{key}", account_id="{ACCOUNT}"){
 
 
 @contextmanager
-def _held(var: Path) -> Iterator[Path]:
-    """Hold the directory for ourselves: two Valkeys on the same files would destroy them."""
+def _locked(var: Path) -> Iterator[Path]:
+    """Lock the directory: two Valkeys on the same files would corrupt them."""
     var.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (var / "lock").open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
             raise click.ClickException(
-                f"Another `tollgate dev` uses {var}. Stop it, or choose another directory: --var"
+                f"Another `tollgate dev` uses {var}. Stop it, or choose another --var."
             ) from exc
         yield var
 

@@ -1,4 +1,4 @@
-"""`tollgate keys`: what callers authenticate with."""
+"""`tollgate keys`: creates, lists, limits, revokes and rotates API keys."""
 
 import json
 import time
@@ -34,9 +34,9 @@ def keys() -> None:
     type=click.Choice(SCOPES),
     default=("completions",),
     show_default=True,
-    help="What the key may do; repeat it for more.",
+    help="What the key may do; repeat the option for several scopes.",
 )
-@click.option("--name", help="A name for people.")
+@click.option("--name", help="Display name.")
 @click.option(
     "--expires",
     type=Moment(future=True),
@@ -48,9 +48,10 @@ def create_key(
     name: str | None,
     expires: datetime | None,
 ) -> None:
-    """Create a key for one or more accounts and print it, alone, this once.
+    """Create a key for one or more accounts and print it. It is shown only once.
 
-    Only a key with the scope `admin` alone may have no account: it reads every account's usage.
+    A key needs an account unless `admin` is its only scope: it then reads the usage of all
+    accounts.
     """
     with open_ledger() as engine:
         accounts = Accounts(engine)
@@ -63,7 +64,7 @@ def create_key(
 @keys.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def list_keys(as_json: bool) -> None:
-    """List every key, without the keys themselves."""
+    """List all keys, without their secrets."""
     with open_ledger() as engine:
         found = Accounts(engine).list_keys()
     if as_json:
@@ -79,7 +80,7 @@ def list_keys(as_json: bool) -> None:
 @keys.command("revoke")
 @click.argument("key_id")
 def revoke_key(key_id: str) -> None:
-    """Revoke the key KEY_ID for good."""
+    """Revoke the key KEY_ID permanently."""
     with open_ledger() as engine:
         Accounts(engine).revoke(key_id)
     click.echo(
@@ -91,12 +92,12 @@ def revoke_key(key_id: str) -> None:
 @click.argument("key_id")
 @click.option(
     "--operation-id",
-    help="A name of your choice for this rotation; repeating it never makes a second key.",
+    help="An ID that you choose for this rotation. Repeating it never creates a second key.",
 )
 def rotate_key(key_id: str, operation_id: str | None) -> None:
-    """Make a key like KEY_ID and print it, alone, this once; KEY_ID goes on working.
+    """Create a key like KEY_ID and print it. It is shown only once. KEY_ID stays valid.
 
-    When callers have the new key, revoke the old one: `tollgate keys revoke KEY_ID`.
+    When callers use the new key, revoke the old one: `tollgate keys revoke KEY_ID`.
     """
     with open_ledger() as engine:
         accounts = Accounts(engine)
@@ -108,37 +109,37 @@ def rotate_key(key_id: str, operation_id: str | None) -> None:
 @click.argument("key_id")
 @limit_options
 def limit_key(key_id: str, *, as_json: bool, **limits: Any) -> None:
-    """Show what the key KEY_ID may use, and change what is given; `none` lifts a limit.
+    """Show the limits of the key KEY_ID, and change the given ones. `none` removes a limit.
 
-    A key is limited by its account's limits and by its own.
+    The limits of the key's account apply, too.
     """
     change_and_show("key", key_id, limits, as_json=as_json)
 
 
 def _hand_over(accounts: Accounts, key: ApiKey, secret: str) -> None:
-    """Show a new key's secret, and have it work; where that fails, there is no such key."""
+    """Print a new key's secret and activate the key; if either fails, the key stays inactive."""
     is_shown = False
     try:
         with accounts.hand_over(key):
             _show_secret(key, secret)
             is_shown = True
     except OutputFailed as exc:
-        raise OutputFailed(f"{exc.message} So no key was made.") from exc
+        raise OutputFailed(f"{exc.message} No key was created.") from exc
     except LedgerUnavailable as exc:
         if is_shown:
-            message = f"{exc.message} The key that was printed does not work: make another one."
+            message = f"{exc.message} The printed key does not work. Create another one."
             raise click.ClickException(message) from exc
         raise
 
 
 def _show_secret(key: ApiKey, secret: str) -> None:
-    """Print the key alone on stdout, so that a script can take it, and the rest on stderr."""
+    """Print only the secret on stdout, for scripts, and its description on stderr."""
     click.echo(secret)
     about = [f"Key {key.key_id} for {_joined(key.account_ids) or 'no account'}"]
-    about.append(f"may: {_joined(key.scopes)}")
+    about.append(f"scopes: {_joined(key.scopes)}")
     about.append(f"expires: {_expiry(key)}")
     click.echo(f"{'; '.join(about)}.", err=True)
-    click.echo("Keep it now: Tollgate stores only its digest and cannot show it again.", err=True)
+    click.echo("Save it now: Tollgate stores only its hash and cannot show it again.", err=True)
 
 
 def _row(key: ApiKey) -> tuple[str | None, ...]:

@@ -1,4 +1,4 @@
-"""`tollgate prices`: what models cost, which cost nobody knows, and pricing anew."""
+"""`tollgate prices`: shows prices, lists unpriced usage, and re-prices requests."""
 
 import json
 import math
@@ -19,7 +19,7 @@ from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import Moment, show_time
 from app.ledger.repricing import count_entries, past_repricings, reprice
 from app.ledger.unpriced import Unpriced, unpriced
-from app.pricing.price import Price
+from app.pricing.price import EffectivePeriod, Price
 from app.pricing.price_book import PriceBook, load_prices
 from app.pricing.rates import RATE_NAMES
 from app.pricing.snapshot import SNAPSHOT_FILE
@@ -29,34 +29,29 @@ from app.vocabulary.money import dollars
 
 @click.group("prices")
 def prices() -> None:
-    """See what models cost, and which cost is not known.
+    """Show prices, list usage without a known price, and re-price requests.
 
-    A request is priced once, when it is posted, by the price in force at its start, and the ledger
-    keeps that price with it. New prices change nothing that is posted, until `update` is told to.
+    A request is priced when it is posted, with the price that was effective when it started. New
+    prices do not affect posted requests until you run `tollgate prices update`.
     """
 
 
 @prices.command("show")
 @click.argument("model", metavar="VENDOR/NAME")
-@click.option("--at", "moment", type=Moment(), help="When: an ISO date or time in UTC, or 30d ago.")
-@click.option("--tier", help="A vendor's word for how it served, such as flex.")
+@click.option(
+    "--at",
+    "moment",
+    type=Moment(),
+    help="Date or time (ISO, UTC), or age such as 30d; default: now.",
+)
+@click.option("--tier", help="Service tier that the vendor reports, such as flex.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(model: str, moment: datetime | None, tier: str | None, as_json: bool) -> None:
-    """Show what a model costs, in dollars a million tokens, and since when.
+    """Show a model's price in dollars per million tokens, and since when it is effective.
 
-    Exit code 1 says that the price is not known.
+    Exits with 1 if the price is unknown.
     """
-    vendor, _, name = model.partition("/")
-    if not vendor or not name:
-        raise click.UsageError("The model must be VENDOR/NAME, such as openai/gpt-4o.")
-    at_ms = None if moment is None else math.floor(moment.timestamp() * 1000)
-    period, price = load_prices(prices_file()).effective(vendor, name, at_ms=at_ms, tier=tier)
-    if price is None:
-        in_tier = f" in the service tier {tier}" if tier else ""
-        raise click.ClickException(
-            f"The price of {model}{in_tier} is not known. Give it one in a file that"
-            " TOLLGATE_PRICES names; config/prices.toml describes its form."
-        )
+    period, price = _price_of(model, moment, tier)
     rates = list(_rates(price))
     if as_json:
         shown = {
@@ -68,13 +63,30 @@ def show(model: str, moment: datetime | None, tier: str | None, as_json: bool) -
         }
         click.echo(json.dumps(shown, indent=2))
         return
-    since = f"in force from {period.from_day} (UTC)" if period.from_day else "always in force"
+    since = f"effective from {period.from_day} (UTC)" if period.from_day else "always effective"
     if period.daily_s:
-        since += ", at this time of the day"
-    click.echo(f"{model}: {price.price_id}, {since}, in dollars a million tokens", err=True)
+        since += ", at this time of day"
+    click.echo(f"{model}: {price.price_id}, {since}, in dollars per million tokens", err=True)
     rows = [[tier["above_prompt_tokens"], *(tier[kind] for kind in RATE_NAMES)] for tier in rates]
     for line in format_table(["above prompt tokens", *RATE_NAMES], rows, pretty=on_terminal()):
         click.echo(line)
+
+
+def _price_of(
+    model: str, moment: datetime | None, tier: str | None
+) -> tuple[EffectivePeriod, Price]:
+    vendor, _, name = model.partition("/")
+    if not vendor or not name:
+        raise click.UsageError(f"The model must be VENDOR/NAME, not {model!r}.")
+    at_ms = None if moment is None else math.floor(moment.timestamp() * 1000)
+    period, price = load_prices(prices_file()).effective(vendor, name, at_ms=at_ms, tier=tier)
+    if price is None:
+        in_tier = f" in the service tier {tier}" if tier else ""
+        raise click.ClickException(
+            f"The price of {model}{in_tier} is unknown. Add it to a file, whose path is in"
+            " TOLLGATE_PRICES; config/prices.toml describes the format."
+        )
+    return period, price
 
 
 def _rates(price: Price) -> Iterator[dict[str, Any]]:
@@ -84,13 +96,15 @@ def _rates(price: Price) -> Iterator[dict[str, Any]]:
 
 
 @prices.command("missing")
-@click.option("--since", type=Moment(), default="30d", show_default=True, help="Start.")
-@click.option("--until", type=Moment(), help="End, not included; the default is now.")
+@click.option(
+    "--since", type=Moment(), default="30d", show_default=True, help="Start of the range."
+)
+@click.option("--until", type=Moment(), help="End of the range (exclusive); default: now.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def missing(since: datetime, until: datetime | None, as_json: bool) -> None:
-    """List the models that were used without a known price, the most tokens first.
+    """List models that were used without a known price, those with the most tokens first.
 
-    Where the price is known by now, `tollgate prices update` puts it in.
+    If the price is known now, `tollgate prices update` applies it.
     """
     start_ms, end_ms = _range(since, until)
     book = load_prices(prices_file())
@@ -101,7 +115,7 @@ def missing(since: datetime, until: datetime | None, as_json: bool) -> None:
         click.echo(json.dumps(shown, indent=2))
         return
     if not found:
-        click.echo("Everything that was used has a price.", err=True)
+        click.echo("All usage has a price.", err=True)
         return
     rows: list[list[Cell]] = [
         [
@@ -114,7 +128,7 @@ def missing(since: datetime, until: datetime | None, as_json: bool) -> None:
         ]
         for it in found
     ]
-    headings = ("served", "asked", "requests", "tokens", "last used", "price known now")
+    headings = ("served", "requested", "requests", "tokens", "last used", "price known now")
     for line in format_table(headings, rows, pretty=on_terminal()):
         click.echo(line)
 
@@ -125,16 +139,17 @@ def _known_now(book: PriceBook, it: Unpriced) -> bool:
 
 
 @prices.command("update")
-@click.option("--since", type=Moment(), required=True, help="Start: an ISO date or time, or 30d.")
-@click.option("--until", type=Moment(), help="End, not included; the default is now.")
+@click.option(
+    "--since", type=Moment(), required=True, help="Start of the range: an ISO date or time, or 30d."
+)
+@click.option("--until", type=Moment(), help="End of the range (exclusive); default: now.")
 def update(since: datetime, until: datetime | None) -> None:
-    """Price what was used in a range anew, by the prices as they are known now.
+    """Re-price the requests of a range with the prices that are known now.
 
-    Each request by the price in force at its start, call by call. One whose price is still not
-    known keeps the cost that it has, and so do requests whose entries were pruned. It says which
-    prices were put in; what was changed is recorded: `tollgate prices log`. Budgets count what
-    became cheaper at once, and what became dearer within a minute. Interrupted, it can be run
-    again.
+    Each call is priced with the price that was effective when its request started. Requests whose
+    price is still unknown, or whose entries were pruned, keep their cost. The command prints the
+    prices that it applied; `tollgate prices log` lists all re-pricings. Budgets count lower costs
+    at once and higher costs within a minute. If it is interrupted, run it again.
     """
     start_ms, end_ms = _range(since, until)
     book = load_prices(prices_file())
@@ -150,13 +165,15 @@ def update(since: datetime, until: datetime | None) -> None:
                 bar.update(batch.examined)
             bar.finish()
     for price_id, count in price_ids.most_common():
-        click.echo(f"{count} now have {price_id or 'no cost: they used nothing'}", err=True)
-    click.echo(f"{changed} of {length} entries changed, by {_signed(added_nanousd)} in all.")
+        click.echo(
+            f"{count} now have {price_id or 'no cost, because they used no tokens'}", err=True
+        )
+    click.echo(f"{changed} of {length} entries changed, by {_signed(added_nanousd)} in total.")
 
 
 @prices.command("log")
 def log() -> None:
-    """List when what was priced anew, and by how much that changed the ledger; the latest first."""
+    """List the re-pricings and the changes of cost, the latest first."""
     with open_ledger() as engine:
         found = past_repricings(engine)
     rows: list[list[Cell]] = [
@@ -170,30 +187,30 @@ def log() -> None:
         for it in found
     ]
     for line in format_table(
-        ("when", "of requests from", "to", "entries changed", "by"), rows, pretty=on_terminal()
+        ("time", "requests from", "to", "changed entries", "change"), rows, pretty=on_terminal()
     ):
         click.echo(line)
 
 
 @prices.command("import")
 def import_prices() -> None:
-    """Renew config/prices.json from the installed package genai-prices; nothing is fetched.
+    """Update config/prices.json from the installed package genai-prices, without network access.
 
-    It says how many models' prices changed. Workers read the file when they start.
+    Prints how many models' prices changed. Restart the workers: they read the file at start.
     """
     try:
         source = import_module("app.pricing.price_import")
     except ModuleNotFoundError as exc:
         raise click.ClickException(
-            f"{exc.name} is not installed: pip install 'tollgate[prices]'"
+            f"{exc.name} is not installed. Run: pip install 'tollgate[prices]'"
         ) from exc
     before, after = json.loads(SNAPSHOT_FILE.read_bytes()), source.snapshot_rows()
     write_whole(SNAPSHOT_FILE, source.encode_rows(after))
     old, new = _models(before), _models(after)
     changed = sum(old[key] != new[key] for key in old.keys() & new.keys())
-    added, gone = len(new.keys() - old.keys()), len(old.keys() - new.keys())
+    added, removed = len(new.keys() - old.keys()), len(old.keys() - new.keys())
     versions = f"From {before['version']} to {after['version']}"
-    click.echo(f"{versions}: {added} models new, {changed} changed, {gone} gone.")
+    click.echo(f"{versions}: {added} models added, {changed} changed, {removed} removed.")
 
 
 def _models(rows: dict[str, Any]) -> dict[tuple[str, str], Any]:

@@ -1,4 +1,4 @@
-"""`tollgate prune`: old entries go, their sums stay."""
+"""`tollgate prune`: removes old entries and keeps their rollups."""
 
 import math
 import sys
@@ -10,7 +10,8 @@ from app.cli.ledger import open_ledger
 from app.cli.times import Moment
 from app.ledger.retention import count_older, prune
 
-#: Events are replayed from spools and the dead stream; by then they must still be known.
+#: Events may be replayed from spools and from the dead-letter stream. Their entries must still
+#: exist then, or they would be counted twice.
 LEAST_AGE = timedelta(days=30)
 
 
@@ -20,16 +21,16 @@ LEAST_AGE = timedelta(days=30)
     "before",
     type=Moment(),
     required=True,
-    help="How old an entry must be, such as 180d, or a date in UTC; 30 days at least.",
+    help="Age, such as 180d, or a date in UTC; at least 30 days ago.",
 )
 def prune_command(before: datetime) -> None:
-    """Remove the ledger's old entries, and keep what was summed of them.
+    """Remove old entries from the ledger and keep their totals.
 
-    Reports by account, key, vendor, model, hour and day stay as they are. Who the `user` was, and
-    what happened within a quarter of an hour, is gone.
+    Reports by account, key, vendor, model, hour and day do not change. Breakdowns by `user`, and by
+    less than 15 minutes, are lost.
     """
     if before > datetime.now(UTC) - LEAST_AGE:
-        raise click.UsageError("--older-than must be 30 days at least")
+        raise click.UsageError("--older-than must be at least 30 days ago")
     before_s, removed = math.floor(before.timestamp()), 0
     with open_ledger() as engine:
         length = count_older(engine, before_s)
@@ -38,4 +39,4 @@ def prune_command(before: datetime) -> None:
                 removed += count
                 bar.update(count)
             bar.finish()
-    click.echo(f"{removed} entries removed; their rollups are kept.", err=True)
+    click.echo(f"Removed {removed} entries. Their rollups are kept.", err=True)

@@ -1,4 +1,4 @@
-"""`tollgate reconcile`: all that holds usage, against each other."""
+"""`tollgate reconcile`: compares the stream, open records, the spool and the ledger."""
 
 import json
 import sys
@@ -21,17 +21,17 @@ from app.settings import Settings
 from app.usage.redis.pipeline_status import PipelineStatus, read_status
 from app.usage.spool import SpoolFile, spool_files
 
-#: What waits for longer than this waits for somebody, in seconds: a worker looks every second,
-#: and 40 s after a process died its requests are posted.
+#: Usage that waits for longer than this needs attention, in seconds: a worker polls every second,
+#: and posts the requests of a crashed process after 40 s.
 PATIENCE_S = 60
 
-#: Differences that are shown, in a table and in JSON; all are counted.
+#: The most differences in the table and in JSON; all are counted.
 SHOWN, LISTED = 20, 1000
 
 
 @dataclass(slots=True)
 class Rollups:
-    """How the ledger's rollups compare with its entries."""
+    """The comparison of the ledger's rollups with its entries."""
 
     entries: int = 0
     differing: int = 0
@@ -43,13 +43,13 @@ class Rollups:
     "--rebuild",
     "rebuilds",
     is_flag=True,
-    help="Remake the rollups that are not the sums of their entries; posts go on meanwhile.",
+    help="Recompute the rollups that differ from their entries. Posting continues.",
 )
 @click.option(
     "--bill",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Compare a vendor's own count with the ledger instead: pages of OpenAI's usage API by day"
-    " and model in JSON, or a CSV file of day, model, tokens.",
+    help="Compare a vendor's bill with the ledger instead: pages of OpenAI's usage API by day and"
+    " model in JSON, or a CSV file of day, model, tokens.",
 )
 @click.option(
     "--vendor",
@@ -57,49 +57,49 @@ class Rollups:
     multiple=True,
     default=("openai",),
     show_default=True,
-    help="Whose bill it is: an entry of the vendor table, or several.",
+    help="Vendor entry that the bill belongs to; repeat the option for several.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def reconcile(rebuilds: bool, bill: Path | None, vendors: tuple[str, ...], as_json: bool) -> None:
-    """Hold the stream, open requests, the spool of this machine and the ledger against each other.
+    """Check that the stream, open requests, the spool of this host and the ledger agree.
 
-    What is merely on its way is no fault. Exit code 1 says that something disagrees, is dead or
-    has been left behind; stderr says what, and what to do about it.
+    Usage in flight is not a problem. Exits with 1 if anything disagrees, is dead-lettered or is
+    orphaned, and prints what to do on stderr.
     """
     if bill is not None:
         if rebuilds:
-            raise click.UsageError("--rebuild is of no use with --bill")
+            raise click.UsageError("--rebuild cannot be used with --bill")
         reconcile_bill(bill, vendors, as_json)
         return
     with open_redis() as redis:
-        transit = read_status(redis)
+        pipeline = read_status(redis)
     spooled = _spooled(Settings.from_env().spool_dir)
     with open_ledger() as engine:
         rollups = _compare(engine, rebuilds)
-    problems = [*_of_transit(transit), *_of_spool(spooled), *_of_rollups(rollups, rebuilds)]
+    problems = [*_of_pipeline(pipeline), *_of_spool(spooled), *_of_rollups(rollups, rebuilds)]
     if as_json:
-        click.echo(json.dumps(_as_dict(transit, spooled, rollups, rebuilds, problems), indent=2))
+        click.echo(json.dumps(_as_dict(pipeline, spooled, rollups, rebuilds, problems), indent=2))
     else:
-        _print(transit, spooled, rollups, rebuilds)
+        _print(pipeline, spooled, rollups, rebuilds)
     for problem in problems:
         click.echo(f"! {problem}", err=True)
     if problems:
         sys.exit(1)
     if not as_json:
-        click.echo("Nothing disagrees.", err=True)
+        click.echo("No problems found.", err=True)
 
 
 def _compare(engine: Engine, rebuilds: bool) -> Rollups:
-    """Compare all rollups with their entries, stretch by stretch, and mend them where told to."""
+    """Compare all rollups with their entries, and recompute them if `rebuilds`."""
     found, label = Rollups(entries=count_entries(engine)), "Entries against rollups"
     with click.progressbar(length=found.entries, label=label, file=sys.stderr) as bar:
-        for stretch in day_ranges(engine):
-            differing = differences(engine, stretch)
+        for days in day_ranges(engine):
+            differing = differences(engine, days)
             if differing and rebuilds:
-                differing = rebuild(engine, stretch)
+                differing = rebuild(engine, days)
             found.differing += len(differing)
             found.listed += differing[: LISTED - len(found.listed)]
-            bar.update(stretch.entry_count)
+            bar.update(days.entry_count)
         bar.finish()
     return found
 
@@ -108,21 +108,21 @@ def _spooled(directory: Path) -> list[SpoolFile]:
     try:
         return spool_files(directory)
     except OSError as exc:
-        raise click.ClickException(f"The spool in {directory} cannot be read: {exc}.") from exc
+        raise click.ClickException(f"Cannot read the spool in {directory}: {exc}.") from exc
 
 
-def _of_transit(transit: PipelineStatus) -> Iterator[str]:
-    if transit.dead:
-        yield f"Events that could not be posted: {transit.dead}. See them: tollgate dead list"
-    if _is_overdue(transit.oldest_waiting_ms):
+def _of_pipeline(pipeline: PipelineStatus) -> Iterator[str]:
+    if pipeline.dead:
+        yield f"Events that could not be posted: {pipeline.dead}. List them: tollgate dead list"
+    if _is_overdue(pipeline.oldest_waiting_ms):
         yield (
-            f"Events wait since {show_time(transit.oldest_waiting_ms or 0)}. See that a worker and"
-            " beat run, and in the worker's log whether it reaches the ledger."
+            f"Events have waited since {show_time(pipeline.oldest_waiting_ms or 0)}. Check that a"
+            " worker and beat run, and the worker's log for errors of the ledger."
         )
-    if _is_overdue(transit.oldest_orphaned_ms):
+    if _is_overdue(pipeline.oldest_orphaned_ms):
         yield (
-            f"Orphaned open requests: {transit.open_orphaned}. Check that a worker and"
-            " beat run: they post them, estimated."
+            f"Orphaned open requests: {pipeline.open_orphaned}. Check that a worker and"
+            " beat run: they post estimates."
         )
 
 
@@ -130,15 +130,15 @@ def _of_spool(spooled: Iterable[SpoolFile]) -> Iterator[str]:
     orphans = sum(file.is_orphan for file in spooled)
     if orphans:
         yield (
-            f"Spool files left by processes that are gone: {orphans}. A web process on this"
-            " machine, with the same TOLLGATE_SPOOL_DIR, adopts them while Redis answers."
+            f"Orphaned spool files: {orphans}. A web process on this host with the same"
+            " TOLLGATE_SPOOL_DIR adopts them while Redis is available."
         )
 
 
 def _of_rollups(rollups: Rollups, rebuilt: bool) -> Iterator[str]:
     if rollups.differing and not rebuilt:
         yield (
-            f"Rollups that are not the sums of their entries: {rollups.differing}. Remake them:"
+            f"Rollups that differ from their entries: {rollups.differing}. Recompute them:"
             " tollgate reconcile --rebuild"
         )
 
@@ -148,19 +148,19 @@ def _is_overdue(since_ms: int | None) -> bool:
 
 
 def _print(
-    transit: PipelineStatus, spooled: Sequence[SpoolFile], rollups: Rollups, rebuilt: bool
+    pipeline: PipelineStatus, spooled: Sequence[SpoolFile], rollups: Rollups, rebuilt: bool
 ) -> None:
     orphans = sum(file.is_orphan for file in spooled)
     rows: list[tuple[Cell, ...]] = [
-        ("events that wait for a worker", transit.waiting, f"{transit.claimed} claimed"),
-        ("requests under way", transit.open_alive, ""),
-        ("requests of processes that are gone", transit.open_orphaned, ""),
-        ("dead events", transit.dead, ""),
-        ("spool files of this machine", len(spooled), f"{orphans} of processes that are gone"),
+        ("events waiting for a worker", pipeline.waiting, f"{pipeline.claimed} claimed"),
+        ("requests in flight", pipeline.open_alive, ""),
+        ("orphaned requests", pipeline.open_orphaned, ""),
+        ("dead-lettered events", pipeline.dead, ""),
+        ("spool files of this host", len(spooled), f"{orphans} orphaned"),
         ("ledger entries", rollups.entries, ""),
-        ("rollups that differ", rollups.differing, "remade" if rebuilt else ""),
+        ("rollups that differ", rollups.differing, "recomputed" if rebuilt else ""),
     ]
-    for line in format_table(("what", "count", ""), rows, pretty=on_terminal()):
+    for line in format_table(("item", "count", ""), rows, pretty=on_terminal()):
         click.echo(line)
     if rollups.differing:
         click.echo()
@@ -169,7 +169,7 @@ def _print(
 
 
 def _difference_table(rollups: Rollups) -> Iterator[str]:
-    headings = ("account", "slot", "key", "model", "lacked requests", "lacked tokens")
+    headings = ("account", "slot", "key", "model", "missing requests", "missing tokens")
     shown = rollups.listed[:SHOWN]
     rows: list[tuple[Cell, ...]] = [
         (
@@ -188,14 +188,14 @@ def _difference_table(rollups: Rollups) -> Iterator[str]:
 
 
 def _as_dict(
-    transit: PipelineStatus,
+    pipeline: PipelineStatus,
     spooled: Iterable[SpoolFile],
     rollups: Rollups,
     rebuilt: bool,
     problems: Sequence[str],
 ) -> dict[str, Any]:
     return {
-        "redis": asdict(transit),
+        "redis": asdict(pipeline),
         "spool": [asdict(file) | {"path": str(file.path)} for file in spooled],
         "ledger": {
             "entries": rollups.entries,

@@ -1,4 +1,4 @@
-"""`tollgate usage`: what was used, by whom and of what, from the ledger."""
+"""`tollgate usage`: reports usage and costs from the ledger."""
 
 import math
 import time
@@ -18,7 +18,7 @@ from app.ledger.retention import pruned_until_s
 from app.ledger.slots import SLOT_S, floor_to
 from app.storage.sql.transactions import reading
 
-#: Column -> what the ledger groups by; `day` and `hour` are widths of time instead.
+#: Column -> the ledger's group; `day` and `hour` are bucket widths instead.
 GROUP_KEYS: Mapping[str, GroupKey] = {
     "account": "account",
     "model": "model",
@@ -30,7 +30,7 @@ WIDTHS_S: Mapping[str, int] = {"day": 86_400, "hour": 3_600}
 
 
 class Columns(click.ParamType[tuple[str, ...]]):
-    """Names of columns to sum by, with commas between them."""
+    """Names of columns to group by, separated by commas."""
 
     name = "columns"
 
@@ -40,15 +40,15 @@ class Columns(click.ParamType[tuple[str, ...]]):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> tuple[str, ...]:
-        """Return the names in the order they were given, each once."""
+        """Return the names in their order, without duplicates."""
         if isinstance(value, tuple):
             return value
         names = tuple(dict.fromkeys(value.split(",")))
         for name in names:
             if name not in LABELS:
-                self.fail(f"{name!r} is none of {', '.join(LABELS)}", param, ctx)
+                self.fail(f"unknown column {name!r}. Columns are {', '.join(LABELS)}", param, ctx)
         if "day" in names and "hour" in names:
-            self.fail("`hour` shows the day, too: give one of them", param, ctx)
+            self.fail("use either `day` or `hour`: `hour` includes the day", param, ctx)
         return names
 
 
@@ -61,12 +61,12 @@ class Columns(click.ParamType[tuple[str, ...]]):
     show_default=True,
     help="Start: 30d, 12h or 90m ago, or an ISO date or time in UTC.",
 )
-@click.option("--until", type=Moment(), help="End, not included; the default is now.")
+@click.option("--until", type=Moment(), help="End of the range (exclusive); default: now.")
 @click.option(
     "--by",
     type=Columns(),
-    help="Sum by account, model, vendor, key, user, day, hour: one, or several with commas"
-    " between them.  [default: account; of one ACCOUNT, model]",
+    help="Group by account, model, vendor, key, user, day or hour; separate several with commas."
+    "  [default: account; with ACCOUNT, model]",
 )
 @click.option(
     "--format",
@@ -74,7 +74,7 @@ class Columns(click.ParamType[tuple[str, ...]]):
     type=click.Choice(list(FORMS)),
     default="table",
     show_default=True,
-    help="json and csv carry every count, for scripts.",
+    help="Output format; json and csv have all counts.",
 )
 def usage_command(
     account_id: str | None,
@@ -83,10 +83,10 @@ def usage_command(
     by: tuple[str, ...] | None,
     form: str,
 ) -> None:
-    """Show the tokens that were used and what they cost, of ACCOUNT or of all accounts.
+    """Show the tokens and costs of ACCOUNT, or of all accounts.
 
-    `requests` are those that did not fail; tokens and costs of failed ones are in the sums. A cost
-    with a question mark lacks requests whose price is not known.
+    `requests` counts successful requests only; tokens and costs include failed ones. `?` marks a
+    cost that leaves out requests with no known price.
     """
     start_s = math.floor(since.timestamp())
     end_s = _end_of_slot_s() if until is None else math.ceil(until.timestamp())
@@ -96,7 +96,7 @@ def usage_command(
     with open_ledger() as engine:
         if account_id and not Accounts(engine).exists(account_id):
             raise click.ClickException(
-                f"There is no account {account_id}. See them: tollgate accounts list"
+                f"There is no account {account_id}. List the accounts: tollgate accounts list"
             )
         start_s = _earliest_start(engine, start_s)
         rows = UsageReader(engine).rows(_query(account_id, start_s, end_s, by))
@@ -105,12 +105,12 @@ def usage_command(
 
 
 def _end_of_slot_s() -> int:
-    """Return the end of the ledger's present slot: rollups reach to it, and nothing is later."""
+    """Return the end of the ledger's current slot: rollups cover it, and nothing is later."""
     return floor_to(int(time.time()), SLOT_S) + SLOT_S
 
 
 def _earliest_start(engine: Engine, start_s: int) -> int:
-    """Return the start, or the quarter of an hour in which it is where there is no more to tell."""
+    """Return the start; if its entries were pruned, the start of its 15-minute slot."""
     with reading(engine) as connection:
         pruned = start_s < pruned_until_s(connection)
     return floor_to(start_s, SLOT_S) if pruned else start_s

@@ -1,4 +1,4 @@
-"""`tollgate vendors`: what can be called, and whether it answers."""
+"""`tollgate vendors`: lists the vendors, and checks that they respond."""
 
 import json
 import os
@@ -19,12 +19,12 @@ from app.vendors.vendor import Vendor
 
 @click.command("vendors")
 @click.option(
-    "--check", is_flag=True, help="Ask each configured vendor for its models; costs nothing."
+    "--check", is_flag=True, help="Request each configured vendor's list of models; free of charge."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
-@click.option("--markdown", is_flag=True, help="Print the page docs/vendors.md.")
+@click.option("--markdown", is_flag=True, help="Print docs/vendors.md.")
 def vendors_command(check: bool, as_json: bool, markdown: bool) -> None:
-    """Show each vendor: its gateway, its base URL, and whether it is configured here."""
+    """List each vendor with its gateway, its base URL, and whether it is configured."""
     if markdown:
         click.echo(vendors_page(), nl=False)
         return
@@ -63,14 +63,14 @@ def _checked(table: VendorTable) -> dict[str, str]:
 
 
 def _check(vendor: Vendor) -> str:
-    """Ask for the list of models: every wire has one, or at least a server that answers."""
+    """Return the result of a request for the list of models."""
     status, reason = probe(vendor, os.environ)
     if status is None:
         return f"unreachable: {reason}"
     if status in (401, 403):
-        return f"key refused (HTTP {status})"
+        return f"key rejected (HTTP {status})"
     if 300 <= status < 400:
-        return f"redirects (HTTP {status}): base_url is wrong"
+        return f"redirects (HTTP {status}): check base_url"
     if status >= 500:
         return f"fails (HTTP {status})"
-    return "ok" if status < 300 else f"ok: it answers (HTTP {status}), its key is not checked"
+    return "ok" if status < 300 else f"ok: responds (HTTP {status}), key not checked"

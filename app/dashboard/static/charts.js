@@ -30,7 +30,7 @@
       style: "currency", currency: "USD", minimumFractionDigits: digits, maximumFractionDigits: digits,
     }).format(nano / NANO);
 
-  // As many cents, or parts of them, as tell two neighbours on the axis apart.
+  // As many decimals of a dollar as two adjacent labels of the axis need to differ.
   const axisDigits = (stepNano) => (stepNano >= NANO ? 0 : Math.max(2, Math.ceil(-Math.log10(stepNano / NANO))));
   const onAxis = (unit, splits) => {
     const digits = axisDigits(splits.length > 1 ? splits[1] - splits[0] : NANO);
@@ -39,7 +39,7 @@
   const inLegend = (unit, number) =>
     unit === "usd" ? dollars(number, number < NANO / 10 ? 6 : 2) : whole.format(number);
 
-  // Each series is drawn from 0 up to the sum of itself and those below, the highest first.
+  // Each series is drawn from 0 to the sum of itself and the series below it, the highest first.
   const stack = (series) => {
     const sums = [];
     series.forEach((values, index) =>
@@ -97,9 +97,9 @@
       ],
     };
     const chart = new uPlot(options, [timesS, ...order.map((index) => sums[index])], plot);
-    // The legend names the largest first, as the table does.
+    // The legend lists the largest series first, like the table.
     plot.querySelectorAll(".u-legend .u-series").forEach((entry, at) => {
-      // The time, which is there while a bar is pointed at, stands last: nothing moves for it.
+      // The time is shown only while the pointer is on a bar. It is last, so that nothing moves.
       entry.style.order = String(at ? labels.length - at : labels.length + 1);
     });
     return chart;

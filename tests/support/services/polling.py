@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 
 def wait_until(
@@ -16,3 +17,12 @@ def wait_until(
         if time.monotonic() > end:
             raise TimeoutError(f"not within {deadline_s} s: {condition}")
         time.sleep(every_s)
+
+
+def has_exited(pid: int) -> bool:
+    """Return whether a process has exited, even if nobody has read its exit code."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return status.rpartition(")")[2].split()[0] in {"Z", "X"}

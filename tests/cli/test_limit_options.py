@@ -24,9 +24,9 @@ def test_limits_are_set_one_by_one_and_lifted(tollgate: Tollgate) -> None:
     assert [line.split("  ")[0] for line in result.stdout.splitlines()] == [
         "requests per minute",
         "tokens per minute",
-        "open streams",
+        "concurrent streams",
         "budget per day (UTC)",
-        "soft bound per day (UTC)",
+        "warning per day (UTC)",
     ]
     assert [line.split()[-1] for line in result.stdout.splitlines()] == [
         "60",
@@ -92,7 +92,7 @@ def test_a_key_of_several_accounts_knows_the_limits_of_each(tollgate: Tollgate) 
         (("keys", "limit", "key_0"), 1, "tollgate keys list"),
         (("accounts", "limit", "acme", "--rpm", "0"), 1, "not 0."),
         (("accounts", "limit", "acme", "--soft-usd", "2", "--budget-usd", "1"), 1, "soft bound"),
-        (("accounts", "limit", "acme", "--tpm", "1.5"), 2, "neither a whole number nor `none`"),
+        (("accounts", "limit", "acme", "--tpm", "1.5"), 2, "must be a whole number or `none`"),
         (("accounts", "limit", "acme", "--budget-usd", "$5"), 2, "amount of dollars"),
         (("accounts", "limit", "acme", "--budget-usd", "nan"), 2, "amount of dollars"),
         (("accounts", "limit", "acme", "--budget-usd", "-1"), 1, "not -$1.00."),

@@ -1,15 +1,10 @@
 """The table of commands, and what a wrong environment says."""
 
-from pathlib import Path
-
 import click
 import pytest
 from click.testing import CliRunner
-from sqlalchemy import inspect
 
 from app.cli import COMMANDS, load_command, main
-from app.storage.sql.engine import create_engine
-from app.storage.sql.migrations import schema_is_current
 
 
 @pytest.fixture
@@ -41,24 +36,4 @@ def test_a_wrong_setting_is_a_sentence_and_exit_code_1(run: CliRunner, command: 
     result = run.invoke(main, command, env={"DATABASE_URL": "mysql://user:secret@host/x"})
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith("Error: DATABASE_URL must begin with")
-    assert "secret" not in result.stderr
-
-
-def test_upgrade_makes_the_schema_and_may_be_repeated(run: CliRunner, tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'new' / 'ledger.db'}"
-    for _ in range(2):
-        result = run.invoke(main, ["db", "upgrade"], env={"DATABASE_URL": url})
-        assert (result.exit_code, result.stdout) == (0, "")
-        assert result.stderr == "The ledger's schema is up to date.\n"
-    engine = create_engine(url)
-    assert schema_is_current(engine)
-    assert "entries" in inspect(engine).get_table_names()
-    engine.dispose()
-
-
-def test_upgrade_says_when_the_database_does_not_answer(run: CliRunner) -> None:
-    url = "postgres://user:secret@127.0.0.1:1/x"
-    result = run.invoke(main, ["db", "upgrade"], env={"DATABASE_URL": url})
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.endswith("Check DATABASE_URL.\n")
     assert "secret" not in result.stderr

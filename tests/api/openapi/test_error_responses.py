@@ -1,0 +1,35 @@
+"""Error responses, generated from error classes."""
+
+from app.api.openapi.error_responses import FIELD_CODES, error_responses, every_error
+from app.vocabulary.errors import (
+    InvalidAPIKey,
+    InvalidRequest,
+    LedgerUnavailable,
+    TollgateError,
+    VendorRejected,
+)
+
+
+def test_every_error_with_a_code_is_found_once() -> None:
+    errors = list(every_error())
+    assert {TollgateError, InvalidRequest, InvalidAPIKey, LedgerUnavailable} <= set(errors)
+    assert len(errors) == len(set(errors))
+
+
+def test_errors_are_grouped_by_status_with_their_codes() -> None:
+    responses = error_responses([LedgerUnavailable, InvalidAPIKey, InvalidRequest])
+    assert list(responses) == sorted(responses)
+    assert f"`{InvalidAPIKey.code}`" in responses["401"]["description"]
+    assert FIELD_CODES in responses["400"]["description"]
+    schema = responses["401"]["content"]["application/json"]["schema"]
+    assert schema == {"$ref": "#/components/schemas/Error"}
+
+
+def test_a_vendors_rejection_has_the_vendors_statuses() -> None:
+    statuses = set(error_responses([VendorRejected]))
+    assert "400" in statuses
+    assert "422" not in statuses
+
+
+def test_an_error_of_tollgate_is_said_to_be_logged() -> None:
+    assert "logged" in error_responses([TollgateError])["500"]["description"]

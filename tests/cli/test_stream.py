@@ -1,0 +1,30 @@
+"""Redis, opened for one command."""
+
+import click
+import pytest
+
+from app.cli.stream import open_redis
+from app.settings import ConfigError
+from app.usage.redis.dead_letters import DeadLetterStream
+
+
+def test_it_is_the_redis_of_the_environment(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    with open_redis() as redis:
+        assert DeadLetterStream(redis).count() == 0
+
+
+def test_a_redis_that_does_not_respond_says_what_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDIS_URL", "redis://:secret@127.0.0.1:1/0")
+    with pytest.raises(click.ClickException, match="Check REDIS_URL") as caught, open_redis() as it:
+        DeadLetterStream(it).count()
+    assert caught.value.message[0].isupper()
+    assert "secret" not in caught.value.message
+
+
+def test_no_address_is_a_wrong_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REDIS_URL", raising=False)
+    with pytest.raises(ConfigError), open_redis():
+        pass

@@ -1,0 +1,53 @@
+"""Times on the command line."""
+
+from datetime import UTC, datetime, timedelta
+
+import click
+import pytest
+
+from app.cli.times import Moment, show_time
+
+
+def parse(text: str, *, future: bool = False) -> datetime:
+    """Parse a time."""
+    return Moment(future=future).convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "duration"),
+    [("30d", timedelta(days=30)), ("12h", timedelta(hours=12)), ("90m", timedelta(minutes=90))],
+)
+def test_a_duration_counts_from_now(text: str, duration: timedelta) -> None:
+    before = datetime.now(UTC)
+    past, future = parse(text), parse(text, future=True)
+    after = datetime.now(UTC)
+    assert before <= past + duration <= after
+    assert before <= future - duration <= after
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-11-29", datetime(2026, 11, 29, tzinfo=UTC)),
+        ("2026-11-29T15:30", datetime(2026, 11, 29, 15, 30, tzinfo=UTC)),
+        ("2026-11-29T15:30+02:00", datetime(2026, 11, 29, 13, 30, tzinfo=UTC)),
+        ("2026-11-29T15:30Z", datetime(2026, 11, 29, 15, 30, tzinfo=UTC)),
+    ],
+)
+def test_a_time_is_utc_unless_it_names_a_zone(text: str, moment: datetime) -> None:
+    assert parse(text) == moment
+
+
+@pytest.mark.parametrize(
+    "text", ["", "soon", "5", "-5d", "5w", "9999999d", "999999d", "2026-13-01"]
+)
+def test_anything_else_is_rejected_with_examples(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="30d, 12h, 90m") as caught:
+        parse(text)
+    assert repr(text) in caught.value.message
+
+
+def test_a_parsed_time_stays_as_it_is_and_is_shown_to_the_second() -> None:
+    moment = datetime(2026, 11, 29, tzinfo=UTC)
+    assert Moment().convert(moment, None, None) is moment
+    assert show_time(1_788_220_800_999) == "2026-09-01T00:00:00Z"

@@ -1,0 +1,56 @@
+"""The demo's client, against a gateway."""
+
+import dataclasses
+import threading
+
+import pytest
+
+from app.accounts.accounts import Accounts
+from app.devstack.demo import DemoClient, DemoFailed
+from app.ledger.posting import Ledger
+from app.pricing.price_book import NO_PRICES
+from tests.support.gateway import Gateway
+from tests.support.vendor import CUT, DONE, SimulatedVendor, body_of, choice, stream_reply, usage_of
+
+
+@pytest.fixture
+def client(gateway: Gateway) -> DemoClient:
+    """A client with a key that may do both."""
+    scopes = frozenset({"completions", "usage"})
+    _, secret = Accounts(gateway.engine).create_key(["acme"], scopes)
+    return DemoClient(gateway.base_url, secret)
+
+
+def test_text_is_yielded_as_it_arrives(client: DemoClient, vendor: SimulatedVendor) -> None:
+    gate = threading.Event()
+    rest = (body_of(choice("two", "stop")), body_of(usage=usage_of(1, 2)), DONE)
+    vendor.reply(stream_reply(body_of(choice("one ")), gate, *rest))
+    texts = client.stream("sim/m", "p")
+    assert next(texts) == "one "
+    gate.set()
+    assert "".join(texts) == "two"
+
+
+def test_a_stream_that_fails_is_not_taken_for_a_whole_one(
+    client: DemoClient, vendor: SimulatedVendor
+) -> None:
+    vendor.reply(stream_reply(body_of(choice("one ")), CUT))
+    with pytest.raises(DemoFailed, match="The stream failed"):
+        list(client.stream("sim/m", "p"))
+
+
+def test_an_error_is_shown_with_the_response(client: DemoClient, gateway: Gateway) -> None:
+    with pytest.raises(DemoFailed, match=r"The completion failed: .*nobody"):
+        list(client.stream("nobody/m", "p"))
+    with pytest.raises(DemoFailed, match=r"The usage query failed: .*invalid_api_key"):
+        DemoClient(gateway.base_url, "wrong").usage()
+
+
+def test_usage_is_summed_by_model(client: DemoClient, gateway: Gateway) -> None:
+    assert client.usage() == {}
+    assert gateway.post({"model": "sim/m", "prompt": "one two"}).status_code == 200
+    event = gateway.event()
+    again = dataclasses.replace(event, event_id="another")
+    Ledger(gateway.engine, NO_PRICES).post([event, again])
+    counts = [2, 2 * event.prompt_tokens, 2 * event.completion_tokens]
+    assert client.usage() == {"sim/m": counts}
