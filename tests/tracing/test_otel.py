@@ -10,8 +10,8 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from app.settings import Settings
-from app.tracing.otel import recording
-from app.tracing.trace_context import PassingOn, tracing
+from app.tracing.otel import span_tracing
+from app.tracing.trace_context import PassThroughTracing, tracing
 from tests.support.gateway import gunicorn, with_account
 from tests.support.services.polling import wait_until
 from tests.support.vendor import Reply, SimulatedVendor
@@ -66,9 +66,9 @@ def attributes(span: Any) -> dict[str, Any]:
 
 def test_nothing_is_recorded_unless_a_collector_is_named() -> None:
     """Then the SDK is not even imported."""
-    assert isinstance(tracing({}), PassingOn)
+    assert isinstance(tracing({}), PassThroughTracing)
     off = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_SDK_DISABLED": "true"}
-    assert isinstance(tracing(off), PassingOn)
+    assert isinstance(tracing(off), PassThroughTracing)
 
 
 def test_a_request_is_a_span_below_its_caller_with_its_calls_below_it(
@@ -112,7 +112,7 @@ def test_a_call_without_an_answer_is_an_error(
 ) -> None:
     """A trace without a caller's begins here."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
-    traces = recording()
+    traces = span_tracing()
     trace = traces.begin("POST /", "", "")
     trace.call("sim", "m").end(None)
     trace.end({"status": 502, "code": "vendor_failed"})

@@ -219,7 +219,7 @@ def test_a_key_that_fits_no_header_is_told_by_its_variable_and_not_shown(
     load: Load, key: str
 ) -> None:
     assert wrong(load, "", OPENAI_API_KEY=key) == [
-        "vendors.openai.api_key_env: OPENAI_API_KEY does not hold plain text on one line."
+        "vendors.openai.api_key_env: The value of OPENAI_API_KEY is not printable ASCII."
     ]
 
 
@@ -282,7 +282,7 @@ def test_every_wrong_key_of_every_entry_is_listed_at_once(load: Load) -> None:
 
 def test_a_fallback_to_nobody_is_told(load: Load) -> None:
     assert wrong(load, MINE + 'fallbacks = ["openai", "openai/m", "nobody/m"]') == [
-        "vendors.mine: fallbacks: there is no vendor 'nobody/m'"
+        "vendors.mine.fallbacks: There is no vendor for 'nobody/m'."
     ]
 
 
@@ -290,13 +290,13 @@ def test_a_fallback_to_nobody_is_told(load: Load) -> None:
     ("overlay", "words"),
     [
         ("[vendors.mine", "vendors.toml"),
-        ("[vendor.mine]\n", r"every table must be \[vendors.NAME\]"),
-        ("vendors = 5", r"every table must be \[vendors.NAME\]"),
-        ("[vendors]\nmine = 5", "not tables with a plain name: 'mine'"),
-        ('[vendors."a/b"]\n', "not tables with a plain name: 'a/b'"),
-        ('[vendors.""]\n', "not tables with a plain name: ''"),
-        ('[vendors."a b"]\n', "not tables with a plain name: 'a b'"),
-        ('[vendors."é"]\n', "not tables with a plain name"),
+        ("[vendor.mine]\n", r"only \[vendors.NAME\] tables are allowed"),
+        ("vendors = 5", r"only \[vendors.NAME\] tables are allowed"),
+        ("[vendors]\nmine = 5", "than A-Z, a-z, 0-9 and _.-: 'mine'"),
+        ('[vendors."a/b"]\n', "than A-Z, a-z, 0-9 and _.-: 'a/b'"),
+        ('[vendors.""]\n', "than A-Z, a-z, 0-9 and _.-: ''"),
+        ('[vendors."a b"]\n', "than A-Z, a-z, 0-9 and _.-: 'a b'"),
+        ('[vendors."é"]\n', "not a table, or a name with other characters"),
     ],
 )
 def test_a_file_of_another_form_is_refused_by_name(load: Load, overlay: str, words: str) -> None:
