@@ -11,7 +11,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from app.settings import Settings
 from app.tracing.otel import span_tracing
-from app.tracing.trace_context import PassThroughTracing, tracing
 from tests.support.gateway import gunicorn, with_account
 from tests.support.services.polling import wait_until
 from tests.support.vendor import Reply, SimulatedVendor
@@ -62,13 +61,6 @@ def attributes(span: Any) -> dict[str, Any]:
     return {
         item.key: getattr(item.value, item.value.WhichOneof("value")) for item in span.attributes
     }
-
-
-def test_nothing_is_recorded_unless_a_collector_is_named() -> None:
-    """Then the SDK is not even imported."""
-    assert isinstance(tracing({}), PassThroughTracing)
-    off = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_SDK_DISABLED": "true"}
-    assert isinstance(tracing(off), PassThroughTracing)
 
 
 def test_a_request_is_a_span_below_its_caller_with_its_calls_below_it(
