@@ -53,7 +53,7 @@ def _begun(text: str) -> int:
     """Return how many code points at the end of `text` may begin one character."""
     if _HIGH.search(text):
         return 1
-    return next((n for n in (3, 2, 1) if _is_cut(text[-n:])), 0)
+    return next((n for n in (3, 2, 1) if n <= len(text) and _is_cut(text[-n:])), 0)
 
 
 def _is_cut(tail: str) -> bool:
