@@ -1,4 +1,4 @@
-"""Content codings of a request's body, fed in pieces of every size."""
+"""Content codings of a request's body, in blocks of every size."""
 
 import gzip
 import random
@@ -15,7 +15,7 @@ TEXT = DICE.randbytes(3000) + b"and so on " * 9000
 
 
 def raw_deflate(body: bytes) -> bytes:
-    """Return a body deflated without zlib's frame."""
+    """Return a body deflated without a zlib header."""
     deflater = zlib.compressobj(wbits=-15)
     return deflater.compress(body) + deflater.flush()
 
@@ -29,7 +29,7 @@ CODERS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 
 
 def pieces(body: bytes, size: int) -> Iterator[bytes]:
-    """Yield a body in pieces."""
+    """Yield a body in blocks."""
     return (body[at : at + size] for at in range(0, len(body), size))
 
 

@@ -18,7 +18,7 @@ from tests.tracing.test_trace_context import SPAN_ID, TRACE_ID, TRACEPARENT
 
 
 class Collector:
-    """An OTLP endpoint that keeps the spans it gets."""
+    """An OTLP endpoint that stores the spans it receives."""
 
     def __init__(self) -> None:
         self.spans: list[Any] = []
@@ -42,14 +42,14 @@ class Collector:
         threading.Thread(target=self.server.serve_forever, args=[0.05], daemon=True).start()
 
     def named(self, start: str) -> Any:
-        """The one span whose name begins so."""
+        """The only span whose name starts with `start`."""
         (span,) = [span for span in self.spans if span.name.startswith(start)]
         return span
 
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    """A collector on this machine."""
+    """A collector on this host."""
     collector = Collector()
     yield collector
     collector.server.shutdown()
@@ -66,7 +66,7 @@ def attributes(span: Any) -> dict[str, Any]:
 def test_a_request_is_a_span_below_its_caller_with_its_calls_below_it(
     settings: Settings, collector: Collector, tmp_path: Path, vendor: SimulatedVendor
 ) -> None:
-    """In the real web process; the first call fails and is made again."""
+    """In a real web process; the first call fails and is retried."""
     env = {
         "REDIS_URL": settings.redis_url,
         "DATABASE_URL": settings.database_url,
@@ -102,7 +102,7 @@ def test_a_request_is_a_span_below_its_caller_with_its_calls_below_it(
 def test_a_call_without_an_answer_is_an_error(
     collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A trace without a caller's begins here."""
+    """Without a caller's trace, a new one begins."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
     traces = span_tracing()
     trace = traces.begin("POST /", "", "")

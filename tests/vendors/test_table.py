@@ -1,4 +1,4 @@
-"""The vendor table: what ships, what a deployment lays over it, and what is wrong with it."""
+"""The vendor table: the built-in entries, overlays, and configuration errors."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Limits as values: whether they make sense, their periods, and money."""
+"""Limits as values: their validation, their periods, and money."""
 
 from datetime import UTC, datetime
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What was asked for, choice by choice: n samples of each prompt, each under its own index."""
+"""The caller gets the requested choices: n samples of each prompt, each under its own index."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ PROMPTS = ["ant", "bee", "cat"]
 
 
 def check_texts(told: Told, prompts: list[str], n: int) -> None:
-    """Each choice has one text of its own prompt, and no two are alike."""
+    """Check that each choice has one text of its own prompt, and that no two are equal."""
     assert told.is_whole(), told
     texts = by_index(told.texts)
     assert len(texts) == len(prompts) * n
@@ -28,7 +28,7 @@ def check_texts(told: Told, prompts: list[str], n: int) -> None:
 
 
 def check_books(site: Site, honest: Honest, told: Told) -> None:
-    """All calls are booked, each with its own prompts."""
+    """Check that all calls are recorded, each with its own prompts."""
     prompt = sum(PROMPT_COUNT * len(ask.prompts) for ask in honest.asks)
     completion = TEXT_COUNT * honest.texts
     assert told.counts == (prompt, completion)
@@ -326,7 +326,7 @@ def test_a_text_that_may_be_of_another_prompt_is_asked_for_again(
 def test_a_vendor_that_ignores_n_puts_no_text_under_another_prompt(
     site: Site, name: str, stream: bool
 ) -> None:
-    """One choice for each prompt, numbered as the prompts are: 1 is not prompt 0's second."""
+    """It returns one choice per prompt: index 1 is not the second sample of prompt 0."""
     honest = Honest(name)
 
     def one_each(asked: Asked) -> Reply:
@@ -344,7 +344,7 @@ def test_a_vendor_that_ignores_n_puts_no_text_under_another_prompt(
 
 @pytest.mark.parametrize("name", ["text", "chat", "gemini"])
 def test_a_streamed_sample_that_broke_off_is_not_asked_for_again(site: Site, name: str) -> None:
-    """Its beginning is with the caller: another text would be put behind it."""
+    """The caller already has its beginning, to which another text would be appended."""
     honest = Honest(name)
     wire = WIRES[name]
     parts = [wire.event(Part("ant~1", wire.stop, 0)), wire.event(Part("ant~2", ABSENT, 1))]
@@ -360,7 +360,7 @@ def test_a_streamed_sample_that_broke_off_is_not_asked_for_again(site: Site, nam
 @BOTH
 @pytest.mark.parametrize("name", ["text", "chat", "launch"])
 def test_a_whole_sample_that_failed_is_asked_for_again(site: Site, name: str, stream: bool) -> None:
-    """Its siblings are kept; a stream that has told none of its text can do the same."""
+    """Its siblings are kept. The same holds for a stream that has not sent any of its text."""
     honest = Honest(name)
     text = "" if stream else "half"
     site.says(

@@ -1,4 +1,4 @@
-"""What reaches a caller is the contract's: valid text, finite numbers, and what else was said."""
+"""Callers get what the contract allows: valid text, finite numbers, and extra fields."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"
 
 
 def say(name: str, stream: bool, *parts: Part) -> Reply:
-    """Return an answer whose one choice has these pieces; whole, it has the first alone."""
+    """Return a response whose choice has these deltas; a whole one has only the first."""
     wire, usage = WIRES[name], WIRES[name].usage(COUNTS)
     if not stream:
         first = parts[0]
@@ -258,7 +258,7 @@ def test_a_character_may_be_cut_by_the_network(site: Site, packet: int) -> None:
 
 
 def native_scores(logprobs: Any, top: Any = None) -> dict[str, Any]:
-    """Return the text wire's log probabilities of two tokens."""
+    """Return the log probabilities of two tokens in the completions format."""
     told = {"tokens": ["a", "b"], "token_logprobs": logprobs, "text_offset": [0, 1]}
     return {"logprobs": {**told, "top_logprobs": top}}
 
@@ -313,7 +313,7 @@ def test_other_numbers_are_finite_too(site: Site, name: str, stream: bool) -> No
 def test_a_sampled_token_has_its_own_score_whoever_is_named_like_it(
     site: Site, stream: bool
 ) -> None:
-    """Halves of characters all look alike: the alternatives hold the name more than once."""
+    """All halves of characters look equal, so the alternatives contain the name more than once."""
     same = "\ufffd"
     more = chat_scores(entry(same, -2.0, (same, -0.1), (same, -2.0), ("x", -3.0)))
     site.says(say("chat", stream, Part("x", more=more)))

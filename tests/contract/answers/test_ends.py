@@ -1,5 +1,5 @@
-"""Where an answer ends: at the vendor's end mark, or when all is here; what the connection does
-afterwards is no concern of the caller's.
+"""A response ends at the vendor's end mark, or once all of it has come. The connection's later fate
+does not affect the caller.
 """
 
 import json
@@ -31,7 +31,7 @@ Ending = Callable[[dict[str, str], bytes, Step], Reply]
 
 
 def _gzipped(content: bytes) -> bytes:
-    """Return the content in gzip, all of it, but not its trailer."""
+    """Return the whole content in gzip, without its trailer."""
     packer = zlib.compressobj(wbits=31)
     return packer.compress(content) + packer.flush(zlib.Z_SYNC_FLUSH)
 
@@ -91,7 +91,7 @@ def kind_of(wire: Wire) -> dict[str, str]:
 
 
 def check_whole(site: Site, told: Any, samples: int = 1) -> None:
-    """The caller has all of it, soon, and the vendor is blamed for nothing."""
+    """Check that the caller got all of it, soon, and that no failure was counted."""
     assert told.is_whole(), told
     assert told.done
     assert by_index(told.texts) == [TEXT] * samples
@@ -288,7 +288,7 @@ def test_an_object_that_is_complete_is_an_answer(site: Site, name: str, ending: 
 def test_an_answer_in_the_other_form_is_over_in_the_same_way(
     site: Site, name: str, ending: str, stream: bool
 ) -> None:
-    """An object for a caller that wants a stream, and a stream for one that wants an object."""
+    """An object for a request of a stream, and a stream for a request of an object."""
     wire = WIRES[name]
     whole = wire.whole(Part(TEXT, wire.stop), usage=wire.usage(COUNTS)).body[0]
     content = whole if stream else said(wire, marked=True)

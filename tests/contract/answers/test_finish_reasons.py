@@ -1,4 +1,4 @@
-"""Why an answer ended: one reason a choice, at its end, and in words that the contract has."""
+"""Each choice has one finish reason of the contract's, at its end."""
 
 import logging
 import threading
@@ -157,7 +157,7 @@ finish_reasons = {eos_reached = "stop", stop_sequence = "length"}
 
 @pytest.fixture(scope="module")
 def taught_site(tmp_path_factory: pytest.TempPathFactory, valkey: Valkey) -> Iterator[Site]:
-    """A gateway whose vendor table knows more words."""
+    """A gateway whose vendor entry has its own `finish_reasons`."""
     text = TAUGHT.partition("[vendors.anthropic]")[0]
     with serving(tmp_path_factory.mktemp("taught"), valkey.url, text) as site:
         yield site

@@ -1,4 +1,4 @@
-"""Bytes, not labels: the first that are not blank say whether an answer is a stream."""
+"""The first bytes, and not the content type, decide whether a response is a stream."""
 
 import json
 from dataclasses import replace
@@ -41,7 +41,7 @@ TEXTUAL = (
 
 
 def labelled(content: bytes, label: str) -> Reply:
-    """Return the content under a label that may be wrong."""
+    """Return the content with a content type that may be wrong."""
     return Reply([content], 200, {"content-type": label}, framing="length")
 
 
@@ -58,7 +58,7 @@ def stream_of(wire: Wire, samples: int = 1) -> bytes:
 
 
 def object_of(wire: Wire, samples: int = 1) -> bytes:
-    """Return an answer that is one object, as bytes."""
+    """Return a response that is one object, as bytes."""
     parts = [Part(TEXT, wire.stop, index) for index in range(samples)]
     (content,) = wire.whole(*parts, usage=wire.usage(COUNTS)).body
     assert isinstance(content, bytes)
@@ -66,7 +66,7 @@ def object_of(wire: Wire, samples: int = 1) -> bytes:
 
 
 def check(site: Site, told: Any, samples: int = 1) -> None:
-    """The caller has it all, in the form that it asked for."""
+    """Check that the caller got all of it, in the form that it requested."""
     assert told.is_whole(), told
     assert told.done
     assert by_index(told.texts) == [TEXT] * samples
@@ -168,7 +168,7 @@ def test_an_indented_object_is_one(site: Site, stream: bool) -> None:
 @pytest.mark.parametrize("name", ["gemini", "vertex"])
 @BOTH
 def test_googles_stream_as_one_array_is_read(site: Site, name: str, stream: bool) -> None:
-    """So it comes where `alt=sse` is lost on the way."""
+    """Google sends it if a proxy drops `alt=sse`."""
     wire = WIRES[name]
     events = [event.removeprefix(b"data: ") for event in stream_of(wire).split(b"\n\n") if event]
     site.says(labelled(b"[" + b"\n,\r\n".join(events) + b"]", "application/json"))
@@ -256,7 +256,7 @@ def test_events_without_a_blank_line_between_them_are_read(site: Site, name: str
 
 
 def test_the_words_of_a_label_are_not_looked_at(site: Site) -> None:
-    """A page under the label of a stream is neither."""
+    """An HTML page with the content type of a stream is an error."""
     site.says(labelled(b"<html><body>Bad gateway</body></html>", "text/event-stream"))
     told = site.ask("text/m", stream=True)
     assert told.status == 502

@@ -1,4 +1,4 @@
-"""A usage that the vendor sent is recorded as the vendor's, whatever becomes of the answer."""
+"""A usage that the vendor sent is recorded as the vendor's, even if the response fails."""
 
 import json
 import threading
@@ -45,7 +45,7 @@ FAILURES: dict[str, tuple[str, ...]] = {
 
 
 def answer(wire: Wire, reason: Any, stream: bool, text: str = TEXT) -> Reply:
-    """Say a text, why it ended, and what it cost."""
+    """Return a response with a text, a finish reason and a usage."""
     usage = wire.usage(COUNTS)
     if not stream:
         return wire.whole(Part(text, reason), usage=usage)
@@ -166,7 +166,7 @@ def test_an_error_beside_a_usage_costs_that_usage(site: Site, name: str) -> None
 
 
 def _error_event(wire: Wire, usage: Any) -> bytes:
-    """Return the error of a stream, with a usage beside it."""
+    """Return an error event with a usage beside the error."""
     if wire is WIRES["anthropic"]:
         return named({"type": "error", "error": ERROR, "usage": usage})
     if wire is WIRES["cohere"]:
@@ -180,7 +180,7 @@ def _error_event(wire: Wire, usage: Any) -> bytes:
 
 
 def name_of(wire: Wire) -> str:
-    """Return a wire's name."""
+    """Return the name of a format."""
     return next(name for name, one in WIRES.items() if one is wire)
 
 
@@ -307,7 +307,7 @@ EARLY_WIRES = ("anthropic", *COUNTING)
 
 
 def begun(wire: Wire) -> list[bytes]:
-    """Return a stream that has begun: its text so far, and what it has cost so far."""
+    """Return the beginning of a stream: its text and its usage so far."""
     if wire is WIRES["anthropic"]:
         return [wire.opening(wire.usage(EARLY)), wire.event(Part(TEXT))]
     words = [("alpha", 1), (" beta", 2), (" gamma", 3)]
@@ -318,7 +318,7 @@ def begun(wire: Wire) -> list[bytes]:
 
 
 def check_begun(site: Site, name: str, status: str) -> None:
-    """The prompt's counts are the vendor's; the text was counted, by it or by us."""
+    """Check that the prompt's counts are the vendor's, and that the text was counted."""
     recorded = site.event()
     counts = (recorded.prompt_tokens, recorded.cached_tokens, recorded.completion_tokens)
     assert (recorded.status, *counts) == (status, 2010, 2000, TEXT_TOKENS)

@@ -1,4 +1,4 @@
-"""Counts are put together from wherever a vendor keeps them; what is missing is estimated."""
+"""Counts are read from wherever a vendor puts them; missing ones are estimated."""
 
 import logging
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ Case = tuple[Any, int, int, str]
 
 
 def openai(prompt: Any = None, completion: Any = None, total: Any = None) -> dict[str, Any]:
-    """Return OpenAI's usage object with these counts, those that are None left out."""
+    """Return OpenAI's usage object with these counts; None leaves one out."""
     names = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
     return {name: count for name, count in names.items() if count is not None}
 
@@ -84,7 +84,7 @@ OPENAI: list[Case] = [
 
 
 def google(**counts: Any) -> dict[str, Any]:
-    """Return Google's usage object; names without their ending."""
+    """Return Google's usage object; names are given without their suffix."""
     return {f"{name}TokenCount": count for name, count in counts.items()}
 
 
@@ -157,7 +157,7 @@ CASES: Mapping[str, list[Case]] = {
 
 
 def vast(reply: Reply) -> Reply:
-    """Return the reply with the number that no float can hold in place of what stands for it."""
+    """Return the reply with its placeholder replaced by a number that no float can hold."""
     swap = f'"{VAST}"'.encode()
     body = [
         step.replace(swap, b"1e400") if isinstance(step, bytes) else step for step in reply.body
@@ -166,7 +166,7 @@ def vast(reply: Reply) -> Reply:
 
 
 def answer(wire: Wire, usage: Any, stream: bool) -> Reply:
-    """Say a text, and this usage."""
+    """Return a response with a text and this usage."""
     if not stream:
         return vast(wire.whole(Part(TEXT, wire.stop), usage=usage))
     end = wire.event(Part("", wire.stop), usage=usage)
@@ -267,7 +267,7 @@ USAGE = openai(20, 7, 27)
 
 
 def wholes(wire: OpenAI) -> dict[str, Reply]:
-    """Return whole answers whose usage is in one place or another."""
+    """Return whole responses with the usage in different places."""
     parts = (Part(TEXT, "stop"),)
     beside = (replace(parts[0], more={"usage": USAGE}),)
     half = (replace(parts[0], more={"usage": openai(20)}),)
@@ -281,7 +281,7 @@ def wholes(wire: OpenAI) -> dict[str, Reply]:
 
 
 def streams(wire: OpenAI) -> dict[str, list[bytes]]:
-    """Return streams whose usage is in one place or another."""
+    """Return streams with the usage in different places."""
     text, end = wire.event(Part(TEXT)), wire.event(Part("", "stop"))
     beside = Part("", "stop", more={"usage": USAGE})
     running = [
@@ -351,7 +351,7 @@ WORDS = 5
 
 
 def of_choices(order: str) -> list[tuple[int, int]]:
-    """Return (index, words of this choice so far), in an order."""
+    """Return pairs of an index and the words of that choice so far."""
     if order == "one by one":
         return [(index, at) for index in range(3) for at in range(1, WORDS + 1)]
     if order == "at once":
@@ -363,7 +363,7 @@ ORDERS = ("by turns", "one by one", "at once")
 
 
 def running(wire: Wire, order: str, *, summed: bool) -> list[bytes]:
-    """Return three choices that are counted as they go: each by itself, or all in one."""
+    """Return three choices with running counts: one for each, or one for all."""
     events = []
     for said, (index, at) in enumerate(of_choices(order), 1):
         words = WORDS if order == "at once" else 1

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 
 class Ours(NamedTuple):
-    """What the caller is told; `message` is a part of it."""
+    """The error that the caller gets; `message` is a part of its message."""
 
     status: int
     type: str

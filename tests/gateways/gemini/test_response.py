@@ -1,4 +1,4 @@
-"""Google's answers: text, ends, counts, log probabilities, and anything at all."""
+"""Google's responses: text, ends, counts, log probabilities, and arbitrary JSON."""
 
 import json
 from typing import Any

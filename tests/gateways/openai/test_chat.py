@@ -310,13 +310,13 @@ def test_reasoning_is_a_part_of_the_completion_however_it_is_counted(
 
 
 def token(text: str, logprob: Any, *top: tuple[str, float], raw: Any = None) -> dict[str, Any]:
-    """Return a token as chat tells it."""
+    """Return a token in chat's format."""
     others = [{"token": t, "logprob": lp, "bytes": None} for t, lp in top]
     return {"token": text, "logprob": logprob, "bytes": raw, "top_logprobs": others}
 
 
 def told(*tokens: Any, asked: int = 2) -> Any:
-    """Return the `logprobs` that become of these tokens."""
+    """Return the caller's `logprobs` for these tokens."""
     choice = {**message("x"), "logprobs": {"content": list(tokens), "refusal": None}}
     return only(OPENAI.decoded(answer(choice), logprobs=asked).choices).logprobs
 

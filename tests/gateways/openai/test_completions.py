@@ -1,4 +1,4 @@
-"""OpenAI's wire: what is sent, and what becomes of a whole answer."""
+"""OpenAI's completions format: requests, and whole responses."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""OpenAI's wire: streams, errors in disguise, and anything at all."""
+"""OpenAI's completions format: streams, errors with status 200, and arbitrary bytes."""
 
 import json
 from typing import Any

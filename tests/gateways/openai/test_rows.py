@@ -1,4 +1,4 @@
-"""What the speakers of OpenAI's wire do differently: each entry's quirks, seen in bytes."""
+"""The differences between OpenAI-compatible vendors: each entry's quirks, as bytes."""
 
 import dataclasses
 import json
@@ -66,7 +66,7 @@ PARAMETERS: dict[str, Any] = {
 
 
 def answered(row: Row, wire: OpenAIWire, said: Said, **fields: Any) -> list[bytes]:
-    """Return the bytes with which a vendor answers what the row sends it."""
+    """Return a vendor's response to the entry's request, as packets."""
     body = row.sent(**fields)
     assert next(wire.problems(body), None) is None, body
     reply = wire.answer(Asked(wire.path, {}, body, 0), said)

@@ -1,4 +1,4 @@
-"""LLM Engine's first wire, in bytes."""
+"""LLM Engine's first API, as bytes."""
 
 import json
 from typing import Any
@@ -45,14 +45,14 @@ WORDS = (
 
 
 def asked(**fields: Any) -> Asked:
-    """Return what the vendor gets for a request with these fields."""
+    """Return the vendor's request for a caller's request with these fields."""
     encoded = ROW.gateway.encode(ROW.vendor, ROW.asks(WIRE.model, **fields))
     path = encoded.url.removeprefix("https://api.spellbook.scale.com/llm-engine")
     return Asked(path, encoded.headers, json.loads(encoded.body), 0)
 
 
 def answered(said: Said = SAID, **fields: Any) -> list[bytes]:
-    """Return the bytes with which the vendor answers it."""
+    """Return the vendor's response, as packets."""
     reply: Reply = WIRE.check(asked(**fields)) or WIRE.answer(asked(**fields), said)
     assert reply.status == 200
     return [step for step in reply.body if isinstance(step, bytes)]
