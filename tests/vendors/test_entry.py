@@ -115,58 +115,65 @@ def test_a_key_that_fits_no_header_is_told_by_its_variable_and_not_shown(
     ]
 
 
+def test_a_family_of_bedrocks_must_exist() -> None:
+    quirks = {"region": "eu-west-1", "families": {"x*": "gpt"}}
+    table = {"gateway": "bedrock", "base_url": "http://v", "quirks": quirks}
+    with pytest.raises(ValidationError, match="families"):
+        load_entry("v", table, {}, GATEWAY_SPECS)
+
+
+#: Every kind of mistake, in several entries.
+WRONG = """
+[vendors.one]
+gateway = "nonsense"
+base_url = "nowhere"
+api_key_env = "BAD_KEY"
+colour = "red"
+models = []
+on_disconnect = "wait"
+unsupported = ["suffix", "sufix"]
+token_prompts = "yes"
+[vendors.one.headers]
+"a b" = "x"
+good = "two\\nlines"
+[vendors.one.timeouts]
+idle_s = 0
+total_s = inf
+nap_s = 3
+[vendors.two]
+base_url = "http://two/v1"
+quirks = 5
+[vendors.three]
+gateway = "openai"
+base_url = "http://three/v1"
+fallbacks = ["two/m", "nobody"]
+quirks = {colour = "red"}
+[vendors.openai]
+timeouts = {idle_s = -1}
+"""
+
+WRONG_KEYS = [
+    "vendors.one.gateway",
+    "vendors.one.base_url",
+    "vendors.one.api_key_env",
+    "vendors.one.colour",
+    "vendors.one.models",
+    "vendors.one.on_disconnect",
+    "vendors.one.unsupported.1",
+    "vendors.one.token_prompts",
+    "vendors.one.headers.a b.key",
+    "vendors.one.headers.good.value",
+    "vendors.one.timeouts.idle_s",
+    "vendors.one.timeouts.total_s",
+    "vendors.one.timeouts.nap_s",
+    "vendors.two.gateway",
+    "vendors.two.quirks",
+    "vendors.three.quirks.colour",
+    "vendors.openai.timeouts.idle_s",
+]
+
+
 def test_every_wrong_key_of_every_entry_is_listed_at_once(load: Load) -> None:
-    lines = wrong(
-        load,
-        """
-        [vendors.one]
-        gateway = "nonsense"
-        base_url = "nowhere"
-        api_key_env = "BAD_KEY"
-        colour = "red"
-        models = []
-        on_disconnect = "wait"
-        unsupported = ["suffix", "sufix"]
-        token_prompts = "yes"
-        [vendors.one.headers]
-        "a b" = "x"
-        good = "two\\nlines"
-        [vendors.one.timeouts]
-        idle_s = 0
-        total_s = inf
-        nap_s = 3
-        [vendors.two]
-        base_url = "http://two/v1"
-        quirks = 5
-        [vendors.three]
-        gateway = "openai"
-        base_url = "http://three/v1"
-        fallbacks = ["two/m", "nobody"]
-        quirks = {colour = "red"}
-        [vendors.openai]
-        timeouts = {idle_s = -1}
-        """,
-        BAD_KEY="é",
-    )
-    assert sorted(line.partition(": ")[0] for line in lines) == sorted(
-        [
-            "vendors.one.gateway",
-            "vendors.one.base_url",
-            "vendors.one.api_key_env",
-            "vendors.one.colour",
-            "vendors.one.models",
-            "vendors.one.on_disconnect",
-            "vendors.one.unsupported.1",
-            "vendors.one.token_prompts",
-            "vendors.one.headers.a b.key",
-            "vendors.one.headers.good.value",
-            "vendors.one.timeouts.idle_s",
-            "vendors.one.timeouts.total_s",
-            "vendors.one.timeouts.nap_s",
-            "vendors.two.gateway",
-            "vendors.two.quirks",
-            "vendors.three.quirks.colour",
-            "vendors.openai.timeouts.idle_s",
-        ]
-    )
+    lines = wrong(load, WRONG, BAD_KEY="\u00e9")
+    assert sorted(line.partition(": ")[0] for line in lines) == sorted(WRONG_KEYS)
     assert any("openai" in line for line in lines if line.startswith("vendors.one.gateway"))
