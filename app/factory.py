@@ -33,7 +33,7 @@ from app.settings import Settings
 from app.storage.redis.connection import connect
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.sql.engine import create_engine
-from app.tracing.trace_context import tracing
+from app.tracing.setup import tracing
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
 from app.usage.recorder import Recorder

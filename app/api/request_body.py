@@ -6,7 +6,7 @@ from itertools import chain
 
 from flask import current_app, request
 
-from app.formats.content_coding import PIECE_BYTES, decoded
+from app.formats.content_coding import BLOCK_BYTES, decoded
 from app.vocabulary.errors import InvalidJSON, RequestTimeout, RequestTooLarge, TollgateError
 
 
@@ -42,7 +42,7 @@ def _arriving(limit: int, length: int | None) -> Iterator[bytes]:
     # werkzeug's wrapper would truncate the input of a server that ends it by itself.
     ends = request.environ.get("wsgi.input_terminated")
     stream = request.environ["wsgi.input"] if ends else request.stream
-    size, step = 0, min(length or PIECE_BYTES, PIECE_BYTES)
+    size, step = 0, min(length or BLOCK_BYTES, BLOCK_BYTES)
     while size != length:
         piece = stream.read(step)
         if not piece:

@@ -1,7 +1,7 @@
-"""Content codings of a request's body: `gzip` and `deflate`, undone piece by piece.
+"""Decodes the content codings of a request's body, `gzip` and `deflate`, in blocks.
 
-Pure but for the turn that others get between two pieces. Nothing is held beyond one piece, so that
-whoever reads can stop a text that unfolds into gigabytes at any limit.
+It holds no more than one block, so that the reader can stop a body that expands to gigabytes at any
+limit. Between two blocks, other greenlets get a turn. No I/O.
 """
 
 import zlib
@@ -11,50 +11,50 @@ from typing import Any
 from app.runtime.turns import give_turn
 from app.vocabulary.errors import InvalidContentCoding, UnsupportedContentCoding
 
-#: The largest piece that comes out, in bytes: a fraction of a millisecond's work.
-PIECE_BYTES = 64 * 1024
+#: The largest decoded block, in bytes: a fraction of a millisecond of work.
+BLOCK_BYTES = 64 * 1024
 
-#: Codings on top of each other; nobody needs more, and each is another chance to unfold.
+#: Maximum number of codings: each one may expand the body again.
 CODINGS_LIMIT = 4
 
-#: After so many members of a gzip file, which may be empty, others get their turn.
-_MEMBERS_A_TURN = 500
+#: Number of members of a gzip file, which may be empty, between two turns of others.
+_MEMBERS_PER_TURN = 500
 
 _GZIP_BITS, _ZLIB_BITS, _RAW_BITS = 31, 15, -15
 
 
-def decoded(pieces: Iterable[bytes], content_encoding: str) -> Iterable[bytes]:
-    """Return what a body is without its codings, which `content-encoding` lists as applied.
+def decoded(blocks: Iterable[bytes], content_encoding: str) -> Iterable[bytes]:
+    """Decode a body with the codings of its `content-encoding` header, in the order applied.
 
-    Raises: UnsupportedContentCoding at once; while it is read, InvalidContentCoding.
+    Raises: UnsupportedContentCoding at once; InvalidContentCoding while the result is read.
     """
     names = [name.strip().lower() for name in content_encoding.split(",")]
     names = [name for name in names if name not in ("", "identity")]
     if len(names) > CODINGS_LIMIT or any(name not in _CODINGS for name in names):
         raise UnsupportedContentCoding(
-            "A request's body may be coded as `gzip` or `deflate`; this `content-encoding` is"
-            " neither.",
+            f"The `content-encoding` {content_encoding[:64]!r} is not supported. Use `gzip` or "
+            "`deflate`, or send the body without one.",
             headers={"accept-encoding": "gzip, deflate"},
         )
     for name in reversed(names):
-        pieces = _CODINGS[name](pieces)
-    return pieces
+        blocks = _CODINGS[name](blocks)
+    return blocks
 
 
-def _gunzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield what a gzip file holds, which may have several members and zeros behind the last."""
+def _gunzip(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Decode a gzip file, which may have several members, and zeros after the last one."""
     inflater, members = None, 0
-    for piece in pieces:
-        rest = piece
+    for block in blocks:
+        rest = block
         while rest:
             if inflater is None:
                 rest = rest.lstrip(b"\0") if members else rest
                 if not rest:
                     break
                 inflater, members = zlib.decompressobj(_GZIP_BITS), members + 1
-                if not members % _MEMBERS_A_TURN:
+                if not members % _MEMBERS_PER_TURN:
                     give_turn()
-            yield from _inflated(inflater, rest)
+            yield from _blocks(inflater, rest)
             rest = inflater.unused_data
             if inflater.eof:
                 inflater = None
@@ -62,17 +62,17 @@ def _gunzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
         raise _broken("gzip")
 
 
-def _undeflated(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield what was deflated: in the frame that the standard asks for, or without, as some do."""
+def _inflate(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Decode `deflate`: with a zlib header, as the standard requires, or without one."""
     inflater, held = None, b""
-    for piece in pieces:
-        held += piece
+    for block in blocks:
+        held += block
         if inflater is None and len(held) > 1:
-            inflater = zlib.decompressobj(_ZLIB_BITS if _has_frame(held) else _RAW_BITS)
+            inflater = zlib.decompressobj(_ZLIB_BITS if _has_zlib_header(held) else _RAW_BITS)
         if inflater is not None:
             if inflater.eof and held:
                 raise _broken("deflate")
-            yield from _inflated(inflater, held, "deflate")
+            yield from _blocks(inflater, held, "deflate")
             held = inflater.unused_data
             if held:
                 raise _broken("deflate")
@@ -80,32 +80,32 @@ def _undeflated(pieces: Iterable[bytes]) -> Iterator[bytes]:
         raise _broken("deflate")
 
 
-def _inflated(inflater: Any, data: bytes, name: str = "gzip") -> Iterator[bytes]:
-    """Yield what comes out for `data`, in pieces; what lies beyond the end stays unused."""
+def _blocks(inflater: Any, data: bytes, name: str = "gzip") -> Iterator[bytes]:
+    """Yield the decoded blocks of `data`; bytes after the end stay in `unused_data`."""
     more = True
     while more and not inflater.eof:
         try:
-            piece = inflater.decompress(data, PIECE_BYTES)
+            block = inflater.decompress(data, BLOCK_BYTES)
         except zlib.error as exc:
             raise _broken(name) from exc
-        if piece:
-            yield piece
+        if block:
+            yield block
             give_turn()
         data = inflater.unconsumed_tail
-        # A full piece may have more behind it, though all of the input has been taken.
-        more = bool(data) or len(piece) == PIECE_BYTES
+        # More may follow a full block, even if all of the input has been consumed.
+        more = bool(data) or len(block) == BLOCK_BYTES
 
 
-def _has_frame(data: bytes) -> bool:
+def _has_zlib_header(data: bytes) -> bool:
     return data[0] & 0x0F == 8 and data[0] >> 4 <= 7 and (data[0] * 256 + data[1]) % 31 == 0
 
 
 def _broken(name: str) -> InvalidContentCoding:
-    return InvalidContentCoding(f"The request's body is broken: it is not whole as `{name}`.")
+    return InvalidContentCoding(f"The request's body is not valid `{name}`, or incomplete.")
 
 
 _CODINGS: dict[str, Callable[[Iterable[bytes]], Iterator[bytes]]] = {
-    "gzip": _gunzipped,
-    "x-gzip": _gunzipped,
-    "deflate": _undeflated,
+    "gzip": _gunzip,
+    "x-gzip": _gunzip,
+    "deflate": _inflate,
 }

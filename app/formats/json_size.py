@@ -1,7 +1,7 @@
-"""How much a JSON text holds, counted before it is parsed.
+"""Counts the values of a JSON text before it is parsed.
 
-A parser makes all of a text's values in one go, in which nothing else runs: ten megabytes of `[]`
-are three million lists, and half a second. Counting is cheaper, and lets others have their turn.
+While a parser runs, no other greenlet does: ten megabytes of `[]` are three million lists, and half
+a second. Counting is cheaper, and gives others a turn.
 """
 
 import re
@@ -12,11 +12,11 @@ from itertools import accumulate
 from app.runtime.turns import give_turn
 from app.vocabulary.errors import InvalidJSON
 
-#: Deepest nesting, theirs and ours: the contract needs five levels, and our encoders can write far
-#: more.
+#: Maximum nesting of requests and responses: the contract needs five levels, and our encoders can
+#: write far more.
 DEPTH_LIMIT = 64
 
-#: The most that a request may hold. A prompt may be a million token ids, and a bias may be given to
+#: Maximum counts in a request. A prompt may be a million token ids, and `logit_bias` may contain
 #: every token of the largest vocabularies.
 LIMITS: Mapping[str, int] = {
     "values": 2**20,
@@ -25,7 +25,7 @@ LIMITS: Mapping[str, int] = {
     "arrays and objects": 2**16,
 }
 
-#: Texts up to here hold too little to be worth counting, but for their depth.
+#: Up to this size, only the depth of a text is checked.
 SMALL_BYTES = 64 * 1024
 
 _WINDOW_BYTES = 64 * 1024
@@ -35,9 +35,9 @@ _NO_BRACKETS = bytes(set(range(256)) - _STEPS.keys())
 
 
 def check_size(text: bytes) -> None:
-    """Check that a JSON text holds no more than a request may.
+    """Check a JSON text against LIMITS.
 
-    Raises: InvalidJSON, which names the limit.
+    Raises: InvalidJSON, which names the exceeded limit.
     """
     size = _Size()
     for window in _windows(text):
@@ -46,8 +46,8 @@ def check_size(text: bytes) -> None:
 
 
 def too_deep(text: bytes) -> bool:
-    """Whether JSON, known to be valid, is nested deeper than DEPTH_LIMIT."""
-    # No value is deeper than the brackets in its text: few texts need more than a count.
+    """Whether a valid JSON text is nested deeper than DEPTH_LIMIT."""
+    # The depth is at most the number of brackets: few texts need more than this count.
     if text.count(b"{") + text.count(b"[") <= DEPTH_LIMIT:
         return False
     return _depths(_STRING.sub(b"", _unescaped(text)))[0] > DEPTH_LIMIT
@@ -55,14 +55,14 @@ def too_deep(text: bytes) -> bool:
 
 @dataclass
 class _Size:
-    """What has been counted of a text so far."""
+    """The counts of a text so far."""
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(LIMITS, 0))
     depth: int = 0
     in_string: bool = False
 
     def add(self, window: bytes) -> None:
-        """Count what stands in the next piece of the text."""
+        """Count the values in the next window of the text."""
         plain = _unescaped(window)
         quotes = plain.count(b'"')
         self._count("strings", (quotes + (not self.in_string)) // 2)  # those that begin here
@@ -80,11 +80,11 @@ class _Size:
     def _count(self, what: str, more: int) -> None:
         self.counts[what] += more
         if self.counts[what] > LIMITS[what]:
-            raise InvalidJSON(f"The request's body holds more than {LIMITS[what]} {what}.")
+            raise InvalidJSON(f"The request's body contains more than {LIMITS[what]} {what}.")
 
 
 def _windows(text: bytes) -> Iterator[bytes]:
-    """Yield the text in pieces, of which none ends in the middle of an escape."""
+    """Yield the text in windows that do not end inside of an escape."""
     at = 0
     while at < len(text):
         window = text[at : at + _WINDOW_BYTES]
@@ -95,12 +95,12 @@ def _windows(text: bytes) -> Iterator[bytes]:
 
 
 def _unescaped(text: bytes) -> bytes:
-    """Return a text in which each quote begins or ends a string."""
+    """Remove escapes, so that each remaining quote begins or ends a string."""
     return text.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in text else text
 
 
 def _depths(outside: bytes, depth: int = 0) -> tuple[int, int]:
-    """Return the deepest and the last level of a text without its strings."""
+    """Return the maximum and the final depth of a text without its strings."""
     brackets = outside.translate(None, _NO_BRACKETS)
     levels = list(accumulate(map(_STEPS.__getitem__, brackets), initial=depth))
     return max(levels), levels[-1]

@@ -1,6 +1,6 @@
 """Server-sent events: bytes to events, and frames to bytes.
 
-Source: WHATWG HTML, section 9.2 "Server-sent events". Knows nothing of JSON or of vendors.
+Source: WHATWG HTML, section 9.2 "Server-sent events". Does not depend on JSON or on vendors.
 """
 
 import re
@@ -10,10 +10,10 @@ from typing import NamedTuple
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
-#: Fields that are not ours to act on; the first is a comment.
+#: Fields that are ignored; the first is a comment.
 _IGNORED = (b"", b"id", b"retry")
 
-#: Longest event we hold in memory, in bytes; no vendor sends one near it.
+#: Longest event that is held in memory, in bytes; no vendor sends one near it.
 EVENT_LIMIT = 16 * 1024 * 1024
 
 KEEP_ALIVE = b": keep-alive\n\n"
@@ -25,31 +25,31 @@ class EventTooLarge(ValueError):
 
 
 class ServerSentEvent(NamedTuple):
-    """One event: its name (None when unnamed) and its data, lines joined by LF."""
+    """One event: its name (None without one) and its data, whose lines are joined by LF."""
 
     name: str | None
     data: bytes
 
 
 class EventParser:
-    """Turn bytes, cut anywhere, into events.
+    """Parses bytes, split anywhere, into events.
 
     Lines end in LF, CR or CRLF. A CR ends its line at once, so that no event waits for the byte
     after it; an LF that follows, even in the next packet, is then part of the same line end.
     Lines are split as bytes: `str.splitlines` would also cut at U+2028, which JSON may contain.
-    Beyond the standard, an `error:` field is an event of that name, and so is a bare JSON object
-    an unnamed one: servers that fail in the middle write such lines.
+    Beyond the standard, an `error:` field is an event of that name, and a bare JSON object is an
+    unnamed event: servers that fail in the middle of a stream write such lines.
     """
 
     def __init__(self) -> None:
-        self._pieces: list[bytes] = []  # of the line that has not ended
-        self._pieces_size = 0
-        self._lines: list[bytes] = []  # data of the event that has not ended
+        self._parts: list[bytes] = []  # of the incomplete line
+        self._parts_size = 0
+        self._lines: list[bytes] = []  # data of the incomplete event
         self._lines_size = 0
         self._skip_lf = False
         self._at_start = True
         self._name: str | None = None
-        self._bare: list[bytes] = []  # of an object without a field's name
+        self._bare: list[bytes] = []  # lines of an object without a field name
 
     def feed(self, packet: bytes) -> Iterator[ServerSentEvent]:
         """Yield the events that `packet` completes.
@@ -61,35 +61,35 @@ class EventParser:
             self._skip_lf = False
         if not packet:
             return
-        if self._is_one_event(packet):  # as it mostly is while a model writes
+        if self._is_one_event(packet):  # the usual case
             yield ServerSentEvent(None, packet[6:-2])
             return
-        self._pieces.append(packet)
-        self._pieces_size += len(packet)
-        if b"\n" in packet or b"\r" in packet:  # a long line is joined once, when it ends
-            buffer = b"".join(self._pieces)
+        self._parts.append(packet)
+        self._parts_size += len(packet)
+        if b"\n" in packet or b"\r" in packet:  # a long line is joined only once, when it ends
+            buffer = b"".join(self._parts)
             self._skip_lf = buffer.endswith(b"\r")
-            # Nearly all vendors end their lines in LF, which bytes split five times as fast.
+            # Nearly all vendors end their lines in LF, at which bytes split five times as fast.
             *lines, tail = _LINE_END.split(buffer) if b"\r" in buffer else buffer.split(b"\n")
-            self._pieces, self._pieces_size = [tail], len(tail)
+            self._parts, self._parts_size = [tail], len(tail)
             for line in lines:
                 event = self._take(line)
                 if event:
                     yield event
-        self._check_size(self._pieces_size)
+        self._check_size(self._parts_size)
 
     def flush(self) -> Iterator[ServerSentEvent]:
-        """Yield the event that the end of the stream left without its blank line, if any."""
-        tail = b"".join(self._pieces)
-        self._pieces, self._pieces_size = [], 0
+        """Yield the event without a blank line at the end of the stream, if any."""
+        tail = b"".join(self._parts)
+        self._parts, self._parts_size = [], 0
         for line in (tail, b"") if tail else (b"",):
             event = self._take(line)
             if event:
                 yield event
 
     def _is_one_event(self, packet: bytes) -> bool:
-        """Whether nothing came before `packet`, and it is one line of data and a blank one."""
-        begun = self._pieces_size or self._lines or self._name is not None or self._at_start
+        """Whether `packet` is one line of data and a blank line, after complete events."""
+        begun = self._parts_size or self._lines or self._name is not None or self._at_start
         return (
             not begun
             and packet.startswith(b"data: ")
@@ -119,9 +119,9 @@ class EventParser:
         return None
 
     def _take_bare(self, line: bytes) -> ServerSentEvent | None:
-        """Take a line that is no field, as of an object that somebody wrote beside the events.
+        """Take a line of a bare JSON object, which is an event.
 
-        On one line it is an event by itself; over several, it ends with a bracket alone.
+        An object over several lines ends with a line that is only a bracket.
         """
         if self._bare:
             self._bare.append(line)
@@ -143,7 +143,7 @@ class EventParser:
 
     def _check_size(self, line_size: int) -> None:
         if self._lines_size + line_size > EVENT_LIMIT:
-            raise EventTooLarge(f"an event is longer than {EVENT_LIMIT} bytes")
+            raise EventTooLarge(f"event is longer than {EVENT_LIMIT} bytes")
 
 
 def frame(payload: bytes) -> bytes:
@@ -152,5 +152,5 @@ def frame(payload: bytes) -> bytes:
 
 
 def error_frame(payload: bytes) -> bytes:
-    """Return the event that tells of a failure after the first byte; `payload` is one line."""
+    """Return the `error` event, for a failure after the first byte; `payload` is one line."""
     return b"event: error\ndata: " + payload + b"\n\n"

@@ -1,4 +1,4 @@
-"""JSON as it crosses the wire: strict from callers, forgiving from vendors."""
+"""JSON in requests and responses: strict for callers', lenient for vendors'."""
 
 import json
 import math
@@ -11,14 +11,14 @@ from app.formats.json_size import DEPTH_LIMIT, SMALL_BYTES, check_size, too_deep
 from app.runtime.turns import give_turn
 from app.vocabulary.errors import InvalidJSON
 
-#: Held while a large body is parsed, which takes up to 40 ms: between two of them others go on.
+#: Held while a large body is parsed, up to 40 ms: others get a turn between two of them.
 _LARGE = threading.Lock()
 
 
 def load_request(body: bytes) -> dict[str, Any]:
-    """Parse a caller's body: one JSON object in UTF-8; of a repeated key, the last value counts.
+    """Parse a caller's body: one JSON object in UTF-8.
 
-    An integer beyond 64 bits becomes a float.
+    If a key is repeated, its last value counts. An integer beyond 64 bits becomes a float.
     Raises: InvalidJSON, whose message never quotes the body.
     """
     if len(body) > SMALL_BYTES:
@@ -43,10 +43,10 @@ def _parsed(body: bytes) -> Any:
 
 
 def load_vendor(body: bytes) -> Any:
-    """Parse a vendor's JSON, taking what some send: NaN and infinities, as null; half characters.
+    """Parse a vendor's JSON; NaN and infinities, which some vendors send, become null.
 
-    A lone surrogate stays one, and bytes that are no UTF-8 become surrogate escapes: the other
-    half may be in the next chunk.
+    Half characters are kept, as lone surrogates or surrogate escapes: the other half may be in the
+    next chunk.
     Raises: ValueError.
     """
     try:
@@ -73,15 +73,12 @@ def _integer(digits: str) -> int | None:
     return int(digits) if len(digits) <= DIGITS_LIMIT else None
 
 
-#: Longest integer that is read as one, in digits: Python refuses to read far longer ones at all.
+#: Longest integer that is parsed, in digits; longer ones become null. Python's own limit is 4300.
 DIGITS_LIMIT = 400
 
 
 def dump(value: Any) -> bytes:
-    """Return what the loaders above gave, or something made of it, as JSON in UTF-8 on one line.
-
-    Half a character becomes U+FFFD.
-    """
+    """Encode a value as JSON in UTF-8 on one line; half a character becomes U+FFFD."""
     try:
         return orjson.dumps(value)
     except TypeError:  # a lone surrogate, or a number that orjson cannot hold

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 from marshmallow import fields, validate
 
 from app.formats import strict_json
-from app.gateways.base import plain_mapping, single_prompt
+from app.gateways.base import single_prompt
 from app.gateways.decoding import failures
 from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.finish import GOES_ON, narrow
-from app.gateways.decoding.parsing import whole
+from app.gateways.decoding.parsing import plain_mapping, whole
 from app.gateways.decoding.reader import ResponseReader
 from app.gateways.decoding.typed_events import TypedEvents, joined_text, name_or, text_of
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported

@@ -5,18 +5,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from marshmallow.fields import Field
 
+from app.gateways.decoding.reader import ResponseReader
 from app.vendors.entry import GatewaySpec
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
 from app.vocabulary.vendor_request import VendorRequest
-
-if TYPE_CHECKING:
-    from app.gateways.decoding.reader import ResponseReader
 
 
 class Gateway(Protocol):
@@ -40,7 +38,7 @@ class Gateway(Protocol):
         """
         ...
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> "ResponseReader":
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
         """Return a new reader for one response, whole or streamed."""
         ...
 
@@ -49,11 +47,6 @@ class Gateway(Protocol):
     ) -> GatewayError:
         """Return the error of a response without success."""
         ...
-
-
-def plain_mapping(value: Any) -> Mapping[str, Any]:
-    """Return `value` if it is a JSON object, otherwise an empty one."""
-    return value if isinstance(value, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)

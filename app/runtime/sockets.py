@@ -1,6 +1,6 @@
-"""What can be known of a connection without waiting for it, in a thread as in a greenlet."""
+"""Socket operations that do not wait, in threads and in greenlets."""
 
-import _socket  # the plain socket beneath a cooperative one: made in a microsecond, and never waits
+import _socket  # the plain socket below a cooperative one: made in a microsecond, never waits
 import contextlib
 import select
 import socket
@@ -14,9 +14,9 @@ _PEEK = _socket.MSG_PEEK | _socket.MSG_DONTWAIT
 
 
 def peek(sock: socket.socket) -> bytes | None:
-    """Return one byte that waits to be read, b"" where the other side has closed; else None.
+    """Return the next byte, without consuming it; b"" if the peer has closed; None if none waits.
 
-    It looks below any TLS, and takes nothing away.
+    With TLS, it is a byte of the encrypted stream.
     """
     try:
         plain = _socket.socket(*_ANY, sock.fileno())
@@ -33,7 +33,7 @@ def peek(sock: socket.socket) -> bytes | None:
 
 
 def far_side(sock: socket.socket) -> Literal["open", "ended", "gone"]:
-    """Return whether the other side may still send, has ended its sending, or has broken off."""
+    """Return "open"; "ended" if the peer sends no more; "gone" if the connection is lost."""
     try:
         plain = _socket.socket(*_ANY, sock.fileno())
     except (OSError, ValueError):  # closed on our side already
@@ -49,9 +49,9 @@ def far_side(sock: socket.socket) -> Literal["open", "ended", "gone"]:
 
 
 def send_all(sock: socket.socket, data: bytes) -> None:
-    """Send all of `data`, as one system call does where it can.
+    """Send all of `data`, in one system call if possible.
 
-    A cooperative socket's `sendall` asks for the size of the kernel's buffer each time.
+    A cooperative socket's `sendall` queries the size of the kernel's buffer each time.
     """
     sent = sock.send(data)
     if sent < len(data):
@@ -59,24 +59,24 @@ def send_all(sock: socket.socket, data: bytes) -> None:
 
 
 def send_while(sock: Any, data: bytes, go_on: Callable[[bytes], bool]) -> bool:
-    """Send `data` in pieces, and give `go_on` what the other side says meanwhile, b"" at its end.
+    """Send `data` in blocks, and pass `go_on` the bytes that arrive meanwhile, b"" at their end.
 
-    Stop when `go_on` returns False. Return whether all of `data` was sent.
+    Stop if `go_on` returns False. Return whether all of `data` was sent.
     Raises: OSError.
     """
     if isinstance(sock, ssl.SSLSocket):
         end: _End = _TLSEnd(sock)
     elif isinstance(sock, socket.socket):
         end = _PlainEnd(sock)
-    else:  # TLS inside TLS, to a proxy: what it has received cannot be looked at meanwhile
+    else:  # TLS inside of TLS, to a proxy: it cannot receive meanwhile
         sock.sendall(data)
         return True
     with end:
         return _sent(sock, memoryview(data), end, go_on)
 
 
-#: Most bytes that are sent between two looks at what the other side says.
-_PIECE = 256 * 1024
+#: Maximum number of bytes that are sent between two attempts to receive.
+_BLOCK = 256 * 1024
 
 
 def _sent(
@@ -84,10 +84,10 @@ def _sent(
 ) -> bool:
     while rest:
         if peek(sock) is not None:
-            said = end.receive()
-            if said is not None and not go_on(said):
+            received = end.receive()
+            if received is not None and not go_on(received):
                 return False
-        sent = end.send(rest[:_PIECE])
+        sent = end.send(rest[:_BLOCK])
         rest = rest[sent:]
         if not sent:
             waiting = select.poll()
@@ -97,11 +97,11 @@ def _sent(
 
 
 class _End(Protocol):
-    """Our end of a connection, which never waits: it sends 0 bytes, or receives None, instead."""
+    """Our end of a connection. Instead of waiting, it sends 0 bytes, or receives None."""
 
     def __enter__(self) -> None: ...
     def __exit__(self, *exc: object) -> None: ...
-    def send(self, piece: memoryview) -> int: ...
+    def send(self, block: memoryview) -> int: ...
     def receive(self) -> bytes | None: ...
 
 
@@ -115,15 +115,15 @@ class _PlainEnd:
     def __exit__(self, *exc: object) -> None:
         self._plain.detach()
 
-    def send(self, piece: memoryview) -> int:
+    def send(self, block: memoryview) -> int:
         try:
-            return self._plain.send(piece, _socket.MSG_DONTWAIT)
+            return self._plain.send(block, _socket.MSG_DONTWAIT)
         except BlockingIOError:
             return 0
 
     def receive(self) -> bytes | None:
         try:
-            return self._plain.recv(_PIECE, _socket.MSG_DONTWAIT)
+            return self._plain.recv(_BLOCK, _socket.MSG_DONTWAIT)
         except BlockingIOError:
             return None
 
@@ -139,26 +139,26 @@ class _TLSEnd:
         with contextlib.suppress(OSError):  # closed
             self._sock.settimeout(None)
 
-    def send(self, piece: memoryview) -> int:
+    def send(self, block: memoryview) -> int:
         try:
-            return self._sock.send(piece)
+            return self._sock.send(block)
         except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
             return 0
 
     def receive(self) -> bytes | None:
         try:
-            return self._sock.recv(_PIECE)
+            return self._sock.recv(_BLOCK)
         except (ssl.SSLWantWriteError, ssl.SSLWantReadError):  # a ticket, or half a record
             return None
 
 
 def shut_down(sock: socket.socket) -> None:
-    """Shut both directions down, below any TLS; whoever waits for the socket wakes up at once."""
+    """Shut down both directions, below any TLS; threads that wait for the socket wake up."""
     _shut(sock, _socket.SHUT_RDWR)
 
 
 def end_receiving(sock: socket.socket) -> None:
-    """Have whoever reads the socket find its end; what is sent still goes out."""
+    """Shut down receiving: readers find the end of the stream. Sending still works."""
     _shut(sock, _socket.SHUT_RD)
 
 

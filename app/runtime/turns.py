@@ -1,12 +1,12 @@
-"""A turn for the others: what long work gives now and then, so that no stream stands still."""
+"""Lets other greenlets run during long computations, so that no stream stalls."""
 
 import time
 
-#: Not a wait, but not 0 either: a greenlet that sleeps for 0 s lets fifty others go on, itself
-#: included, before anybody looks whether something has arrived. Any time at all ends the round.
+#: More than 0, in seconds: after a sleep of 0 s, gevent runs up to fifty ready greenlets, this one
+#: included, before it checks for I/O. Any timer ends that round.
 TURN_S = 1e-9
 
 
 def give_turn() -> None:
-    """Let others go on: those that are ready, and those for whom something has arrived."""
-    time.sleep(TURN_S)  # what ends a greenlet's turn; nobody waits for the time
+    """Let other greenlets run: those that are ready, and those whose data has arrived."""
+    time.sleep(TURN_S)  # ends this greenlet's turn

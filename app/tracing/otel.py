@@ -1,7 +1,7 @@
-"""Traces for an OpenTelemetry collector: a span a request, and one a vendor call below it.
+"""Traces for an OpenTelemetry collector: a span per request, with one per vendor call below it.
 
-Only where OTEL_* variables ask for it, and with the extra `otel`; where spans are sent
-is for the SDK to read from them. Names follow the conventions for generative AI and for HTTP.
+Used only if OTEL_* variables request it; needs the extra `otel`. The SDK reads the collector's
+address from them. Names follow OpenTelemetry's conventions for generative AI and for HTTP.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from app.tracing.trace_context import CallTrace, Trace
 
 _PROPAGATOR = TraceContextTextMapPropagator()
 
-#: Fields of the log that a span has under a name of its own; others are below `tollgate.`.
+#: Field of the request log -> attribute of the span; other fields are prefixed with `tollgate.`.
 _NAMES = {
     "method": "http.request.method",
     "route": "http.route",
@@ -33,21 +33,21 @@ _NAMES = {
 }
 
 
-class Recording:
-    """Records spans, and passes their trace on."""
+class SpanTracing:
+    """Records spans, and passes their trace on to vendors."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
         self._tracer = provider.get_tracer("tollgate")
 
     def begin(self, name: str, traceparent: str, tracestate: str) -> Trace:
-        """Begin the span of a request, below the caller's if it has one."""
+        """Begin the span of a request, below the caller's span, if any."""
         headers = {"traceparent": traceparent, "tracestate": tracestate}
         parent = _PROPAGATOR.extract(headers, Context())
         return _Request(self._tracer, self._tracer.start_span(name, parent, SpanKind.SERVER))
 
     def close(self) -> None:
-        """Send what has not been sent, and record no more; a process does so when it ends."""
+        """Send the spans that are left, and stop recording; called when the process exits."""
         self._provider.shutdown()
 
 
@@ -92,9 +92,9 @@ class _Call:
         self._span.end()
 
 
-def recording() -> Recording:
-    """Return the tracing that this process' OTEL_* variables describe."""
+def span_tracing() -> SpanTracing:
+    """Return the tracing that the process's OTEL_* variables configure."""
     resource = Resource({SERVICE_NAME: "tollgate"}).merge(OTELResourceDetector().detect())
     provider = TracerProvider(resource=resource)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    return Recording(provider)
+    return SpanTracing(provider)

@@ -1,4 +1,4 @@
 """The vendor table, config/vendors.toml, as values: entries, and rules for models.
 
-Does not know any API format, and calls nobody. Read `vendor` first.
+Does not depend on any API format, and calls no vendor. Read `vendor` first.
 """

@@ -1,4 +1,4 @@
-"""One entry of the vendor table: its keys, their checks, and the variables that it names."""
+"""One entry of the vendor table: its keys, their validation, and the variables that it names."""
 
 import functools
 import re
@@ -14,27 +14,27 @@ from app.vocabulary.completion import PARAMETERS
 
 
 def _check_base_url(url: str) -> None:
-    """Check that paths can be appended to `url`; host names may be of any kind, as in a cluster."""
+    """Check that paths can be appended to `url`; its host may be any name, e.g. a cluster's."""
     try:
         parts = urlsplit(url)
         found = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # a port or an IPv6 address that is none
+    except ValueError:  # an invalid port or IPv6 address
         found = False
     if not found or not _PLAIN.fullmatch(url):
         raise ValidationError(
-            "Not an http:// or https:// URL without credentials, query and spaces."
+            "Not an http:// or https:// URL, or one with credentials, a query or spaces."
         )
 
 
-#: The characters of a URL that has neither user, query nor fragment.
+#: A URL without user, query and fragment.
 _PLAIN = re.compile(r"[!$%&'()*+,\-./0-9:;=A-Z\[\]_a-z~]+")
 
-#: What a vendor's finish reason may be taught to mean.
+#: The values of `finish_reasons`.
 ENDINGS = ("stop", "length", "content_filter", "error")
 
 _above_zero = validate.Range(min=0, min_inclusive=False)
-_header_name = validate.Regexp(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z", error="Not a header's name.")
-_header_value = validate.Regexp(r"[ -~]*\Z", error="Not plain text on one line.")
+_header_name = validate.Regexp(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z", error="Not a valid header name.")
+_header_value = validate.Regexp(r"[ -~]*\Z", error="Not printable ASCII.")
 
 
 def _flag() -> fields.Boolean:
@@ -52,7 +52,7 @@ class _TimeoutsSchema(Schema):
 
 
 class _VendorSchema(Schema):
-    """One `[vendors.NAME]` table, its variables filled in."""
+    """One `[vendors.NAME]` table, after its variables are replaced."""
 
     class Meta:
         unknown = RAISE
@@ -85,9 +85,9 @@ class _VendorSchema(Schema):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GatewaySpec:
-    """What an entry's `gateway` stands for, as far as the table must know.
+    """The traits of an entry's `gateway` that the table needs.
 
-    takes_prompts  whether it has an API that takes prompts, and not only chat
+    takes_prompts  whether it has a completions API, and not only chat
     quirks         the keys of an entry's `quirks` table, each with its marshmallow field
     """
 
@@ -100,7 +100,7 @@ def load_entry(
 ) -> Vendor:
     """Return the vendor that a `[vendors.NAME]` table describes.
 
-    Raises: ValidationError with every wrong key.
+    Raises: ValidationError that lists every invalid key.
     """
     unset = sorted(set(_unset(table, env)))
     filled = _filled(table, env)
@@ -130,7 +130,7 @@ _SCHEMA = _VendorSchema()
 def _check(
     table: dict[str, Any], env: Mapping[str, str], gateways: Mapping[str, GatewaySpec]
 ) -> None:
-    """Raise ValidationError with all that is wrong at once."""
+    """Raise ValidationError for all invalid keys together."""
     problems: dict[str, Any] = dict(_SCHEMA.validate(table))
     if "gateway" not in problems:
         gateway = gateways.get(table["gateway"])
@@ -140,7 +140,7 @@ def _check(
             problems["quirks"] = _quirks_schema(gateway).validate(table.get("quirks", {}))
     key_env = table.get("api_key_env", "")
     if "api_key_env" not in problems and not _is_plain(env.get(key_env, "")):
-        problems["api_key_env"] = [f"{key_env} does not hold plain text on one line."]
+        problems["api_key_env"] = [f"The value of {key_env} is not printable ASCII."]
     if any(problems.values()):
         raise ValidationError(problems)
 
@@ -159,10 +159,10 @@ def _quirks_schema(gateway: GatewaySpec) -> Schema:
     return schema
 
 
-#: `${NAME}` in any text of the table stands for a variable, `${NAME:-text}` for one with a default.
+#: `${NAME}` in any text of the table is replaced by a variable; `${NAME:-text}` has a default.
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
-#: Stands for a variable that is not set, so that the rest of the entry can still be checked.
+#: Replaces a variable that is not set, so that the rest of the entry can still be validated.
 _UNSET = "http://unset.invalid"
 
 
@@ -174,15 +174,15 @@ def _filled(value: Any, env: Mapping[str, str]) -> Any:
     if not isinstance(value, str):
         return value
 
-    def word(found: re.Match[str]) -> str:
-        instead = found[2] or (_UNSET if found[0] == value else "unset")
-        return env.get(found[1]) or instead
+    def replacement(found: re.Match[str]) -> str:
+        default = found[2] or (_UNSET if found[0] == value else "unset")
+        return env.get(found[1]) or default
 
-    return _VARIABLE.sub(word, value)
+    return _VARIABLE.sub(replacement, value)
 
 
 def _unset(value: Any, env: Mapping[str, str]) -> Iterator[str]:
-    """Yield the variables that the table needs and the environment does not have."""
+    """Yield the variables in the table that have neither a value nor a default."""
     if isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _unset(inner, env)

@@ -1,4 +1,4 @@
-"""What single models of a vendor do differently: rules by glob, as data of the vendor table."""
+"""Rules for single models of a vendor, by glob: data of the vendor table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ from app.vocabulary.completion import PARAMETERS
 
 @dataclass(frozen=True, slots=True)
 class ModelRules:
-    """How to ask one model.
+    """The rules for requests to one model.
 
-    unsupported  parameters that it cannot honour
-    renames  parameter -> the vendor's name for it
-    sends    fields that go with every request, unless the caller set them
+    unsupported  parameters that it does not support
+    renames      parameter -> the vendor's name for it
+    sends        fields of every request, unless the caller sets them
     """
 
     unsupported: frozenset[str]
@@ -25,13 +25,13 @@ class ModelRules:
     sends: Mapping[str, Any]
 
     def body(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameters as the vendor is to get them."""
+        """Return the fields of a request with these parameters."""
         renamed = {self.renames.get(name, name): value for name, value in parameters.items()}
         return {**self.sends, **renamed}
 
 
 def rules_of(vendor: Vendor, model_name: str) -> ModelRules:
-    """Return the rules for a model: of every glob that it matches, the later over the earlier."""
+    """Return the rules of all globs that match the model; later ones override earlier ones."""
     unsupported: set[str] = set()
     renames: dict[str, str] = {}
     sends: dict[str, Any] = {}

@@ -1,6 +1,6 @@
-"""The vendor table: config/vendors.toml, overlaid by the file that TOLLGATE_VENDORS names.
+"""The vendor table: config/vendors.toml, overridden by the file that TOLLGATE_VENDORS names.
 
-Knows neither what an entry may hold (`vendor_entry`) nor any wire format.
+Does not depend on the keys of an entry (see `entry`) or on any API format.
 """
 
 import re
@@ -20,23 +20,23 @@ BUILT_IN = CONFIG_DIR / "vendors.toml"
 
 
 class VendorTable:
-    """The vendors of one deployment, by name."""
+    """The vendors of this installation, by name."""
 
     def __init__(self, vendors: Iterable[Vendor]) -> None:
         self._vendors = {vendor.name: vendor for vendor in vendors}
 
     def __iter__(self) -> Iterator[Vendor]:
-        """Iterate over the vendors, by name."""
+        """Iterate over the vendors in the order of their names."""
         return iter(sorted(self._vendors.values(), key=lambda vendor: vendor.name))
 
     def configured(self) -> list[Vendor]:
-        """Return the vendors that can be called."""
+        """Return the vendors whose settings are complete."""
         return [vendor for vendor in self if vendor.missing is None]
 
     def find(self, name: str) -> Vendor:
-        """Return the vendor to call.
+        """Return the vendor `name`.
 
-        Raises: ModelNotFound, naming the vendors there are, or the setting that is missing.
+        Raises: ModelNotFound, which lists the known vendors, or names the missing setting.
         """
         vendor = self._vendors.get(name)
         if vendor is None:
@@ -55,9 +55,9 @@ class VendorTable:
 def load_vendors(
     overlay: Path | None, env: Mapping[str, str], gateways: Mapping[str, GatewaySpec]
 ) -> VendorTable:
-    """Read the built-in table and lay `overlay` over it, key by key.
+    """Read the built-in table, and merge `overlay` over it, key by key.
 
-    Raises: ConfigError listing every wrong key of every entry.
+    Raises: ConfigError that lists every invalid key of every entry.
     """
     tables = _read(BUILT_IN)
     for name, table in (_read(overlay) if overlay else {}).items():
@@ -76,7 +76,7 @@ def load_vendors(
 
 
 def _lines(path: str, messages: Any) -> Iterator[str]:
-    """Yield marshmallow's messages one a line, each with the path of its key."""
+    """Yield marshmallow's messages one per line, each with the path of its key."""
     if isinstance(messages, dict):
         for key, inner in messages.items():
             yield from _lines(f"{path}.{key}", inner)
@@ -91,14 +91,17 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
         raise ConfigError(f"{path}: {exc}") from exc
     tables = document.pop("vendors", {})
     if document or not isinstance(tables, dict):
-        raise ConfigError(f"{path}: every table must be [vendors.NAME]")
+        raise ConfigError(f"{path}: only [vendors.NAME] tables are allowed")
     wrong = [
         repr(name)
         for name, table in tables.items()
         if not isinstance(table, dict) or not _NAME.fullmatch(name)
     ]
     if wrong:
-        raise ConfigError(f"{path}: not tables with a plain name: {', '.join(wrong)}")
+        raise ConfigError(
+            f"{path}: not a table, or a name with other characters than A-Z, a-z, 0-9 and _.-: "
+            + ", ".join(wrong)
+        )
     return tables
 
 
@@ -106,7 +109,7 @@ _NAME = re.compile(r"[\w.-]+", re.ASCII)
 
 
 def _overlaid(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Lay one entry over another; its inner tables (timeouts, headers, quirks) key by key, too."""
+    """Merge one entry over another, and its inner tables (timeouts, quirks), key by key."""
     merged = dict(below)
     for key, value in above.items():
         both = isinstance(value, dict) and isinstance(merged.get(key), dict)
@@ -118,4 +121,4 @@ def _lost_fallbacks(vendors: Iterable[Vendor], known: Container[str]) -> Iterato
     for vendor in vendors:
         for fallback in vendor.fallbacks:
             if fallback.partition("/")[0] not in known:
-                yield f"vendors.{vendor.name}: fallbacks: there is no vendor {fallback!r}"
+                yield f"vendors.{vendor.name}.fallbacks: There is no vendor for {fallback!r}."

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.vocabulary.completion import Ending
 
-#: Ways to send an API key in a header, and those that sign each request instead.
+#: Ways to send an API key in a header; ways to authenticate each request instead.
 AUTH_HEADERS = ("bearer", "basic", "x-api-key", "api-key", "x-goog-api-key")
 SIGNED = ("google", "aws")
 
@@ -15,13 +15,13 @@ SIGNED = ("google", "aws")
 class Timeouts:
     """Deadlines of one vendor call, in seconds.
 
-    Bytes that carry no answer (keep-alive comments, blank lines) do not extend any of them.
+    Bytes without a chunk (keep-alive comments, blank lines) do not extend any of them.
     """
 
     connect_s: float = 5.0
-    #: Of a stream: from the request to the first chunk.
+    #: For a stream: from the request to the first chunk.
     first_token_s: float = 300.0
-    #: Of a stream: from one chunk to the next.
+    #: For a stream: from one chunk to the next.
     idle_s: float = 120.0
     total_s: float = 900.0
 
@@ -30,7 +30,7 @@ class Timeouts:
 class Vendor:
     """One entry of the vendor table; see docs/vendors.md for what each key means.
 
-    `missing` names the setting without which this vendor cannot be called, or is None.
+    `missing` is the name of a required setting that is not set, or None.
     """
 
     name: str

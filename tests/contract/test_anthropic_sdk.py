@@ -1,4 +1,4 @@
-"""Anthropic's own client at the simulator: what it cannot read, the vendor does not say."""
+"""Anthropic's own client can read the simulator's responses."""
 
 from collections.abc import Iterator
 from typing import Any

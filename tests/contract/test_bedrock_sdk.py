@@ -1,4 +1,4 @@
-"""Amazon's own client at the simulated Bedrock: what it reads there is what Bedrock says."""
+"""Amazon's own client can read the simulated Bedrock's responses."""
 
 import contextlib
 import json

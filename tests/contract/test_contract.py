@@ -1,6 +1,6 @@
-"""The contract, over every row of the vendor table: whatever the wire, the caller sees the same.
+"""The contract, for every vendor entry: callers get the same, whatever the vendor's format.
 
-A new vendor adds a row and a wire, and no test here.
+A new vendor adds an entry and a format, and no test here.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ KEY = "sk-test"
 
 @dataclasses.dataclass
 class Contract:
-    """One row under test: the gateway, the vendor behind it, and what it speaks."""
+    """One vendor entry under test: the gateway, the vendor, and its format."""
 
     gateway: Gateway
     vendor: SimulatedVendor
@@ -43,7 +43,7 @@ class Contract:
     model: str
 
     def says(self, said: Said = SAID, *, packet: int | None = None) -> None:
-        """Have the vendor answer every request that it would not refuse."""
+        """Script the vendor's response to every request that it would accept."""
 
         def answer(asked: Any) -> Reply:
             reply = self.wire.check(asked) or self.wire.answer(asked, said)
@@ -53,11 +53,11 @@ class Contract:
         self.vendor.default = answer
 
     def unsupported(self, kind: Kind, retry_after: str | None = None) -> None:
-        """Have the vendor answer with an error."""
+        """Script an error of the vendor."""
         self.vendor.default = lambda asked: self.wire.refuse(asked, kind, retry_after)
 
     def ask(self, **more: Any) -> dict[str, Any]:
-        """Return a request of this row's model."""
+        """Return a request for this entry's model."""
         return {"model": self.model, "prompt": "one prompt", "max_tokens": 20, **more}
 
     @property
@@ -72,7 +72,7 @@ class Contract:
 
 
 def _variables() -> dict[str, str]:
-    """Return a value for every variable that the built-in table names."""
+    """Return a value for every variable of the built-in table."""
     names = set(re.findall(r"\$\{(\w+)", BUILT_IN.read_text()))
     return {n: "http://some.invalid/v1" if "URL" in n or "ENDPOINT" in n else "x" for n in names}
 
@@ -93,7 +93,7 @@ HASTY = "{first_token_s = 0.2, idle_s = 0.2, total_s = 0.4}"
 
 @contextmanager
 def serving(root: Path, redis_url: str, timeouts: str) -> Iterator[tuple[Gateway, SimulatedVendor]]:
-    """Run a gateway with every row of the table, all of them at one simulated vendor."""
+    """Run a gateway with every entry of the table; all are at one simulated vendor."""
     vendor = SimulatedVendor()
     host = vendor.url.removesuffix("/v1")
     overlay = ""
@@ -121,7 +121,7 @@ def serving(root: Path, redis_url: str, timeouts: str) -> Iterator[tuple[Gateway
 def patient(
     tmp_path_factory: pytest.TempPathFactory, valkey: Valkey
 ) -> Iterator[tuple[Gateway, SimulatedVendor]]:
-    """A gateway that waits as long as a test takes."""
+    """A gateway with deadlines longer than any test."""
     with serving(tmp_path_factory.mktemp("patient"), valkey.url, PATIENT) as served:
         yield served
 
@@ -130,7 +130,7 @@ def patient(
 def hasty(
     tmp_path_factory: pytest.TempPathFactory, valkey: Valkey
 ) -> Iterator[tuple[Gateway, SimulatedVendor]]:
-    """A gateway whose deadlines are soon over."""
+    """A gateway with short deadlines."""
     with serving(tmp_path_factory.mktemp("hasty"), valkey.url, HASTY) as served:
         yield served
 
@@ -146,13 +146,13 @@ def _contract(row: str, served: tuple[Gateway, SimulatedVendor]) -> Contract:
 
 @pytest.fixture(params=sorted(WIRES))
 def contract(request: pytest.FixtureRequest, patient: tuple[Gateway, SimulatedVendor]) -> Contract:
-    """Each row in turn; Redis is empty."""
+    """Each entry in turn; Redis is empty."""
     return _contract(request.param, patient)
 
 
 @pytest.fixture(params=sorted(WIRES))
 def impatient(request: pytest.FixtureRequest, hasty: tuple[Gateway, SimulatedVendor]) -> Contract:
-    """The same, where a vendor has little time."""
+    """The same, with short deadlines."""
     return _contract(request.param, hasty)
 
 
@@ -162,7 +162,7 @@ def test_every_row_has_a_wire_that_is_tested() -> None:
 
 
 def check_event(contract: Contract, calls: int = 1) -> None:
-    """The one event there is has the vendor's counts, summed over its calls' prompts."""
+    """Check that the only event has the vendor's counts, summed over its calls' prompts."""
     event = contract.gateway.event()
     assert (event.status, event.source) == ("completed", "vendor")
     assert event.prompt_tokens == calls * SAID.prompt_tokens

@@ -1,4 +1,4 @@
-"""Google's own client at the simulated vendors: what it reads there is what Google says."""
+"""Google's own client can read the simulated vendors' responses."""
 
 from collections.abc import Iterator
 from typing import Any

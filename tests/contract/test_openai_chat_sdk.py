@@ -1,7 +1,4 @@
-"""OpenAI's, Groq's and Mistral's own clients at the simulated vendors that they are made for.
-
-What they cannot read, the vendor does not say.
-"""
+"""OpenAI's, Groq's and Mistral's own clients can read the responses of their simulated vendors."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -31,7 +28,7 @@ Speak = Callable[[Wire], str]
 
 @pytest.fixture
 def speak(vendor: SimulatedVendor) -> Speak:
-    """Have the simulated vendor speak a wire; return its address."""
+    """Have the simulated vendor use a format; return its URL."""
 
     def speaks(wire: Wire) -> str:
         vendor.default = lambda asked: wire.check(asked) or wire.answer(asked, SAID)
@@ -42,7 +39,7 @@ def speak(vendor: SimulatedVendor) -> Speak:
 
 @pytest.fixture(params=["openai", "azure", "xai", "openrouter", "deepseek"])
 def openai_client(request: pytest.FixtureRequest, speak: Speak) -> Iterator[tuple[OpenAI, str]]:
-    """OpenAI's client at each vendor who says that it may be used, and a model there."""
+    """OpenAI's client at each vendor that documents its use, and a model there."""
     if request.param == "azure":
         client: OpenAI = AzureOpenAI(
             azure_endpoint=speak(AzureWire()), api_version="2024-10-21", api_key="sk-test"

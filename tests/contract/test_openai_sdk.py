@@ -1,7 +1,6 @@
-"""Vendors' official clients at the simulated vendors of OpenAI's native wire.
+"""Vendors' official clients can read the responses of simulated vendors in OpenAI's format.
 
-What they cannot read, the vendor does not say. OpenAI's is the one that servers of one's own, and
-some vendors, tell their callers to use.
+Self-hosted servers, and some vendors, recommend OpenAI's client.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,7 +41,7 @@ Speak = Callable[[Wire], str]
 
 @pytest.fixture
 def speak(vendor: SimulatedVendor) -> Speak:
-    """Have the simulated vendor speak a wire; return its address."""
+    """Have the simulated vendor use a format; return its URL."""
 
     def speaks(wire: Wire) -> str:
         vendor.default = lambda asked: wire.check(asked) or wire.answer(asked, SAID)

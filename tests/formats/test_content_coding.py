@@ -1,4 +1,4 @@
-"""Content codings of a request's body, fed in pieces of every size."""
+"""Content codings of a request's body, in blocks of every size."""
 
 import gzip
 import random
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from app.formats.content_coding import PIECE_BYTES, decoded
+from app.formats.content_coding import BLOCK_BYTES, decoded
 from app.vocabulary.errors import InvalidContentCoding, UnsupportedContentCoding
 
 DICE = random.Random(7)  # noqa: S311 - repeatable
@@ -15,7 +15,7 @@ TEXT = DICE.randbytes(3000) + b"and so on " * 9000
 
 
 def raw_deflate(body: bytes) -> bytes:
-    """Return a body deflated without zlib's frame."""
+    """Return a body deflated without a zlib header."""
     deflater = zlib.compressobj(wbits=-15)
     return deflater.compress(body) + deflater.flush()
 
@@ -29,7 +29,7 @@ CODERS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 
 
 def pieces(body: bytes, size: int) -> Iterator[bytes]:
-    """Yield a body in pieces."""
+    """Yield a body in blocks."""
     return (body[at : at + size] for at in range(0, len(body), size))
 
 
@@ -41,12 +41,12 @@ def test_what_was_coded_comes_back(name: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["gzip", "zlib", "raw"])
-@pytest.mark.parametrize("length", [0, 1, PIECE_BYTES - 1, PIECE_BYTES, 3 * PIECE_BYTES])
+@pytest.mark.parametrize("length", [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, 3 * BLOCK_BYTES])
 def test_it_comes_in_pieces_of_a_bounded_size_and_whole(name: str, length: int) -> None:
     coding, code = CODERS[name]
     found = list(decoded([code(b"x" * length)], coding))
     assert b"".join(found) == b"x" * length
-    assert all(len(piece) <= PIECE_BYTES for piece in found)
+    assert all(len(piece) <= BLOCK_BYTES for piece in found)
 
 
 @pytest.mark.parametrize("name", ["gzip", "zlib", "raw"])

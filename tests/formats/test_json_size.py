@@ -1,4 +1,4 @@
-"""How much a request's JSON may hold, and that counting it is right wherever it is cut."""
+"""The limits of a request's JSON; counts are right wherever its windows end."""
 
 import json
 import time
@@ -22,7 +22,7 @@ VALUES = st.recursive(
 
 
 def counted(value: Any) -> dict[str, int]:
-    """Return what a value holds, by looking at it: a comma stands between two values."""
+    """Return the counts of a value, computed from the value itself."""
     counts = dict.fromkeys(LIMITS, 0)
     if isinstance(value, str):
         counts["strings"] = 1

@@ -1,4 +1,4 @@
-"""Event streams as bytes: what a packet boundary can do must not show."""
+"""Event streams as bytes: packet boundaries make no difference."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -81,7 +81,7 @@ STREAMS: dict[str, tuple[bytes, Events]] = {
 
 
 def packets(stream: bytes, size: int) -> Iterator[bytes]:
-    """Cut a stream into packets of `size` bytes."""
+    """Split a stream into packets of `size` bytes."""
     return (stream[at : at + size] for at in range(0, len(stream), size))
 
 
@@ -124,7 +124,7 @@ def test_any_cutting_of_any_stream_gives_the_events_of_the_whole(
 
 
 def _by_the_standard(stream: bytes) -> Events:
-    """Read a whole stream line by line, as the standard tells it."""
+    """Parse a whole stream line by line, as the standard does."""
     text = stream.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     events, name, values = [], b"", list[bytes]()
     for line in [*text.split(b"\n"), b""]:

@@ -1,4 +1,4 @@
-"""JSON on the wire: strict from callers, forgiving from vendors."""
+"""JSON in requests and responses: strict for callers', lenient for vendors'."""
 
 import json
 import math
@@ -169,7 +169,7 @@ def test_what_a_vendor_sends_can_be_sent_on_as_strict_json_on_one_line(value: An
 
 
 def _replaced(text: bytes) -> str:
-    """Return JSON whose halves of characters are U+FFFD."""
+    """Return JSON with halves of characters replaced by U+FFFD."""
     plain = json.dumps(json.loads(text.decode("utf-16")), ensure_ascii=False)
     return plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

@@ -1,4 +1,4 @@
-"""Cohere's wire as bytes: its row, and events and messages to be told to it."""
+"""Cohere's vendor entry, and events and messages as bytes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Vendors' bytes, read as an answer."""
+"""Decodes vendors' bytes into chunks and completions."""
 
 import dataclasses
 from collections.abc import Iterable

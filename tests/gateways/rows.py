@@ -1,4 +1,4 @@
-"""A row of the vendor table, and what becomes of a vendor's bytes there."""
+"""A vendor entry under test, and its decoded responses."""
 
 import functools
 import json

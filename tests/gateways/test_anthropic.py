@@ -99,9 +99,6 @@ def test_unknown_fields_and_token_ids_are_refused() -> None:
         ROW.gateway.encode(ROW.vendor, ids)
 
 
-# Whole answers.
-
-
 def test_an_answer_is_the_text_of_its_blocks_without_the_thinking() -> None:
     content = [
         {"type": "thinking", "thinking": "hmm", "signature": "s"},

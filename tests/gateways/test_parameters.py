@@ -1,4 +1,4 @@
-"""What a vendor refuses, held against what the caller set."""
+"""A caller's parameters are checked against those that the vendor supports."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
 
 def refusing(*names: str, **keys: Any) -> Vendor:
-    """Return a vendor that refuses these parameters."""
+    """Return a vendor that does not support these parameters."""
     return Vendor(
         name="sim", gateway="openai", base_url="http://v", unsupported=frozenset(names), **keys
     )

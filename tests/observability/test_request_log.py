@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from app.observability.metrics.metrics import Metrics
 from app.observability.request_log import RequestLine, register_request_log
-from app.tracing.trace_context import PassingOn
+from app.tracing.trace_context import PassThroughTracing
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import VendorTimeout
 from tests.support.events import usage_event
@@ -47,7 +47,7 @@ def app(metrics: Metrics) -> Flask:
     health.add_url_rule("/readyz", "readyz", lambda: ("no", 503))
     app.register_blueprint(health)
     app.before_request(lambda: g.setdefault("request_id", "req_1") and None)
-    register_request_log(app, metrics, PassingOn(), PROXIES)
+    register_request_log(app, metrics, PassThroughTracing(), PROXIES)
     app.add_url_rule("/v5/<name>", view_func=view)
     return app
 

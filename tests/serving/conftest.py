@@ -1,4 +1,4 @@
-"""Fixtures: engines whose entries are all at one simulated vendor."""
+"""Fixtures: engines of one process each; all their entries are at one simulated vendor."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

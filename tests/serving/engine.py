@@ -36,7 +36,7 @@ PATIENT = Timeouts()
 
 
 def entry(name: str, url: str, *, gateway: str = "openai", **traits: Any) -> Vendor:
-    """Return a vendor entry at `url`, on OpenAI's native wire, that retries nothing."""
+    """Return a vendor entry at `url`, with OpenAI's completions format, without retries."""
     defaults: dict[str, Any] = {"native": ("*",), "retries": 0, "timeouts": PATIENT}
     return Vendor(name=name, gateway=gateway, base_url=url, **(defaults | traits))
 
@@ -48,7 +48,7 @@ def asked(**fields: Any) -> CompletionRequest:
 
 @dataclass
 class Engine:
-    """What one process answers requests with; its entries are all at one simulated vendor."""
+    """The objects of one process; all entries are at one simulated vendor."""
 
     vendor: SimulatedVendor
     redis: "Redis"
@@ -63,7 +63,7 @@ class Engine:
         self.circuit_breaker = CircuitBreaker(self.redis)
 
     def calls(self, request: CompletionRequest) -> Calls:
-        """Return the vendor calls of a request, planned."""
+        """Return the planned vendor calls of a request."""
         return Calls.planned(
             request,
             self.router.candidates(request),
@@ -73,7 +73,7 @@ class Engine:
         )
 
     def meter(self, request: CompletionRequest) -> Meter:
-        """Return the meter of a request, opened."""
+        """Return the open meter of a request."""
         meter = Meter(self.recorder, CONTEXT, request)
         meter.open()
         return meter
@@ -90,7 +90,7 @@ class Engine:
             return chunks, meter, exc
         return chunks, meter, None
 
-    def completions(self) -> CompletionService:
+    def service(self) -> CompletionService:
         """Return the service in front of the calls."""
         return CompletionService(
             self.router, self.transport, self.circuit_breaker, self.recorder, self.watchdog
@@ -98,13 +98,13 @@ class Engine:
 
     @property
     def events(self) -> list[UsageEvent]:
-        """What has been recorded."""
+        """The recorded usage events."""
         found: Any = self.redis.xrange(EVENTS)
         return [UsageEvent.decode(record[b"event"]) for _, record in found]
 
     @property
     def models(self) -> list[str]:
-        """The models that the vendor was asked for, in order: one for each call."""
+        """The model of each call, in order."""
         return [call.body["model"] for call in self.vendor.asked]
 
 

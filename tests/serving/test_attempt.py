@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.tracing.trace_context import tracing
+from app.tracing.setup import tracing
 from app.usage.event import UsageEvent
 from app.usage.meter import Meter
 from app.usage.observer import NullObserver

@@ -1,4 +1,4 @@
-"""The queue between a reader and whoever writes to the caller."""
+"""The queue between the reader thread and the thread that writes to the client."""
 
 import threading
 import time

@@ -88,7 +88,7 @@ def test_what_came_before_a_failure_is_forgotten_once_before_the_next_deployment
 def test_a_whole_answer_that_fails_over_in_the_middle_holds_each_choice_once(
     make_engine: MakeEngine, vendor: SimulatedVendor
 ) -> None:
-    completions = make_engine(*pair(vendor.url, list_prompts=False)).completions()
+    completions = make_engine(*pair(vendor.url, list_prompts=False)).service()
     vendor.default = last_fails_at_first
     answer = completions.complete(asked(prompt=PROMPTS), CONTEXT)
     told = [(c.index, c.text) for c in answer.completion.choices]

@@ -66,7 +66,7 @@ def test_a_whole_answer_is_recorded_when_it_has_gone_out_and_not_before(
     engine: Engine, vendor: SimulatedVendor
 ) -> None:
     vendor.reply(json_reply(WHOLE))
-    answer = engine.completions().complete(asked(), CONTEXT)
+    answer = engine.service().complete(asked(), CONTEXT)
     assert answer.completion.choices[0].text == "one two"
     assert answer.completion.id == "cmpl-vendor"
     assert (answer.attempts, answer.dropped) == (1, ())
@@ -79,7 +79,7 @@ def test_a_whole_answer_is_recorded_when_it_has_gone_out_and_not_before(
 
 def test_an_answer_without_an_id_gets_one_of_ours(engine: Engine, vendor: SimulatedVendor) -> None:
     vendor.reply(json_reply({**WHOLE, "id": None}))
-    answer = engine.completions().complete(asked(), CONTEXT)
+    answer = engine.service().complete(asked(), CONTEXT)
     answer.record()
     assert answer.completion.id == f"cmpl-{event_of(engine).event_id}"
 
@@ -89,7 +89,7 @@ def test_a_failure_is_recorded_and_says_what_it_took(
 ) -> None:
     vendor.default = lambda _: json_reply({"error": {"message": "down"}}, 503)
     with pytest.raises(VendorOverloaded) as caught:
-        engine.completions().complete(asked(), CONTEXT)
+        engine.service().complete(asked(), CONTEXT)
     assert caught.value.headers["x-tollgate-attempts"] == "1"
     assert caught.value.billable is False
     event = event_of(engine)
@@ -108,7 +108,7 @@ def test_what_cannot_be_asked_for_is_refused_before_anything_is_written(
 ) -> None:
     engine = make_engine(entry("first", vendor.url, list_prompts=False))
     with pytest.raises(error):
-        engine.completions().complete(request_, CONTEXT)
+        engine.service().complete(request_, CONTEXT)
     assert vendor.asked == []
     assert engine.redis.keys("usage:*") == []
 
@@ -117,7 +117,7 @@ def test_a_process_that_leaves_cuts_what_is_under_way_and_begins_nothing(
     engine: Engine, vendor: SimulatedVendor
 ) -> None:
     vendor.default = lambda _: stream_reply(threading.Event())
-    completions, raised = engine.completions(), list[BaseException]()
+    completions, raised = engine.service(), list[BaseException]()
 
     def ask() -> None:
         try:
@@ -146,7 +146,7 @@ def test_a_stream_gives_its_chunks_then_its_end_and_its_usage(
 ) -> None:
     pieces = [body_of(choice("one")), body_of(choice(" two")), body_of(choice("", "stop"))]
     vendor.reply(stream_reply(*pieces, TRAILER, DONE))
-    stream = streamed(engine.completions())
+    stream = streamed(engine.service())
     chunks = taken(stream)
     assert "".join(c.text for chunk in chunks for c in chunk.choices) == "one two"
     assert stream.take(0.0) is None
@@ -169,7 +169,7 @@ def test_a_stream_that_breaks_raises_after_what_came(
     engine: Engine, vendor: SimulatedVendor, steps: list[Any], status: str, text: str
 ) -> None:
     vendor.reply(stream_reply(*steps, CUT))
-    stream, chunks = streamed(engine.completions()), list[Completion]()
+    stream, chunks = streamed(engine.service()), list[Completion]()
     with pytest.raises(VendorFailed, match="broke off") as caught:
         taken(stream, chunks)
     assert caught.value.headers["x-tollgate-attempts"] == "1"
@@ -181,7 +181,7 @@ def test_a_stream_that_breaks_raises_after_what_came(
 def test_a_silence_is_told_and_the_stream_goes_on(engine: Engine, vendor: SimulatedVendor) -> None:
     go_on = threading.Event()
     vendor.reply(stream_reply(go_on, body_of(choice("one", "stop")), TRAILER, DONE))
-    stream = streamed(engine.completions())
+    stream = streamed(engine.service())
     assert stream.take(0.05) == []
     go_on.set()
     assert [c.text for chunk in taken(stream) for c in chunk.choices] == ["one", ""]
@@ -190,7 +190,7 @@ def test_a_silence_is_told_and_the_stream_goes_on(engine: Engine, vendor: Simula
 
 def test_a_stream_that_is_left_cuts_its_call(engine: Engine, vendor: SimulatedVendor) -> None:
     vendor.reply(stream_reply(body_of(choice("one two three")), threading.Event()))
-    stream = streamed(engine.completions())
+    stream = streamed(engine.service())
     assert stream.take(60.0)
     stream.close()
     wait_until(lambda: vendor.hang_ups)
@@ -204,7 +204,7 @@ def test_a_stream_that_is_left_is_read_to_its_end_where_its_entry_says_so(
     go_on = threading.Event()
     end = [body_of(choice(" two", "stop")), TRAILER, DONE]
     vendor.reply(stream_reply(body_of(choice("one")), go_on, *end))
-    stream = streamed(engine.completions(), asked(model="drains/m", stream=True))
+    stream = streamed(engine.service(), asked(model="drains/m", stream=True))
     assert stream.take(60.0)
     threading.Timer(0.1, go_on.set).start()
     stream.close()
@@ -217,7 +217,7 @@ def test_of_a_stream_whose_text_is_out_only_the_usage_is_waited_for(
 ) -> None:
     go_on = threading.Event()
     vendor.reply(stream_reply(body_of(choice("one", "stop")), go_on, TRAILER, DONE))
-    stream, chunks = streamed(engine.completions()), list[Completion]()
+    stream, chunks = streamed(engine.service()), list[Completion]()
     while not any(c.finish_reason for chunk in chunks for c in chunk.choices):
         chunks += stream.take(0.05) or []
         if any(chunk.choices for chunk in chunks):
@@ -233,7 +233,7 @@ def test_only_so_many_streams_are_read_on_for_nobody(
 ) -> None:
     monkeypatch.setattr("app.serving.service.READ_TO_END_LIMIT", 0)
     vendor.reply(stream_reply(body_of(choice("one")), threading.Event()))
-    stream = streamed(engine.completions(), asked(model="drains/m", stream=True))
+    stream = streamed(engine.service(), asked(model="drains/m", stream=True))
     assert stream.take(60.0)
     stream.close()
     wait_until(lambda: vendor.hang_ups)
@@ -245,7 +245,7 @@ def test_a_caller_that_left_ends_its_call_while_text_is_to_come(
 ) -> None:
     vendor.reply(stream_reply(threading.Event()))
     left = threading.Event()
-    stream = engine.completions().stream(asked(stream=True), CONTEXT, left.is_set)
+    stream = engine.service().stream(asked(stream=True), CONTEXT, left.is_set)
     wait_until(lambda: vendor.asked)
     left.set()
     wait_until(lambda: vendor.hang_ups)
@@ -256,5 +256,5 @@ def test_a_caller_that_left_ends_its_call_while_text_is_to_come(
 def test_a_whole_answer_comes_as_one_reply(engine: Engine, vendor: SimulatedVendor) -> None:
     reply = json_reply(WHOLE)
     vendor.reply(Reply(reply.body, framing="close"))
-    answer = engine.completions().complete(asked(), CONTEXT)
+    answer = engine.service().complete(asked(), CONTEXT)
     assert answer.completion.choices[0].finish_reason == "stop"

@@ -10,8 +10,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from app.settings import Settings
-from app.tracing.otel import recording
-from app.tracing.trace_context import PassingOn, tracing
+from app.tracing.otel import span_tracing
 from tests.support.gateway import gunicorn, with_account
 from tests.support.services.polling import wait_until
 from tests.support.vendor import Reply, SimulatedVendor
@@ -19,7 +18,7 @@ from tests.tracing.test_trace_context import SPAN_ID, TRACE_ID, TRACEPARENT
 
 
 class Collector:
-    """An OTLP endpoint that keeps the spans it gets."""
+    """An OTLP endpoint that stores the spans it receives."""
 
     def __init__(self) -> None:
         self.spans: list[Any] = []
@@ -43,14 +42,14 @@ class Collector:
         threading.Thread(target=self.server.serve_forever, args=[0.05], daemon=True).start()
 
     def named(self, start: str) -> Any:
-        """The one span whose name begins so."""
+        """The only span whose name starts with `start`."""
         (span,) = [span for span in self.spans if span.name.startswith(start)]
         return span
 
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    """A collector on this machine."""
+    """A collector on this host."""
     collector = Collector()
     yield collector
     collector.server.shutdown()
@@ -64,17 +63,10 @@ def attributes(span: Any) -> dict[str, Any]:
     }
 
 
-def test_nothing_is_recorded_unless_a_collector_is_named() -> None:
-    """Then the SDK is not even imported."""
-    assert isinstance(tracing({}), PassingOn)
-    off = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_SDK_DISABLED": "true"}
-    assert isinstance(tracing(off), PassingOn)
-
-
 def test_a_request_is_a_span_below_its_caller_with_its_calls_below_it(
     settings: Settings, collector: Collector, tmp_path: Path, vendor: SimulatedVendor
 ) -> None:
-    """In the real web process; the first call fails and is made again."""
+    """In a real web process; the first call fails and is retried."""
     env = {
         "REDIS_URL": settings.redis_url,
         "DATABASE_URL": settings.database_url,
@@ -110,9 +102,9 @@ def test_a_request_is_a_span_below_its_caller_with_its_calls_below_it(
 def test_a_call_without_an_answer_is_an_error(
     collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A trace without a caller's begins here."""
+    """Without a caller's trace, a new one begins."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
-    traces = recording()
+    traces = span_tracing()
     trace = traces.begin("POST /", "", "")
     trace.call("sim", "m").end(None)
     trace.end({"status": 502, "code": "vendor_failed"})

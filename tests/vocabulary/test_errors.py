@@ -1,4 +1,4 @@
-"""The error tree: what each means to a caller's client."""
+"""The error tree: the status, type and code of each error."""
 
 import inspect
 

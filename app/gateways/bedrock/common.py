@@ -14,14 +14,13 @@ from marshmallow import fields
 
 from app.formats import strict_json
 from app.formats.sse import ServerSentEvent
-from app.gateways.base import plain_mapping
 from app.gateways.bedrock.errors import decode_exception
 from app.gateways.bedrock.event_stream import MessageParser
 from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.finish import GOES_ON, Finish
 from app.gateways.decoding.framing import TextFraming
-from app.gateways.decoding.parsing import whole
+from app.gateways.decoding.parsing import plain_mapping, whole
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import ModelNotFound, UnsupportedParameter

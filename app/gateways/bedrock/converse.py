@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from marshmallow.fields import Field
 
-from app.gateways.base import plain_mapping, single_prompt
+from app.gateways.base import single_prompt
 from app.gateways.bedrock import errors
 from app.gateways.bedrock.common import (
     QUIRKS,
@@ -20,7 +20,7 @@ from app.gateways.bedrock.common import (
     vendor_request,
 )
 from app.gateways.decoding.finish import Finish, narrow
-from app.gateways.decoding.parsing import failed
+from app.gateways.decoding.parsing import failed, plain_mapping
 from app.gateways.decoding.reader import ResponseReader
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.stops import as_list

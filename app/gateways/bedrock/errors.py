@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from app.formats import strict_json
-from app.gateways.base import plain_mapping
 from app.gateways.bedrock.event_stream import Message
 from app.gateways.decoding import failures
+from app.gateways.decoding.parsing import plain_mapping
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import GatewayError, VendorRejected, WrongEndpoint
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from marshmallow import fields, validate
 
 from app.formats import strict_json
-from app.gateways.base import plain_mapping, single_prompt
+from app.gateways.base import single_prompt
 from app.gateways.bedrock import errors
 from app.gateways.bedrock.common import (
     QUIRKS,
@@ -24,7 +24,7 @@ from app.gateways.bedrock.common import (
 )
 from app.gateways.bedrock.model_families import PROMPT_FAMILIES, Path, PromptFamily, Shape
 from app.gateways.decoding.finish import narrow
-from app.gateways.decoding.parsing import failed, load
+from app.gateways.decoding.parsing import failed, load, plain_mapping
 from app.gateways.decoding.reader import ResponseReader
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported
 from app.gateways.stops import as_list

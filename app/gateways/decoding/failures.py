@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.formats import strict_json
-from app.gateways.base import plain_mapping
 from app.gateways.decoding.choices.texts import sanitized
+from app.gateways.decoding.parsing import plain_mapping
 from app.gateways.decoding.retry_hints import retry_after, should_retry
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import (

@@ -1,5 +1,6 @@
 """Helpers for all decoders: JSON, token counts, and the error for a malformed response."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from app.formats import strict_json
@@ -36,3 +37,8 @@ def whole(value: Any) -> int | None:
 def number(value: Any) -> float | None:
     """Return a JSON number; None for any other value."""
     return value if type(value) in (int, float) else None
+
+
+def plain_mapping(value: Any) -> Mapping[str, Any]:
+    """Return `value` if it is a JSON object, otherwise an empty one."""
+    return value if isinstance(value, dict) else {}

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from app.gateways.base import plain_mapping
 from app.gateways.decoding import failures
+from app.gateways.decoding.parsing import plain_mapping
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import GatewayError
 

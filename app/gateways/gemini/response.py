@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.formats import strict_json
-from app.gateways.base import plain_mapping
 from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.logprobs import TokenLogprob, text_logprobs
-from app.gateways.decoding.parsing import failed, whole
+from app.gateways.decoding.parsing import failed, plain_mapping, whole
 from app.gateways.gemini import errors
 from app.gateways.openai.response import index_of
 from app.vendors.vendor import Vendor

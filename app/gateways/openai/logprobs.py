@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from app.gateways.base import plain_mapping
 from app.gateways.decoding.choices.texts import sanitized
 from app.gateways.decoding.logprobs import LogprobsReader, TokenLogprob, chat_tokens
-from app.gateways.decoding.parsing import number
+from app.gateways.decoding.parsing import number, plain_mapping
 from app.vocabulary.completion import CompletionRequest
 
 

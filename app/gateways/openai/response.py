@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from app.gateways.base import plain_mapping
 from app.gateways.decoding import failures
 from app.gateways.decoding.choices.slots import UNNUMBERED
 from app.gateways.decoding.choices.texts import sanitized
@@ -16,7 +15,7 @@ from app.gateways.decoding.chunk_template import ChunkTemplate
 from app.gateways.decoding.counts import RunningUsage, later
 from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.finish import narrow
-from app.gateways.decoding.parsing import failed, whole
+from app.gateways.decoding.parsing import failed, plain_mapping, whole
 from app.gateways.openai import errors
 from app.gateways.openai.logprobs import LogprobsOf
 from app.gateways.openai.usage import decode_usage, usage_in

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.gateways.base import plain_mapping
 from app.gateways.decoding.counts import first_count, put_together
-from app.gateways.decoding.parsing import whole
+from app.gateways.decoding.parsing import plain_mapping, whole
 from app.vocabulary.completion import Usage
 
 Paths = tuple[tuple[str, ...], ...]

@@ -11,11 +11,10 @@ from urllib.parse import urlencode
 from marshmallow.fields import Field
 
 from app.formats import strict_json
-from app.gateways.base import plain_mapping
 from app.gateways.decoding import failures
 from app.gateways.decoding.chunk_template import ChunkTemplate
 from app.gateways.decoding.framing import values_in
-from app.gateways.decoding.parsing import failed
+from app.gateways.decoding.parsing import failed, plain_mapping
 from app.gateways.decoding.reader import DONE, ResponseReader
 from app.gateways.openai import errors
 from app.gateways.openai.completions import (

@@ -11,12 +11,12 @@ from urllib.parse import urlencode
 from marshmallow.fields import Field
 
 from app.formats import strict_json
-from app.gateways.base import plain_mapping, single_prompt
+from app.gateways.base import single_prompt
 from app.gateways.decoding import failures
 from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.logprobs import LogprobsReader, TokenLogprob
-from app.gateways.decoding.parsing import failed, number, whole
+from app.gateways.decoding.parsing import failed, number, plain_mapping, whole
 from app.gateways.decoding.reader import ResponseReader
 from app.gateways.openai.completions import OpenAIGateway, is_streamed, json_headers
 from app.gateways.parameters import check_extra, check_prompt, check_range, supported

@@ -1,1 +1,1 @@
-"""What a vendor's answer means to its caller and to the books, byte by byte, on every wire."""
+"""How a vendor's response, byte by byte, reaches the caller and the ledger, in every API format."""

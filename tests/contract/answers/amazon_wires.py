@@ -1,4 +1,4 @@
-"""Amazon's wires: Converse, and InvokeModel in the form of each family of models."""
+"""Amazon's formats: Converse, and InvokeModel for each family of models."""
 
 import base64
 import json
@@ -24,7 +24,7 @@ class Converse:
     samples, lists = False, False
 
     def usage(self, counts: Counts) -> Any:
-        """Return the usage object: what is cached is no part of the input."""
+        """Return the usage object; its input excludes cached tokens."""
         return {
             "inputTokens": counts.prompt - counts.cached,
             "outputTokens": counts.completion,
@@ -33,14 +33,14 @@ class Converse:
         }
 
     def body(self, *parts: Part, usage: Any = None, **more: Any) -> dict[str, Any]:
-        """Return the object of a whole answer."""
+        """Return the object of a whole response."""
         (part,) = parts
         message = {"content": [{"text": part.text}], "role": "assistant"}
         told = present(stopReason=part.reason, usage=ABSENT if usage is None else usage)
         return {"output": {"message": message}, **told, **part.more, **more}
 
     def whole(self, *parts: Part, usage: Any = None, **more: Any) -> Reply:
-        """Return an answer that is not streamed."""
+        """Return a whole response."""
         return json_answer(self.body(*parts, usage=usage, **more))
 
     def opening(self, usage: Any = None) -> bytes:  # noqa: ARG002 - it counts nothing so early
@@ -48,7 +48,7 @@ class Converse:
         return event_frame("messageStart", {"role": "assistant"})
 
     def event(self, *parts: Part, usage: Any = None) -> bytes:
-        """Return text, the reason, the counts: each is an event of its own."""
+        """Return three events: the text, the finish reason and the counts."""
         said = b""
         for part in parts:
             if part.text:
@@ -59,12 +59,12 @@ class Converse:
         return said if usage is None else said + event_frame("metadata", {"usage": usage})
 
     def stream(self, *steps: Step, **how: Any) -> Reply:
-        """Return a streamed answer of these steps."""
+        """Return a streamed response of these steps."""
         return Reply(list(steps), 200, AMAZON, **how)
 
 
 class Invoke:
-    """Amazon's InvokeModel: a raw prompt, and an answer in the form of the model's family.
+    """Amazon's InvokeModel: a raw prompt, and a response in the format of the model's family.
 
     A stream's last chunk has the counts, which the service adds whatever the family.
     """
@@ -83,7 +83,7 @@ class Invoke:
         }
 
     def whole(self, *parts: Part, usage: Any = None, **more: Any) -> Reply:
-        """Return an answer that is not streamed, or the stream that is asked for instead."""
+        """Return a whole response, or the stream that Tollgate requests instead."""
         (part,) = parts
         if self._family in ("mistral", "command"):
             return self.stream(self.event(part, usage=usage))
@@ -126,5 +126,5 @@ class Invoke:
         return {"text": part.text, **present(finish_reason=part.reason)}
 
     def stream(self, *steps: Step, **how: Any) -> Reply:
-        """Return a streamed answer of these steps."""
+        """Return a streamed response of these steps."""
         return Reply(list(steps), 200, AMAZON, **how)

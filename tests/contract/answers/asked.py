@@ -1,4 +1,4 @@
-"""What a vendor was asked for, whatever the wire: prompts, samples and seeds."""
+"""Reads a vendor call of any format: its prompts, samples and seeds."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ PROMPT_COUNT, TEXT_COUNT = 10, 2
 
 @dataclass(frozen=True)
 class Ask:
-    """One call, in our words."""
+    """The contents of one call, in the contract's terms."""
 
     prompts: list[str]
     n: int
@@ -24,7 +24,7 @@ class Ask:
 
 
 def ask_of(asked: Asked) -> Ask:
-    """Return what a call asks for."""
+    """Return the contents of a call."""
     body = asked.body.get("args", asked.body)
     config = body.get("generationConfig", {})
     seeds = [found[name] for found in (body, config) for name in SEEDS if name in found]
@@ -52,7 +52,7 @@ def _prompts(body: Any) -> list[str]:
 
 @dataclass
 class Honest:
-    """A vendor whose texts begin with their prompts, no two of them alike.
+    """A vendor whose texts begin with their prompts; no two are equal.
 
     `limit` is the most choices that it gives in one call, as (number of the call) -> choices.
     `number` says which indices the choices of its first answer have, as (their right indices) ->
@@ -68,11 +68,11 @@ class Honest:
 
     @property
     def wire(self) -> Wire:
-        """The wire that it speaks."""
+        """The vendor's API format."""
         return WIRES[self.name]
 
     def __call__(self, asked: Asked) -> Reply:
-        """Answer a call."""
+        """Respond to a call."""
         ask = ask_of(asked)
         self.asks.append(ask)
         right = list(range(len(ask.prompts) * ask.n))[: self.limit(len(self.asks))]
@@ -84,7 +84,7 @@ class Honest:
         return self.reply(ask, parts)
 
     def reply(self, ask: Ask, parts: list[Part]) -> Reply:
-        """Return these choices, and what they cost."""
+        """Return these choices, and their usage."""
         wire = self.wire
         counts = Counts(PROMPT_COUNT * len(ask.prompts), TEXT_COUNT * len(parts))
         usage = wire.usage(counts)

@@ -1,4 +1,4 @@
-"""One gateway for each module of tests; each test begins with empty books."""
+"""Fixtures: one gateway for each test module; each test begins without recorded usage."""
 
 from collections.abc import Iterator
 
@@ -17,6 +17,6 @@ def module_site(tmp_path_factory: pytest.TempPathFactory, valkey: Valkey) -> Ite
 
 @pytest.fixture
 def site(module_site: Site) -> Site:
-    """The same, as if nothing had been before."""
+    """The same gateway, with all state reset."""
     module_site.clear()
     return module_site

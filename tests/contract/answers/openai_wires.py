@@ -1,4 +1,4 @@
-"""OpenAI's wires, and those that are made of them: Launch's tasks, LLM Engine's first."""
+"""OpenAI's formats, and those that wrap them: Launch's tasks, LLM Engine's first API."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from tests.support.vendor import Reply
 
 
 class OpenAI(ServerSentEvents):
-    """OpenAI's two wires, and those of whoever speaks them."""
+    """OpenAI's two formats, and those of compatible vendors."""
 
     stop = "stop"
     mark = b"data: [DONE]\n\n"
@@ -41,7 +41,7 @@ class OpenAI(ServerSentEvents):
         return usage
 
     def body(self, *parts: Part, usage: Any = None, **more: Any) -> dict[str, Any]:
-        """Return the object of a whole answer."""
+        """Return the object of a whole response."""
         told = {} if usage is None else {"usage": usage}
         return {**self._object("message", parts), **told, **more}
 
@@ -51,11 +51,11 @@ class OpenAI(ServerSentEvents):
         return {**self._object("delta", parts), **told, **more}
 
     def whole(self, *parts: Part, usage: Any = None, **more: Any) -> Reply:
-        """Return an answer that is not streamed."""
+        """Return a whole response."""
         return json_answer(self.body(*parts, usage=usage, **more))
 
     def opening(self, usage: Any = None) -> bytes:  # noqa: ARG002 - it counts nothing so early
-        """Return the role that a chat begins with."""
+        """Return the role with which a chat begins."""
         if not self.chat:
             return b""
         choice = {"index": 0, "delta": {"role": "assistant"}, "finish_reason": None}
@@ -86,7 +86,7 @@ class OpenAI(ServerSentEvents):
 
 
 class Launch(ServerSentEvents):
-    """Tasks whose results are what a container says on OpenAI's wire."""
+    """Tasks whose results are a container's output in OpenAI's format."""
 
     stop, samples, lists = "stop", True, True
 
@@ -97,7 +97,7 @@ class Launch(ServerSentEvents):
         self.mark = data(self._task("[DONE]"))
 
     def whole(self, *parts: Part, usage: Any = None, **more: Any) -> Reply:
-        """Return a task's answer."""
+        """Return a finished task."""
         return json_answer(self._task(self.inner.body(*parts, usage=usage, **more)))
 
     def opening(self, usage: Any = None) -> bytes:  # noqa: ARG002 - it counts nothing so early
@@ -114,7 +114,7 @@ class Launch(ServerSentEvents):
 
 
 class EngineV1(ServerSentEvents):
-    """LLM Engine's first wire, which has no word for why an answer ended: `reason` is a flag."""
+    """LLM Engine's first API, which has no finish reasons: `reason` is a flag."""
 
     model, stop, mark, samples, lists = "llmengine_v1/llama", "finished", b"", False, False
 
@@ -126,7 +126,7 @@ class EngineV1(ServerSentEvents):
         }
 
     def whole(self, *parts: Part, usage: Any = None, **more: Any) -> Reply:
-        """Return an answer that is not streamed."""
+        """Return a whole response."""
         output = {"text": parts[0].text, **(usage or {})}
         return json_answer({"request_id": "1f", "output": output, **more})
 

@@ -1,4 +1,4 @@
-"""What every wire of these tests is made of: parts of answers, counts, events.
+"""Building blocks of all formats in these tests: parts of responses, counts, events.
 
 Unlike `tests.support.vendors`, which answer as well-behaved vendors do, wires here say whatever a
 test wants said: any reason, any count, any index, in any order.
@@ -21,7 +21,7 @@ JSON = {"content-type": "application/json"}
 
 @dataclass(frozen=True)
 class Counts:
-    """What an answer cost, as the caller is to be told: `cached` is a part of `prompt`."""
+    """The usage that the caller must get; `prompt` includes `cached`."""
 
     prompt: int = 20
     completion: int = 7
@@ -30,7 +30,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Part:
-    """What one event, or a whole answer, says of one choice. `reason` is the vendor's own word."""
+    """One choice in an event or a whole response. `reason` is the vendor's own value."""
 
     text: str = ""
     reason: Any = ABSENT
@@ -39,7 +39,7 @@ class Part:
 
 
 class Wire(Protocol):
-    """One wire.
+    """One API format.
 
     model    a model of the vendor entry that speaks it
     stop     its word for an answer that ended by itself; ABSENT where it has no words
@@ -55,23 +55,23 @@ class Wire(Protocol):
     lists: bool
 
     def usage(self, counts: Counts) -> Any:
-        """Return counts as the wire has them."""
+        """Return the counts in the vendor's format."""
         ...
 
     def whole(self, *parts: Part, usage: Any = None, **more: Any) -> Reply:
-        """Return an answer that is not streamed."""
+        """Return a whole response."""
         ...
 
     def opening(self, usage: Any = None) -> bytes:
-        """Return what a stream begins with; `usage` where the wire counts so early."""
+        """Return the first events of a stream; with `usage` if the format has it there."""
         ...
 
     def event(self, *parts: Part, usage: Any = None) -> bytes:
-        """Return an event, or as many as the wire needs to say this."""
+        """Return the events for these parts."""
         ...
 
     def stream(self, *steps: Step, **how: Any) -> Reply:
-        """Return a streamed answer of these steps."""
+        """Return a streamed response of these steps."""
         ...
 
 
@@ -81,23 +81,23 @@ def data(body: Any) -> bytes:
 
 
 def named(body: Mapping[str, Any]) -> bytes:
-    """Return an event that is named after its type."""
+    """Return an event named by its type."""
     return f"event: {body['type']}\ndata: {json.dumps(body)}\n\n".encode()
 
 
 def present(**fields: Any) -> dict[str, Any]:
-    """Return the fields that are there."""
+    """Return the fields that are not ABSENT."""
     return {name: value for name, value in fields.items() if value is not ABSENT}
 
 
 def json_answer(body: Any) -> Reply:
-    """Return a JSON answer."""
+    """Return a JSON response."""
     return Reply([json.dumps(body).encode()], 200, JSON, framing="length")
 
 
 class ServerSentEvents:
-    """How a wire of server-sent events streams."""
+    """A format whose streams are server-sent events."""
 
     def stream(self, *steps: Step, **how: Any) -> Reply:
-        """Return a streamed answer of these steps."""
+        """Return a streamed response of these steps."""
         return Reply(list(steps), 200, SSE, **how)

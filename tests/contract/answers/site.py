@@ -1,6 +1,6 @@
-"""A Tollgate with an entry for every wire, all of them at one vendor that says what a test wants.
+"""A Tollgate with an entry for every format; all are at one vendor with scripted responses.
 
-A test asks, is told what the caller got, and holds the one event against it.
+A test makes a request, and compares the caller's response with the one usage event.
 """
 
 import http.client
@@ -56,7 +56,7 @@ BUILT_IN_ENTRIES = (
 
 @dataclass
 class Told:
-    """What a caller got. `cut` says whether the connection ended before HTTP's own end."""
+    """A caller's response. `cut` is true if the connection ended before the HTTP body did."""
 
     status: int
     headers: dict[str, str] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Told:
 
     @property
     def choices(self) -> list[dict[str, Any]]:
-        """All choices, or pieces of them, as they came."""
+        """All choices, or their deltas, in the order of their arrival."""
         return [choice for chunk in self.chunks for choice in chunk["choices"]]
 
     @property
@@ -83,18 +83,18 @@ class Told:
         return found
 
     def is_whole(self) -> bool:
-        """Whether the caller got an answer, to its end."""
+        """Whether the caller got a complete response."""
         return self.status == 200 and self.error is None and not self.cut
 
 
 @dataclass
 class Caller:
-    """One that has asked, and reads as it likes."""
+    """A caller that has sent its request, and reads at its own pace."""
 
     response: http.client.HTTPResponse
 
     def read_until(self, words: bytes) -> bytes:
-        """Read until these words have come; return all that has."""
+        """Read until these bytes have arrived; return everything read."""
         content = b""
         while words not in content:
             piece = self.response.read1()
@@ -104,7 +104,7 @@ class Caller:
 
 
 def read(response: http.client.HTTPResponse, *, stream: bool, begun: bytes = b"") -> Told:
-    """Read an answer to its end, or to where it is cut; `begun` was read before."""
+    """Read a response to its end, or until it is aborted; `begun` was read before."""
     told = Told(response.status, {name.lower(): value for name, value in response.getheaders()})
     try:
         content = response.read()
@@ -164,14 +164,14 @@ def _take(told: Told, name: str | None, body: Any) -> None:
 
 @dataclass
 class Site:
-    """The gateway, the vendor behind it, and when the vendor came to its end."""
+    """The gateway, its vendor, and the time at which the vendor finished its response."""
 
     gateway: Gateway
     vendor: SimulatedVendor
     ended_s: float = 0.0
 
     def clear(self) -> None:
-        """Forget what was before: requests, failures, scripts."""
+        """Reset requests, failures and scripts."""
         wait_until(lambda: not self.gateway.redis.hlen(OPEN), every_s=0.001)
         self.gateway.redis.flushall()
         self.vendor.asked.clear()
@@ -181,11 +181,11 @@ class Site:
         self.ended_s = 0.0
 
     def ends(self) -> None:
-        """Take note that the vendor has said all that it has to say (a step of a reply)."""
+        """Note that the vendor has sent everything (a step of a reply)."""
         self.ended_s = time.monotonic()
 
     def says(self, *replies: Reply | Callable[[Asked], Reply]) -> None:
-        """Answer the requests to come with these, one after the other."""
+        """Script the next responses, in order."""
         waiting, lock = list(replies), threading.Lock()
 
         def answer(asked: Asked) -> Reply:
@@ -196,23 +196,23 @@ class Site:
         self.vendor.default = answer
 
     def always(self, answer: Callable[[Asked], Reply]) -> None:
-        """Answer every request to come with what `answer` makes of it."""
+        """Compute every further response with `answer`."""
         self.vendor.default = answer
 
     def body(self, wire: Wire | str, *, stream: bool = False, **fields: Any) -> dict[str, Any]:
-        """Return a request's body; a stream asks for its usage."""
+        """Return a request's body; a stream requests its usage."""
         model = wire if isinstance(wire, str) else wire.model
         streamed = {"stream": True, "stream_options": {"include_usage": True}} if stream else {}
         return {"model": model, "prompt": PROMPT, "max_tokens": 50, **streamed, **fields}
 
     def ask(self, wire: Wire | str, *, stream: bool = False, **fields: Any) -> Told:
-        """Ask for a completion, and read it to its end."""
+        """Request a completion, and read it to the end."""
         with self.open(wire, stream=stream, **fields) as caller:
             return read(caller.response, stream=stream)
 
     @contextmanager
     def open(self, wire: Wire | str, *, stream: bool = False, **fields: Any) -> Iterator["Caller"]:
-        """Ask for a completion, of which nothing is read; the caller leaves with the block."""
+        """Request a completion, and read nothing; the caller disconnects with the block."""
         host = urlsplit(self.gateway.base_url).netloc
         connection = http.client.HTTPConnection(host, timeout=60)
         body = json.dumps(self.body(wire, stream=stream, **fields))
@@ -223,7 +223,7 @@ class Site:
                 yield Caller(response)
 
     def event(self) -> UsageEvent:
-        """Return the one event there is, once nothing is open; each call was counted once."""
+        """Return the only event, once no record is open; each call was counted once."""
         redis = self.gateway.redis
         wait_until(lambda: redis.xlen(EVENTS) and not redis.hlen(OPEN), every_s=0.001)
         (event,) = self.gateway.events()
@@ -236,7 +236,7 @@ class Site:
         return bool(self.gateway.redis.keys("circuit:*"))
 
     def metric(self, name: str, **labels: str) -> float:
-        """Return a counter's value, 0 where there is none."""
+        """Return a counter's value; 0 if it does not exist."""
         text = self.gateway.get("/../metrics").text
         for line in text.splitlines():
             if line.startswith(name) and all(f'{k}="{v}"' in line for k, v in labels.items()):
@@ -245,12 +245,12 @@ class Site:
 
 
 def _unexpected(_: Asked) -> Reply:
-    """Refuse a call that no test expects, so that it shows."""
+    """Reject an unexpected call, so that the test fails."""
     return Reply([b'{"error":{"message":"unexpected call"}}'], 400, framing="length")
 
 
 def books(event: UsageEvent) -> tuple[Any, ...]:
-    """Return an event's status, its tokens, and how each side of them was got."""
+    """Return an event's status, its tokens, and the source of each side."""
     sides = tuple(
         getattr(event, f"{side}_source", event.source) for side in ("prompt", "completion")
     )
@@ -277,7 +277,7 @@ OWN = {
 
 
 def table(vendor_url: str, extra: str = "", idle_s: float = IDLE_S) -> str:
-    """Return the overlay that leads every entry to the vendor."""
+    """Return the overlay that points every entry to the vendor."""
     host = vendor_url.removesuffix("/v1")
     common = (
         f"retries = 0\ntimeouts = {{first_token_s = {idle_s}, idle_s = {idle_s}, total_s = 40.0}}\n"
@@ -318,6 +318,6 @@ def serving(root: Path, redis_url: str, extra: str = "", idle_s: float = IDLE_S)
 
 
 def by_index(values: dict[int, Any]) -> list[Any]:
-    """Return what a dict by index holds, in order: its indices are 0, 1, 2, …"""
+    """Return the values of a dict in the order of its keys, which must be 0, 1, 2, …"""
     assert sorted(values) == list(range(len(values))), values
     return [values[index] for index in sorted(values)]

@@ -1,4 +1,4 @@
-"""An error in an answer of status 200: the vendor's words and class, and nothing booked for it."""
+"""Errors in responses with status 200 keep the vendor's message and class, and are not charged."""
 
 import json
 from typing import Any
@@ -57,7 +57,7 @@ CLASSES: list[tuple[Any, int, str, str | None]] = [
 
 
 def forms(error: Any) -> dict[str, bytes]:
-    """Return the ways in which a stream tells of an error."""
+    """Return the ways in which a stream reports an error."""
     body = json.dumps({"error": error}).encode()
     field = json.dumps(error).encode()
     return {

@@ -1,4 +1,4 @@
-"""Samples that take several calls: each has a seed of its own, and a refusal is learned."""
+"""Samples that need several calls: each has its own seed, and a rejection is remembered."""
 
 import itertools
 import json
@@ -16,7 +16,7 @@ BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"
 
 
 def of_prompt(site: Site, prompt: str) -> list[int | None]:
-    """Return the seeds with which the vendor was asked about a prompt, sorted."""
+    """Return the seeds of the calls for a prompt, sorted."""
     asks = [ask_of(asked) for asked in site.vendor.asked]
     return sorted((ask.seed for ask in asks if ask.prompts == [prompt]), key=lambda s: s or 0)
 
@@ -92,12 +92,12 @@ _numbers = itertools.count()
 
 
 def fresh(entry: str) -> str:
-    """Return a model that no test has asked before."""
+    """Return a model that no test has used before."""
     return f"{entry}/model-{next(_numbers)}"
 
 
 class One:
-    """A model that refuses to give more than one candidate."""
+    """A model that rejects requests for more than one candidate."""
 
     def __init__(self, message: str) -> None:
         self.honest = Honest("gemini")
@@ -105,7 +105,7 @@ class One:
         self._message = message
 
     def __call__(self, asked: Asked) -> Reply:
-        """Answer a call."""
+        """Respond to a call."""
         if ask_of(asked).n == 1:
             return self.honest(asked)
         self.refused += 1
@@ -175,7 +175,7 @@ def test_a_seed_is_each_samples_own_after_such_a_refusal_too(site: Site) -> None
 
 
 def test_a_choice_beside_others_calls_keeps_its_place(site: Site) -> None:
-    """Calls that end in any order: texts are under their own samples."""
+    """In whatever order calls end, texts are under their own samples."""
     wire = WIRES["chat"]
 
     def reply(asked: Asked) -> Reply:

@@ -1,4 +1,4 @@
-"""Bytes, not labels: the first that are not blank say whether an answer is a stream."""
+"""The first bytes, and not the content type, decide whether a response is a stream."""
 
 import json
 from dataclasses import replace
@@ -6,14 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.contract.answers.form_parts import BOTH, COUNTS, check, labelled, stream_of
 from tests.contract.answers.openai_wires import OpenAI
-from tests.contract.answers.parts import SSE, Counts, Part, Wire, data
-from tests.contract.answers.site import BY_VENDOR, TEXT, Site, books, by_index
+from tests.contract.answers.parts import Part, Wire
+from tests.contract.answers.site import BY_VENDOR, TEXT, Site, books
 from tests.contract.answers.wires import WIRES
-from tests.support.vendor import Reply
-
-COUNTS = Counts(20, 7)
-BOTH = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 
 LABELS = (
     "application/json",
@@ -23,6 +20,8 @@ LABELS = (
     "application/octet-stream",
     "",
 )
+
+
 TEXTUAL = (
     "text",
     "chat",
@@ -40,40 +39,12 @@ TEXTUAL = (
 )
 
 
-def labelled(content: bytes, label: str) -> Reply:
-    """Return the content under a label that may be wrong."""
-    return Reply([content], 200, {"content-type": label}, framing="length")
-
-
-def stream_of(wire: Wire, samples: int = 1) -> bytes:
-    """Return a stream, word by word, as bytes."""
-    usage = wire.usage(COUNTS)
-    events = [
-        wire.event(Part(word, index=index))
-        for word in ("alpha", " beta", " gamma")
-        for index in range(samples)
-    ]
-    end = wire.event(*(Part("", wire.stop, index) for index in range(samples)), usage=usage)
-    return b"".join([wire.opening(usage), *events, end, wire.mark])
-
-
 def object_of(wire: Wire, samples: int = 1) -> bytes:
-    """Return an answer that is one object, as bytes."""
+    """Return a response that is one object, as bytes."""
     parts = [Part(TEXT, wire.stop, index) for index in range(samples)]
     (content,) = wire.whole(*parts, usage=wire.usage(COUNTS)).body
     assert isinstance(content, bytes)
     return content
-
-
-def check(site: Site, told: Any, samples: int = 1) -> None:
-    """The caller has it all, in the form that it asked for."""
-    assert told.is_whole(), told
-    assert told.done
-    assert by_index(told.texts) == [TEXT] * samples
-    assert by_index(told.reasons) == [["stop"]] * samples
-    assert told.counts == (20, 7)
-    assert books(site.event()) == ("completed", 20, 7, *BY_VENDOR)
-    assert not site.is_blamed()
 
 
 @pytest.mark.parametrize("label", LABELS)
@@ -168,7 +139,7 @@ def test_an_indented_object_is_one(site: Site, stream: bool) -> None:
 @pytest.mark.parametrize("name", ["gemini", "vertex"])
 @BOTH
 def test_googles_stream_as_one_array_is_read(site: Site, name: str, stream: bool) -> None:
-    """So it comes where `alt=sse` is lost on the way."""
+    """Google sends it if a proxy drops `alt=sse`."""
     wire = WIRES[name]
     events = [event.removeprefix(b"data: ") for event in stream_of(wire).split(b"\n\n") if event]
     site.says(labelled(b"[" + b"\n,\r\n".join(events) + b"]", "application/json"))
@@ -197,80 +168,3 @@ def test_log_probabilities_are_put_together_too(site: Site, name: str) -> None:
     assert logprobs["token_logprobs"] == [-0.5, -1.5]
     assert logprobs["text_offset"] == [0, 6]
     assert books(site.event()) == ("completed", 20, 7, *BY_VENDOR)
-
-
-# Lines of data.
-
-
-def lines(*bodies: Any) -> bytes:
-    """Return one event of several lines of data."""
-    return b"".join(f"data: {json.dumps(body)}\n".encode() for body in bodies) + b"\n"
-
-
-@BOTH
-@pytest.mark.parametrize("name", ["text", "chat", "azure-chat", "fim", "llmengine"])
-def test_complete_objects_on_adjacent_lines_are_chunks_of_their_own(
-    site: Site, name: str, stream: bool
-) -> None:
-    wire = WIRES[name]
-    assert isinstance(wire, OpenAI)
-    first = lines(wire.chunk(Part("alpha")), wire.chunk(Part(" beta")))
-    last = lines(
-        wire.chunk(Part(" gamma")),
-        wire.chunk(Part("", "stop")),
-        wire.chunk(usage=wire.usage(COUNTS)),
-    )
-    site.says(Reply([first, last, wire.mark], 200, SSE))
-    check(site, site.ask(wire, stream=stream))
-
-
-@pytest.mark.parametrize("name", ["text", "chat"])
-def test_an_end_mark_may_be_on_the_next_line(site: Site, name: str) -> None:
-    wire = WIRES[name]
-    assert isinstance(wire, OpenAI)
-    chunk = wire.chunk(Part(TEXT, "stop"), usage=wire.usage(COUNTS))
-    content = f"data: {json.dumps(chunk)}\ndata: [DONE]\n\n".encode()
-    site.says(Reply([content], 200, SSE))
-    check(site, site.ask(wire, stream=True))
-
-
-@pytest.mark.parametrize("name", ["text", "chat", "anthropic", "gemini", "cohere", "launch"])
-def test_one_object_over_several_lines_stays_one(site: Site, name: str) -> None:
-    wire = WIRES[name]
-    content = b""
-    for event in stream_of(wire).split(b"\n\n"):
-        head, _, body = event.partition(b"data: ")
-        if not event or body == b"[DONE]":
-            continue
-        text = json.dumps(json.loads(body), indent=1).replace("\n", "\ndata: ")
-        content += head + b"data: " + text.encode() + b"\n\n"
-    site.says(Reply([content + wire.mark], 200, SSE))
-    check(site, site.ask(wire, stream=True))
-
-
-@pytest.mark.parametrize("name", ["text", "chat"])
-def test_events_without_a_blank_line_between_them_are_read(site: Site, name: str) -> None:
-    wire = WIRES[name]
-    site.says(Reply([stream_of(wire).replace(b"\n\n", b"\n") + b"\n"], 200, SSE))
-    check(site, site.ask(wire, stream=True))
-
-
-def test_the_words_of_a_label_are_not_looked_at(site: Site) -> None:
-    """A page under the label of a stream is neither."""
-    site.says(labelled(b"<html><body>Bad gateway</body></html>", "text/event-stream"))
-    told = site.ask("text/m", stream=True)
-    assert told.status == 502
-    assert site.event().status == "failed"
-
-
-def test_an_empty_answer_is_none(site: Site) -> None:
-    site.says(labelled(b"", "text/event-stream"))
-    told = site.ask("text/m", stream=True)
-    assert told.status == 502
-    assert site.event().status == "failed"
-
-
-def test_data_without_an_object_is_skipped(site: Site) -> None:
-    wire = WIRES["text"]
-    site.says(Reply([b"data:\n\n", b"data: \n\n", data({}), stream_of(wire)], 200, SSE))
-    check(site, site.ask(wire, stream=True))

@@ -1,4 +1,4 @@
-"""What else a vendor may write: names that do not encode, numbers that are none, empty frames."""
+"""Odd values: names that do not encode, invalid numbers, empty frames."""
 
 import json
 import logging
@@ -20,14 +20,14 @@ HALF = "half \ud83d"
 
 
 def openai(name: str) -> OpenAI:
-    """Return one of the wires that speak OpenAI's."""
+    """Return one of the OpenAI-compatible formats."""
     wire = WIRES[name]
     assert isinstance(wire, OpenAI)
     return wire
 
 
 def say(name: str, stream: bool, part: Part, **more: Any) -> Reply:
-    """Return an answer whose objects hold `more`."""
+    """Return a response whose objects also hold `more`."""
     wire, usage = openai(name), WIRES[name].usage(COUNTS)
     if not stream:
         return wire.whole(part, usage=usage, **more)
@@ -35,7 +35,7 @@ def say(name: str, stream: bool, part: Part, **more: Any) -> Reply:
 
 
 def check(site: Site, told: Any) -> None:
-    """The answer is whole, and encodes."""
+    """Check that the response is complete, and encodes."""
     assert told.is_whole(), told
     assert told.texts == {0: TEXT}
     json.dumps(told.chunks, ensure_ascii=False, allow_nan=False).encode()
@@ -201,7 +201,7 @@ retries = 0
 
 @pytest.fixture(scope="module")
 def again_site(tmp_path_factory: pytest.TempPathFactory, valkey: Valkey) -> Iterator[Site]:
-    """A gateway with an entry that is tried again, and then elsewhere."""
+    """A gateway with an entry that has retries and a fallback."""
     with serving(tmp_path_factory.mktemp("again"), valkey.url, AGAIN) as site:
         yield site
 

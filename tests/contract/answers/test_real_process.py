@@ -1,4 +1,4 @@
-"""A real web process under gunicorn: streams that end oddly, slow callers, and a sudden death."""
+"""A real web process under gunicorn: odd ends of streams, slow callers, and a crash."""
 
 import contextlib
 import os
@@ -66,7 +66,7 @@ def web(
 
 
 def begun(wire: Wire) -> bytes:
-    """Return a stream that has begun, with what it has cost so far."""
+    """Return the beginning of a stream, with its usage so far."""
     usage = wire.usage(EARLY)
     if wire is WIRES["anthropic"]:
         return wire.opening(usage) + wire.event(Part(TEXT))
@@ -134,7 +134,7 @@ def test_a_real_process_ends_a_stream_at_its_end_mark(web: tuple[Site, int]) -> 
 
 @pytest.mark.parametrize("web", [0.5], indirect=True)
 def test_slow_callers_of_a_real_process_blame_no_vendor(web: tuple[Site, int]) -> None:
-    """They sleep for longer than a vendor may, before they read and in the middle."""
+    """They pause for longer than a vendor may, before they read and in the middle."""
     (site, _), wire = web, WIRES["text"]
     piece, pieces, callers = "word " * 13_000, 150, 6
     usage = wire.usage(Counts(20, 7))

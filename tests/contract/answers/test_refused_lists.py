@@ -1,4 +1,4 @@
-"""A list of prompts of which the vendor refuses some: what is charged does not depend on luck."""
+"""A list of prompts of which the vendor rejects some: the charge does not depend on timing."""
 
 import json
 import threading
@@ -21,14 +21,14 @@ WAIT_S, SLACK_S = 2.0, 3.0
 
 
 def refusal(status: int = 400) -> Reply:
-    """Return a refusal."""
+    """Return a rejection."""
     error = {"message": "That is too long.", "code": "too_long"}
     body = json.dumps({"error": error, "message": error["message"]}).encode()
     return Reply([body], status, {"content-type": "application/json"}, framing="close")
 
 
 def answer(wire: Wire, stream: bool, counts: Counts) -> Reply:
-    """Return an answer that costs this."""
+    """Return a response with this usage."""
     usage = wire.usage(counts)
     part = Part(TEXT, wire.stop)
     if stream:
@@ -37,19 +37,19 @@ def answer(wire: Wire, stream: bool, counts: Counts) -> Reply:
 
 
 def number_of(asked: Asked) -> int:
-    """Return which prompt is asked about."""
+    """Return the number of the prompt in a call."""
     return PROMPTS.index(ask_of(asked).prompts[0])
 
 
 class Together:
-    """Holds every call until all have come, then answers each as `reply` says."""
+    """Holds every call until all have come, then sends each the response of `reply`."""
 
     def __init__(self, calls: int, reply: Callable[[int], Reply]) -> None:
         self._barrier = threading.Barrier(calls)
         self._reply = reply
 
     def __call__(self, asked: Asked) -> Reply:
-        """Answer a call, when all are here."""
+        """Respond to a call, once all have come."""
         self._barrier.wait(20)
         return self._reply(number_of(asked))
 
@@ -102,7 +102,7 @@ def test_what_the_others_cost_is_what_the_vendor_says(
 def test_calls_that_stay_silent_are_estimated_and_not_waited_for_long(
     site: Site, stream: bool
 ) -> None:
-    """Of six calls two are refused, three answered, and one says nothing at all."""
+    """Of six calls, two are rejected, three completed, and one stays silent."""
     wire, never = WIRES["chat"], threading.Event()
     refused_s: list[float] = []
 
@@ -129,7 +129,7 @@ def test_calls_that_stay_silent_are_estimated_and_not_waited_for_long(
 
 
 def test_a_call_that_has_answered_in_part_is_counted_by_its_text(site: Site) -> None:
-    """It is cut when the wait is over, and what it has said counts."""
+    """It is cancelled at the end of the wait, and its text is counted."""
     wire = WIRES["chat"]
 
     def reply(number: int) -> Reply:
@@ -146,7 +146,7 @@ def test_a_call_that_has_answered_in_part_is_counted_by_its_text(site: Site) -> 
 
 
 def test_prompts_that_were_never_sent_cost_nothing_and_are_no_attempts(site: Site) -> None:
-    """Twenty prompts go eight at a time: after a refusal no further one is sent."""
+    """Of twenty prompts, eight are in flight at a time: after a rejection, no other one is sent."""
     prompts = [*PROMPTS, *(f"more {number}" for number in range(14))]
     site.always(lambda _: refusal())
     told = site.ask(WIRES["chat"], prompt=prompts)

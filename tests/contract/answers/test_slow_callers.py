@@ -1,4 +1,4 @@
-"""A deadline is time spent waiting for the vendor: a caller that reads slowly is not its fault."""
+"""Deadlines count only the time of waiting for the vendor, and not that of a slow caller."""
 
 import http.client
 import threading
@@ -29,13 +29,13 @@ def hasty_site(tmp_path_factory: pytest.TempPathFactory, valkey: Valkey) -> Iter
 
 @pytest.fixture
 def hasty(hasty_site: Site) -> Site:
-    """The same, as if nothing had been before."""
+    """The same gateway, with all state reset."""
     hasty_site.clear()
     return hasty_site
 
 
 def long_answer(wire: Wire) -> Reply:
-    """Return a long stream, as fast as it is read."""
+    """Return a long stream, sent as fast as it is read."""
     usage = wire.usage(Counts(20, 7))
     pieces = [wire.event(Part(PIECE))] * PIECES
     end = wire.event(Part("", wire.stop), usage=usage)
@@ -43,7 +43,7 @@ def long_answer(wire: Wire) -> Reply:
 
 
 def asleep_then_reading(site: Site, wire: Wire, asleep_s: float) -> Told:
-    """Ask, do not read for a while, then read it all."""
+    """Send a request, do not read for a while, then read all of it."""
     with site.open(wire, stream=True) as caller:
         time.sleep(asleep_s)  # what a slow caller does is what is tested
         return read(caller.response, stream=True)
@@ -112,7 +112,7 @@ def test_a_stream_that_met_its_deadline_costs_what_the_vendor_had_counted(
 
 
 def test_a_vendor_that_is_slow_after_a_slow_caller_has_its_own_time(hasty: Site) -> None:
-    """The caller's sleep is not taken from the vendor's next event, which comes in time."""
+    """The caller's pause does not shorten the vendor's time for the next event."""
     wire = WIRES["text"]
     usage = wire.usage(Counts(20, 7))
     pieces = [wire.event(Part(PIECE))] * PIECES
@@ -134,7 +134,7 @@ def test_a_caller_that_reads_in_sips_is_served(hasty: Site) -> None:
 
 
 def _sipped(response: http.client.HTTPResponse) -> bytes:
-    """Read two megabytes at a time, asleep in between for longer than a vendor may be."""
+    """Read two megabytes at a time, with pauses longer than a vendor's timeout."""
     content = b""
     for _ in range(3):
         content += response.read(2 * 1024 * 1024)

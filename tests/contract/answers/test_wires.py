@@ -1,4 +1,4 @@
-"""Every wire, as its vendor means it: what these tests build their odd answers from is right."""
+"""The formats from which these tests build odd responses are correct without deviations."""
 
 import pytest
 

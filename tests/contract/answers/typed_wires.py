@@ -1,4 +1,4 @@
-"""Anthropic's, Google's and Cohere's wires."""
+"""Anthropic's, Google's and Cohere's formats."""
 
 from typing import Any
 
@@ -16,13 +16,13 @@ from tests.support.vendor import Reply
 
 
 class Anthropic(ServerSentEvents):
-    """The Messages wire."""
+    """Anthropic's Messages format."""
 
     model, stop, samples, lists = "anthropic/claude-sonnet-4-5", "end_turn", False, False
     mark = named({"type": "message_stop"})
 
     def usage(self, counts: Counts) -> Any:
-        """Return the usage object: what is cached is no part of the input."""
+        """Return the usage object; its input excludes cached tokens."""
         return {
             "input_tokens": counts.prompt - counts.cached,
             "cache_creation_input_tokens": 0,
@@ -31,14 +31,14 @@ class Anthropic(ServerSentEvents):
         }
 
     def body(self, *parts: Part, usage: Any = None, **more: Any) -> dict[str, Any]:
-        """Return the object of a whole answer."""
+        """Return the object of a whole response."""
         (part,) = parts
         message = present(stop_reason=part.reason, usage=ABSENT if usage is None else usage)
         content = [{"type": "text", "text": part.text}]
         return {**self._message(), "content": content, **message, **part.more, **more}
 
     def whole(self, *parts: Part, usage: Any = None, **more: Any) -> Reply:
-        """Return an answer that is not streamed."""
+        """Return a whole response."""
         return json_answer(self.body(*parts, usage=usage, **more))
 
     def opening(self, usage: Any = None) -> bytes:
@@ -93,11 +93,11 @@ class Gemini(ServerSentEvents):
         return {**candidates, "modelVersion": "gemini-x", "responseId": "r1", **told, **more}
 
     def whole(self, *parts: Part, usage: Any = None, **more: Any) -> Reply:
-        """Return an answer that is not streamed."""
+        """Return a whole response."""
         return json_answer(self.body(*parts, usage=usage, **more))
 
     def opening(self, usage: Any = None) -> bytes:
-        """Return the first count, where there is one."""
+        """Return the first count, if the format has one."""
         return b"" if usage is None else data(self.body(usage=usage))
 
     def event(self, *parts: Part, usage: Any = None) -> bytes:
@@ -112,24 +112,24 @@ class Gemini(ServerSentEvents):
 
 
 class Cohere(ServerSentEvents):
-    """The chat wire; a stream ends with the event that has the reason and the counts."""
+    """Cohere's chat format; a stream ends with the event that has the reason and the counts."""
 
     model, stop, mark, samples, lists = "cohere/command-a", "COMPLETE", b"", False, False
 
     def usage(self, counts: Counts) -> Any:
-        """Return the usage object: what is billed, and what the model saw."""
+        """Return the usage object: the billed tokens, and those that the model processed."""
         billed = {"input_tokens": counts.prompt, "output_tokens": counts.completion}
         return {"billed_units": billed, "cached_tokens": counts.cached}
 
     def body(self, *parts: Part, usage: Any = None, **more: Any) -> dict[str, Any]:
-        """Return the object of a whole answer."""
+        """Return the object of a whole response."""
         (part,) = parts
         message = {"role": "assistant", "content": [{"type": "text", "text": part.text}]}
         told = present(finish_reason=part.reason, usage=ABSENT if usage is None else usage)
         return {"id": "c14c", "message": message, **told, **part.more, **more}
 
     def whole(self, *parts: Part, usage: Any = None, **more: Any) -> Reply:
-        """Return an answer that is not streamed."""
+        """Return a whole response."""
         return json_answer(self.body(*parts, usage=usage, **more))
 
     def opening(self, usage: Any = None) -> bytes:  # noqa: ARG002 - it counts nothing so early

@@ -1,4 +1,4 @@
-"""Every wire by a name of its own: one table for all tests."""
+"""The table of all formats, by name."""
 
 from collections.abc import Mapping
 

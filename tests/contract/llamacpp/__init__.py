@@ -1,1 +1,1 @@
-"""A real llama.cpp server behind Tollgate, each answer held against the server's own."""
+"""A real llama.cpp server behind Tollgate; each response is compared with the server's own."""

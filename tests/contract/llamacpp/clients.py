@@ -1,4 +1,4 @@
-"""The official clients of a Tollgate."""
+"""The official clients, configured for a Tollgate."""
 
 from openai import OpenAI
 from scale_gp_beta import SGPClient

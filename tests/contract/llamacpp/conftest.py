@@ -1,4 +1,4 @@
-"""Fixtures: a llama.cpp server for all tests here, and Tollgate before it."""
+"""Fixtures: a llama.cpp server for all tests here, and a Tollgate in front of it."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from tests.support.services.valkey import Valkey
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaCpp]:
-    """One server for all tests that leave it as it was."""
+    """One server for all tests that do not change its state."""
     server = LlamaCpp(tmp_path_factory.mktemp("llamacpp"))
     yield server.start()
     server.kill()
@@ -22,14 +22,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaCpp]:
 def both(
     tmp_path_factory: pytest.TempPathFactory, valkey: Valkey, server: LlamaCpp
 ) -> Iterator[Served]:
-    """It, and a Tollgate before it."""
+    """The server, with a Tollgate in front of it."""
     with tollgate_before(server, tmp_path_factory.mktemp("gateway"), valkey.url) as served:
         yield served
 
 
 @pytest.fixture
 def served(both: Served) -> Served:
-    """Both; nothing has been recorded yet, and no slot is in use."""
+    """Both, without recorded usage and with all slots free."""
     both.gateway.redis.flushall()
     wait_until(lambda: not both.server.busy)
     return both

@@ -1,4 +1,4 @@
-"""Log probabilities as Tollgate tells them, held against the server's own."""
+"""Compares Tollgate's log probabilities with the server's own."""
 
 import itertools
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ def check_logprobs(
 
 
 def _joined(told: list[Mapping[str, Any] | None]) -> tuple[list[Any], ...]:
-    """Return tokens, their log probabilities, their offsets and what else was likely."""
+    """Return tokens, their log probabilities, offsets and alternatives."""
     parts = [part for part in told if part is not None]
     assert parts
     names = ("tokens", "token_logprobs", "text_offset")
@@ -42,5 +42,5 @@ def _joined(told: list[Mapping[str, Any] | None]) -> tuple[list[Any], ...]:
 
 
 def _is_plain(entry: Mapping[str, Any]) -> bool:
-    """Whether a token has a name of its own: pieces of characters share theirs."""
+    """Whether a token's name is unique: parts of characters share theirs."""
     return bool(entry["token"]) and "\ufffd" not in entry["token"]

@@ -1,4 +1,4 @@
-"""A llama.cpp server with Tollgate before it, and what a test asks of both."""
+"""A llama.cpp server with a Tollgate in front of it, and requests to both."""
 
 import dataclasses
 import json
@@ -42,7 +42,7 @@ SAMPLED: dict[str, Any] = {"seed": 7, "temperature": 1.0, "top_p": 1.0, "top_k":
 
 @dataclasses.dataclass
 class Served:
-    """The server, Tollgate before it, and the same request to both."""
+    """The server, the Tollgate in front of it, and the same request to both."""
 
     server: LlamaCpp
     gateway: Gateway
@@ -52,14 +52,14 @@ class Served:
         return {"model": f"{model}/{MODEL}", **request_of(more)}
 
     def answer(self, **more: Any) -> dict[str, Any]:
-        """Return Tollgate's whole answer."""
+        """Return Tollgate's whole response."""
         response = self.gateway.post(self.ask(**more))
         assert response.status_code == 200, response.text
         body: dict[str, Any] = response.json()
         return body
 
     def events(self, **more: Any) -> list[dict[str, Any]]:
-        """Return the chunks of Tollgate's stream, which ends as it should."""
+        """Return the chunks of Tollgate's stream, after checking its end."""
         response = self.gateway.post(self.ask(stream=True, **more))
         assert response.status_code == 200, response.text
         *chunks, end = sse_events(response)
@@ -75,12 +75,12 @@ class Served:
         return [texts[index] for index in range(len(texts))]
 
     def direct(self, **more: Any) -> dict[str, Any]:
-        """Return the server's own whole answer, or its error."""
+        """Return the server's own whole response, or its error."""
         told: dict[str, Any] = json.loads(self.server.ask("/completions", request_of(more)))
         return told
 
     def direct_chat(self, **more: Any) -> dict[str, Any]:
-        """Return the server's own whole answer in chat, where the prompt is all that is said."""
+        """Return the server's own chat response to the prompt as the only message."""
         asked = request_of(more)
         messages = [{"role": "user", "content": asked.pop("prompt")}]
         told: dict[str, Any] = json.loads(
@@ -95,25 +95,25 @@ class Served:
 
 
 def pieces_of(chunks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the choices of all chunks, in the order of their coming."""
+    """Return the choices of all chunks, in the order of their arrival."""
     return [choice for chunk in chunks for choice in chunk["choices"]]
 
 
 def events_of(stream: bytes) -> list[Any]:
-    """Return what the events of the server's stream hold."""
+    """Return the contents of the events of the server's stream."""
     *frames, end = [line.removeprefix("data: ") for line in stream.decode().split("\n") if line]
     assert end == "[DONE]"
     return [json.loads(frame) for frame in frames]
 
 
 def request_of(more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request, but for its model, which the server does not look at."""
+    """Return a request without its model, which the server ignores."""
     return {"prompt": PROMPT, "max_tokens": 8, "temperature": 0, **more}
 
 
 @contextmanager
 def tollgate_before(server: LlamaCpp, root: Path, redis_url: str) -> Iterator[Served]:
-    """Run a Tollgate with the built-in table, whose llama.cpp is this server."""
+    """Run a Tollgate with the built-in table; its llama.cpp entry is this server."""
     (root / "vendors.toml").write_text(TABLE)
     settings = Settings(
         redis_url=redis_url,
@@ -132,7 +132,7 @@ def counts(usage: Mapping[str, Any]) -> tuple[int, int, int]:
 
 
 def check_event(event: UsageEvent, *counted: Mapping[str, Any]) -> None:
-    """The event is of a whole answer, with what the server counted for its calls."""
+    """Check that the event is of a complete response, with the server's counts for its calls."""
     assert (event.status, event.source) == ("completed", "vendor")
     found = event.prompt_tokens, event.completion_tokens, event.total_tokens
     assert found == tuple(map(sum, zip(*map(counts, counted), strict=True)))
@@ -140,7 +140,7 @@ def check_event(event: UsageEvent, *counted: Mapping[str, Any]) -> None:
 
 
 def check_work(server: LlamaCpp, before: tuple[int, int], events: list[UsageEvent]) -> None:
-    """What the server has done since is what the events say."""
+    """Check that the server's counters have grown by the events' counts."""
     read, wrote = (now - then for now, then in zip(server.worked, before, strict=True))
     assert read == sum(event.prompt_tokens for event in events)
     assert wrote == sum(event.completion_tokens for event in events)

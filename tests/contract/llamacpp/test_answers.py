@@ -1,4 +1,4 @@
-"""What the server says, whole or streamed, is what callers get, and its counts are recorded."""
+"""Callers get the server's response, whole or streamed, and its counts are recorded."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from tests.support.services.llamacpp import MODEL, SLOT_TOKENS
 
 
 def check_text(served: Served, **asked: Any) -> None:
-    """Tollgate's whole answer is the server's own, and so is what is recorded."""
+    """Check that Tollgate's whole response, and the recorded usage, are the server's own."""
     theirs = served.direct(**asked)
     ours = served.answer(**asked)
     for name in ("text", "finish_reason", "index"):
@@ -29,7 +29,7 @@ def check_text(served: Served, **asked: Any) -> None:
 
 
 def check_stream(served: Served, **asked: Any) -> None:
-    """Tollgate's stream has the server's own pieces, and so is what is recorded."""
+    """Check that Tollgate's stream, and the recorded usage, are the server's own."""
     theirs = served.direct_events(**asked)
     ours = served.events(stream_options={"include_usage": True}, **asked)
     for name in ("text", "finish_reason"):

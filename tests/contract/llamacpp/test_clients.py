@@ -1,4 +1,4 @@
-"""Both official clients get what the server says."""
+"""Both official clients get the server's response."""
 
 from typing import Any
 

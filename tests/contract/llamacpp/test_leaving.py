@@ -1,4 +1,4 @@
-"""Callers that leave, and a server that does."""
+"""Callers that disconnect, and a server that does."""
 
 import http.client
 import json
@@ -60,7 +60,7 @@ def crowded(tmp_path: Path, redis_url: str) -> Iterator[Served]:
 
 
 def test_the_server_leaves_after_a_stream_that_it_promised_to_stay_after(server: LlamaCpp) -> None:
-    """This is why its entry in the vendor table asks for connections that end."""
+    """That is why its entry in the vendor table sends `connection: close`."""
     connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=60)
     connection.request("POST", "/v1/completions", json.dumps(request_of({"stream": True})))
     answer = connection.getresponse()
@@ -88,7 +88,7 @@ def test_an_answer_that_is_cut_is_not_whole_and_what_came_is_recorded(mortal: Se
 
 
 def test_a_server_that_was_restarted_is_reached_again(mortal: Served) -> None:
-    """What is left of its old connections is no failure of the next request's."""
+    """Its old connections do not fail the next request."""
     with ThreadPoolExecutor(4) as callers:
         list(callers.map(lambda _: mortal.answer(), range(4)))
     mortal.server.kill()
@@ -100,7 +100,7 @@ def test_a_server_that_was_restarted_is_reached_again(mortal: Served) -> None:
 
 
 def test_a_failure_within_a_stream_is_told_in_the_server_s_words(crowded: Served) -> None:
-    """It is an event with an error in it, after a status of 200 and a part of the text."""
+    """It is an event with an error, after status 200 and a part of the text."""
     halves = [letter * (CONTEXT_TOKENS // 2 - 100) for letter in "ab"]
 
     def read(prompt: str) -> str:

@@ -1,4 +1,4 @@
-"""The server's log probabilities, in the form of the contract; it takes 0 for none at all."""
+"""The server's log probabilities in the contract's format; it takes 0 for no log probabilities."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def test_unasked_there_are_no_log_probabilities(served: Served) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("top", [0, 1, 5])
 def test_chat_tells_its_log_probabilities(served: Served, top: int, stream: bool) -> None:
-    """Asked for none of the others, the server tells nothing; asked for no number, twenty."""
+    """Without alternatives, the server sends none at all; without a number, it sends twenty."""
     (theirs,) = served.direct_chat(logprobs=True, top_logprobs=top or 1)["choices"]
     asked: dict[str, Any] = {"model": "llamachat", "logprobs": top}
     ours = pieces_of(served.events(**asked) if stream else [served.answer(**asked)])

@@ -1,4 +1,4 @@
-"""What the server refuses, and what it would ignore."""
+"""Requests that the server rejects, and parameters that it would ignore."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def test_a_refusal_is_the_server_s_own_and_costs_nothing(
 def test_what_the_server_would_ignore_is_refused_by_name(
     served: Served, name: str, value: Any
 ) -> None:
-    """It answers as if it had not been asked."""
+    """It responds as if the parameter were missing."""
     before = served.server.worked
     response = served.gateway.post(served.ask(**{name: value}))
     assert response.status_code == 400

@@ -1,4 +1,4 @@
-"""Several prompts and samples: the server counts the first alone, so each is a call of its own."""
+"""Several prompts and samples: the server counts only the first, so each is a separate call."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -46,7 +46,7 @@ def texts(served: Served, stream: bool, **asked: Any) -> list[str]:
 def test_samples_of_a_seed_are_those_that_the_server_gives(
     served: Served, prompt: Any, stream: bool
 ) -> None:
-    """It gives sample k the seed + k, and so the same seed the same samples."""
+    """It gives sample k the seed + k, so the same seed gives the same samples."""
     asked = {"prompt": prompt, "n": SLOTS, **SAMPLED}
     theirs = [c["text"] for c in served.direct(**asked)["choices"]]
     assert len(set(theirs)) == len(theirs)
@@ -57,7 +57,7 @@ def test_samples_of_a_seed_are_those_that_the_server_gives(
 
 
 def test_more_samples_than_slots_are_given(served: Served) -> None:
-    """The server refuses them in one call."""
+    """The server rejects them in one call."""
     assert b"between 1 <= value <= 2" in served.server.ask("/completions", request_of({"n": 3}))
     before = served.server.worked
     answer = served.answer(n=3, **SAMPLED)
@@ -81,7 +81,7 @@ def test_requests_above_the_slots_wait_their_turn(served: Served, stream: bool) 
 
 
 def test_no_request_is_lost_between_many_streams(served: Served) -> None:
-    """What is sent on a stream's connection after its end is lost."""
+    """A request sent on a stream's connection after its end would be lost."""
     before = served.server.worked
     with ThreadPoolExecutor(8) as callers:
         pieces = callers.map(lambda _: served.streamed(max_tokens=1), range(200))
@@ -104,7 +104,7 @@ def test_events_that_say_nothing_are_passed_over(served: Served) -> None:
 
 @pytest.mark.parametrize("asked", [{"n": SLOTS}, {"prompt": ["the cat", "a", "b"]}])
 def test_the_counts_of_choices_are_summed(served: Served, asked: dict[str, Any]) -> None:
-    """In a stream each choice has its own, and only the last of them would be recorded."""
+    """In a stream, each choice has its own; only the last one would be recorded otherwise."""
     wrote = sum(
         c["usage"]["completion_tokens"] for c in served.direct_events(**asked) if "usage" in c
     )

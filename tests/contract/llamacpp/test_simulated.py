@@ -1,4 +1,4 @@
-"""The simulated llama.cpp, which other tests ask, has the real one's form."""
+"""The simulated llama.cpp of other tests responds in the format of the real one."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ from tests.support.vendors.self_hosted import LLAMACPP
 
 
 def form(value: Any) -> Any:
-    """Return what kinds of values stand where."""
+    """Return the types of values at each path."""
     if isinstance(value, dict):
         return {name: form(inner) for name, inner in sorted(value.items())}
     if isinstance(value, list):
@@ -28,7 +28,7 @@ def forms(chunks: list[Any]) -> set[str]:
 
 
 def simulated(path: str, asked: dict[str, Any]) -> bytes:
-    """Return the simulated server's answer."""
+    """Return the simulated server's response."""
     reply = LLAMACPP.answer(Asked(path, {}, asked, 0), Said())
     return b"".join(step for step in reply.body if isinstance(step, bytes))
 

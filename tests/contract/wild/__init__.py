@@ -1,4 +1,4 @@
-"""Sloppy vendors: answers of every wire with deviations that a seed deals; the truth is kept.
+"""Sloppy vendors: responses of every format with deviations chosen by a seed, and the truth.
 
 `truth.py` says what a vendor really generated; `draft.py` is an answer in the making; `wires/`
 speaks it as each vendor would; `deviations/` is the table of what may be wrong with it;

@@ -1,4 +1,4 @@
-"""`python -m tests.contract.wild`: many seeds, and what was lost in them."""
+"""`python -m tests.contract.wild` runs many seeds, and prints their faults."""
 
 import logging
 import sys
@@ -28,7 +28,7 @@ from tests.support.services.valkey import Valkey
 def main(
     seeds: int, first: int, only: str, but: str, row: str, side_by_side: int, show: int
 ) -> None:
-    """Play cases against a gateway of this process, and print what was dealt and what was lost."""
+    """Run cases against a gateway in this process, and print the deviations and the faults."""
     logging.disable(logging.CRITICAL)
     begun_s, dealt, lost = time.monotonic(), Counter[str](), Counter[str]()
     shown = 0

@@ -1,4 +1,4 @@
-"""What was recorded, held against what the vendor counted."""
+"""Compares the recorded usage with the vendor's counts."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from tests.contract.wild.truth import Truth
 
 
 def left_faults(outcome: Outcome, event: UsageEvent) -> Iterator[str]:
-    """Yield what is wrong with the event of a caller that left: not more can be known."""
+    """Yield the faults in the event of a caller that disconnected; only these can be known."""
     if event.total_tokens != event.prompt_tokens + event.completion_tokens:
         yield f"the event's total is not the sum: {event.usage}"
     if event.status == "abandoned" or (outcome.status == 200 and event.source == "none"):
@@ -18,7 +18,7 @@ def left_faults(outcome: Outcome, event: UsageEvent) -> Iterator[str]:
 
 
 def status_faults(case: Case, outcome: Outcome, event: UsageEvent) -> Iterator[str]:
-    """Yield a fault where the event tells of another end than the caller's."""
+    """Yield a fault if the event's status contradicts the caller's response."""
     delivered = is_delivered(case, outcome)
     if delivered and event.status != "completed":
         yield f"the event of a whole answer says {event.status}"
@@ -27,7 +27,7 @@ def status_faults(case: Case, outcome: Outcome, event: UsageEvent) -> Iterator[s
 
 
 def usage_faults(case: Case, outcome: Outcome, event: UsageEvent) -> Iterator[str]:
-    """Yield what is wrong with the tokens, and with whose count they are said to be."""
+    """Yield the faults in the tokens and their sources."""
     if event.total_tokens != event.prompt_tokens + event.completion_tokens:
         yield f"the event's total is not the sum: {event.usage}"
     calls = [call for call in case.calls if not call.free]
@@ -45,7 +45,7 @@ def usage_faults(case: Case, outcome: Outcome, event: UsageEvent) -> Iterator[st
 
 
 def partial_faults(case: Case, _: Outcome, event: UsageEvent) -> Iterator[str]:
-    """Yield what is wrong where one of several calls failed, and some of the rest were cut."""
+    """Yield the faults after one of several calls failed, and some others were cancelled."""
     if event.total_tokens != event.prompt_tokens + event.completion_tokens:
         yield f"the event's total is not the sum: {event.usage}"
     failed = [call for call in case.calls if call.failure and not call.free and not call.told.loose]

@@ -1,4 +1,4 @@
-"""One case: what is asked of which row, and how its vendor answers each call, all from a seed."""
+"""One case from a seed: the request, the vendor entry, and the vendor's response to each call."""
 
 import re
 import threading
@@ -25,7 +25,7 @@ UNCACHED = ("sglang", "tgi", "ollama", "llmengine_v1", "bedrock:")
 
 @dataclass
 class Case:
-    """A request, and the calls that became of it.
+    """A request and its vendor calls.
 
     leaves     its caller hangs up after a chunk
     fails_at   of several calls, the only one that meets what breaks an answer
@@ -72,14 +72,14 @@ class Case:
         return body
 
     def answer(self, asked: Asked) -> Reply:
-        """Answer one call, unless the real vendor would refuse it."""
+        """Respond to one call, unless the real vendor would reject it."""
         if refused := self.wire.check(asked):
             self.refusals.append(str(refused.body))
             return refused
         return self.say(asked)
 
     def say(self, asked: Asked) -> Reply:
-        """Answer one call; those beyond what the request takes are answered as they should be."""
+        """Respond to one call; further calls get responses without deviations."""
         with self._lock:
             number = len(self.calls)
             draft = self._draft(asked, number)
@@ -163,7 +163,7 @@ class Case:
 
 
 def seed_in(raw: bytes) -> int:
-    """Return the case's seed that a vendor's request names."""
+    """Return the case's seed in a vendor's request."""
     found = MARK.search(raw.decode())
     if found is None:
         raise AssertionError("a call that belongs to no case")

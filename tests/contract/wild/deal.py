@@ -1,4 +1,4 @@
-"""Deals a case from a seed: a row, a request, and some deviations that go together."""
+"""Chooses a case by a seed: a vendor entry, a request, and compatible deviations."""
 
 import re
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ def _request(rng: Random, seed: int, row: str) -> Case:
 
 
 def _takes(case: Case) -> bool:
-    """Say whether the row's vendor takes the request."""
+    """Whether the entry's vendor accepts the request."""
     try:
         vendor_requests(case)
     except UnsupportedParameter:
@@ -86,7 +86,7 @@ def _takes(case: Case) -> bool:
 
 
 def vendor_requests(case: Case) -> list[VendorRequest]:
-    """Return the calls that the request takes."""
+    """Return the vendor requests of a case."""
     request = CompletionRequest(**case.request())
     (deployment, *_) = _router().candidates(request)
     plan = _router().plan(deployment, request)
@@ -100,7 +100,7 @@ def _router() -> Router:
 
 
 def fits(case: Case, deviation: Deviation) -> bool:
-    """Say whether a deviation makes sense in a case."""
+    """Whether a deviation applies to a case."""
     if case.speaker.family not in deviation.families:
         return False
     if deviation.rows and case.row not in deviation.rows:
@@ -124,7 +124,7 @@ def fits(case: Case, deviation: Deviation) -> bool:
 
 
 def _chosen(rng: Random, fitting: Sequence[Deviation], count: int) -> tuple[Deviation, ...]:
-    """Choose among kinds first, so that a kind with many names is not dealt more often."""
+    """Choose the kind first, so that kinds with many names are not more frequent."""
     chosen: list[Deviation] = []
     kinds = sorted({deviation.kind for deviation in fitting})
     rng.shuffle(kinds)

@@ -1,4 +1,4 @@
-"""What a caller got, held against what the vendor generated: nothing lost, nothing mixed up."""
+"""Compares a caller's response with the vendor's texts: nothing is lost or mixed up."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from tests.contract.wild.truth import Sample
 
 
 def answer_faults(case: Case, outcome: Outcome) -> Iterator[str]:
-    """Yield what is wrong with an answer."""
+    """Yield the faults in a response."""
     failure = _failure(case)
     delivered = is_delivered(case, outcome)
     got = _choices(case, outcome)
@@ -33,7 +33,7 @@ def answer_faults(case: Case, outcome: Outcome) -> Iterator[str]:
 
 
 def _invalid(outcome: Outcome, got: "Got") -> Iterator[str]:
-    """Yield what no strict reader of JSON or UTF-8 would take."""
+    """Yield what a strict parser of JSON or UTF-8 would reject."""
     if re.search(rb"[:,[] ?-?(NaN|Infinity)\b", outcome.content):
         yield "a number that is none was passed on"
     if re.search(rb"\\u[dD][89a-fA-F]", outcome.content):  # whole characters are sent as they are
@@ -53,7 +53,7 @@ def _may_be_either(case: Case) -> bool:
 
 
 def is_delivered(case: Case, outcome: Outcome) -> bool:
-    """Say whether a caller takes what it got for a whole answer."""
+    """Whether the caller's response looks complete."""
     if outcome.status != 200 or outcome.was_cut:
         return False
     return not case.stream or ("done", "[DONE]") in outcome.events
@@ -99,7 +99,7 @@ NOTHING: dict[str, Any] = {"text": "", "native": None}
 
 
 def _choices(case: Case, outcome: Outcome) -> Got:
-    """Return each choice: its text, its finish reasons, and the vendor's words for them."""
+    """Return each choice: its text, its finish reasons, and the vendor's own values."""
     got: Got = {}
     if outcome.status != 200:
         return got
@@ -118,7 +118,7 @@ def _choices(case: Case, outcome: Outcome) -> Got:
 
 
 def _mixed(case: Case, got: Got, *, whole: bool) -> Iterator[str]:
-    """Yield what is wrong with the texts: no sample's, there twice, or under a wrong prompt."""
+    """Yield texts that are no sample's, that came twice, or that are under a wrong prompt."""
     used: list[int] = []
     for index, one in got.items():
         if not 0 <= index < case.n * len(case.prompts):
@@ -176,7 +176,7 @@ def _incomplete(case: Case, got: Got) -> Iterator[str]:
 
 
 def _carries(fields: dict[str, Any], extra: dict[str, Any]) -> bool:
-    """Say whether a choice has these fields; lists of its pieces may have been put together."""
+    """Whether a choice has these fields; lists of its deltas may have been joined."""
     return all(
         fields.get(name) == value
         or (isinstance(value, list) and fields.get(name, ())[: len(value)] == value)

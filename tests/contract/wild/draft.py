@@ -1,4 +1,4 @@
-"""An answer in the making: from what is to be said to the bytes and what follows them."""
+"""A response under construction: from its contents to its bytes and the end of its connection."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -112,7 +112,7 @@ class Draft:
 
 
 class Heard:
-    """What a reader knows of a stream that broke off."""
+    """The part of a stream that a reader got before it ended early."""
 
     def __init__(self, draft: Draft, events: list[Event]) -> None:
         self.pieces = [piece for event in events for _, piece in event.says]

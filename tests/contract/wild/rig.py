@@ -1,4 +1,4 @@
-"""Plays cases against a running gateway, and keeps what the caller saw and what was recorded."""
+"""Runs cases against a gateway, and collects the callers' responses and the recorded events."""
 
 import json
 import threading
@@ -26,7 +26,7 @@ TIMEOUTS = "{first_token_s = 4.0, idle_s = 4.0, total_s = 10.0}"
 
 @dataclass
 class Outcome:
-    """What a caller got: the status, the JSON bodies of the chunks, and how it ended."""
+    """A caller's response: the status, the JSON of the chunks, and its end."""
 
     status: int = 0
     request_id: str = ""
@@ -84,7 +84,7 @@ class Recorded:
 
 
 class Rig:
-    """A gateway and the one simulated vendor behind all of its rows."""
+    """A gateway and the simulated vendor behind all of its entries."""
 
     def __init__(self, gateway: Gateway, vendor: SimulatedVendor) -> None:
         self._gateway = gateway
@@ -101,7 +101,7 @@ class Rig:
             return Reply([], 500)
 
     def play(self, case: Case) -> Outcome:
-        """Ask what the case asks, and read the answer to its end."""
+        """Send the case's request, and read the response to its end."""
         self._cases[case.seed] = case
         outcome = Outcome()
         url, key = f"{self._gateway.base_url}/completions", self._gateway.api_key
@@ -124,7 +124,7 @@ class Rig:
 
 @contextmanager
 def running_rig(root: Path, redis_url: str) -> Iterator[Rig]:
-    """Run a gateway with every row of the table, before one simulated vendor."""
+    """Run a gateway with every entry of the table, in front of one simulated vendor."""
     with serving(root, redis_url, TIMEOUTS) as (gateway, vendor):
         gateway.redis.flushall()
         yield Rig(gateway, vendor)

@@ -1,4 +1,4 @@
-"""The dealer: every deviation can be dealt, every wire speaks it, and a seed deals it again."""
+"""Cases: every deviation can be chosen, every format applies it, and a seed repeats it."""
 
 import json
 import re
@@ -96,7 +96,7 @@ def test_a_seed_deals_the_same_again() -> None:
 
 @pytest.mark.parametrize("deviation", DEVIATIONS, ids=lambda deviation: deviation.name)
 def test_a_deviation_changes_what_is_sent(deviation: Deviation) -> None:
-    """For some request of every row that it fits, the answer differs from a good one."""
+    """For a request to every entry that it applies to, the response differs."""
     changed = 0
     for seed, row in enumerate(sorted(SPEAKERS)):
         case = deal(seed, row)

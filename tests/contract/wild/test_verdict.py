@@ -1,4 +1,4 @@
-"""The verdict: what is lost, mixed, guessed or late is seen."""
+"""The verdict finds everything that is lost, mixed up, estimated or late."""
 
 import dataclasses
 import json
@@ -66,7 +66,7 @@ def case_of(*, n: int = 1, prompts: str = "A", told: Told | None = None, **more:
 
 
 def whole(*texts: str, finish: str | None = "stop", usage: Any = (11, 7, 18)) -> Outcome:
-    """Return what a caller got: these choices."""
+    """Return a caller's response with these choices."""
     choices = [
         {"index": at, "text": text, "finish_reason": finish} for at, text in enumerate(texts)
     ]
@@ -75,7 +75,7 @@ def whole(*texts: str, finish: str | None = "stop", usage: Any = (11, 7, 18)) ->
 
 
 def failed(status: int = 502) -> Outcome:
-    """Return what a caller got: an error."""
+    """Return a caller's response with an error."""
     error = {"error": {"code": "vendor_failed", "message": "It broke."}}
     return Outcome(status, "r", content=json.dumps(error).encode())
 

@@ -30,7 +30,7 @@ def _seeds() -> range:
 
 @pytest.fixture(scope="module")
 def rig(tmp_path_factory: pytest.TempPathFactory, valkey: Valkey) -> Iterator[Rig]:
-    """A gateway before a sloppy vendor."""
+    """A gateway in front of a sloppy vendor."""
     logging.disable(logging.CRITICAL)  # a line for each request would bury what was lost
     try:
         with running_rig(tmp_path_factory.mktemp("wild"), valkey.url) as served:
@@ -40,7 +40,7 @@ def rig(tmp_path_factory: pytest.TempPathFactory, valkey: Valkey) -> Iterator[Ri
 
 
 def _lost(rig: Rig, cases: list[Case]) -> str:
-    """Play the cases; return what was wrong, each with what plays it alone."""
+    """Run the cases; return the faults, each with the command that runs its case alone."""
 
     def play(case: Case) -> str:
         outcome = rig.play(case)

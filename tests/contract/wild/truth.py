@@ -1,4 +1,4 @@
-"""What a vendor really generated for one call, and how much of it a careful reader can know."""
+"""The text and the counts that a vendor really generated, and the part that a reader can know."""
 
 from dataclasses import dataclass, field
 from typing import Any

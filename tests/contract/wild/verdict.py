@@ -1,4 +1,4 @@
-"""Holds what a caller got and what was recorded against the truth. Returns faults, as sentences."""
+"""Compares a response and its recorded usage with the truth. Returns faults as sentences."""
 
 from app.usage.event import UsageEvent
 from tests.contract.wild.booked import left_faults, partial_faults, status_faults, usage_faults

@@ -1,4 +1,4 @@
-"""What the tests of Bedrock's gateways share: the row, and ways to decode."""
+"""The vendor entry of Bedrock, and helpers to decode its responses."""
 
 import functools
 import json

@@ -1,5 +1,6 @@
 import base64
 import contextlib
+import dataclasses
 import json
 from typing import Any
 
@@ -9,7 +10,6 @@ from hypothesis import strategies as st
 
 from app.gateways.bedrock.invoke import InvokeGateway
 from app.gateways.bedrock.model_families import PROMPT_FAMILIES
-from app.settings import ConfigError
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import (
     GatewayError,
@@ -235,18 +235,8 @@ def test_no_json_breaks_more_than_its_answer(payload: Any, name: str) -> None:
             decode(GATEWAY, row(), request(MODELS[name]), packet)
 
 
-def test_a_family_that_there_is_not_is_refused_in_the_table(tmp_path: Any) -> None:
-    from app.gateways.families import GATEWAY_SPECS
-    from app.vendors.table import load_vendors
-
-    overlay = tmp_path / "vendors.toml"
-    overlay.write_text('[vendors.bedrock.quirks.families]\n"x*" = "gpt"\n')
-    with pytest.raises(ConfigError, match="families"):
-        load_vendors(overlay, {"AWS_REGION": "eu-west-1"}, GATEWAY_SPECS)
-    overlay.write_text(
-        '[vendors.mine]\ngateway = "bedrock"\nbase_url = "https://b.invalid"\n'
-        'native = ["*"]\nquirks = {region = "eu-west-1", families = {"*" = "llama"}}\n'
-    )
-    mine = load_vendors(overlay, {}, GATEWAY_SPECS).find("mine")
+def test_an_entry_may_give_a_family_to_imported_models() -> None:
+    quirks = {"region": "eu-west-1", "families": {"*": "llama"}}
+    mine = dataclasses.replace(row(), quirks=quirks)
     model = "arn:aws:bedrock:eu-west-1:123456789012:imported-model/a1b2c3d4e5f6"
     assert sent(GATEWAY, request(model), mine) == {"prompt": "Once"}

@@ -1,4 +1,7 @@
-"""Token counts put together: of sides, of later reports, of several choices."""
+"""Token counts: what follows from a vendor's counts, and what stays unknown."""
+
+import logging
+from typing import Any
 
 import pytest
 
@@ -7,98 +10,126 @@ from app.vocabulary.completion import HalfUsage, Lack, Usage
 
 
 def usage(prompt: int, completion: int, **parts: int) -> Usage:
-    total = prompt + completion
-    return Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=total, **parts)
-
-
-def half(lacks: Lack, known: int) -> HalfUsage:
-    side = {"prompt": "completion_tokens", "completion": "prompt_tokens"}.get(lacks)
-    sides = {side: known} if side else {}
-    return HalfUsage(lacks=lacks, total_tokens=known, **sides)
+    """Return a usage whose total is the sum."""
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        total_tokens=prompt + completion,
+        **parts,
+    )
 
 
 @pytest.mark.parametrize(
     ("prompt", "completion", "total", "found"),
     [
-        (3, 2, 5, usage(3, 2)),
-        (3, 2, None, usage(3, 2)),
-        (3, 2, 9, usage(3, 6)),  # what it reasoned is in the total alone
-        (3, 2, 4, usage(3, 2)),  # a total that is too small is wrong
-        (3, None, 5, usage(3, 2)),
-        (3, None, 3, usage(3, 0)),
-        (None, 2, 5, usage(3, 2)),
-        (0, 2, 5, usage(3, 2)),
-        (0, 2, 2, usage(0, 2)),
-        (3, None, 2, half("completion", 3)),
-        (3, None, None, half("completion", 3)),
-        (None, 2, None, half("prompt", 2)),
-        (None, None, 5, half("both", 5)),
+        (3, 5, 8, usage(3, 5)),
+        (3, 5, None, usage(3, 5)),
+        (3, 5, 10, usage(3, 7)),  # reasoning that only the total counts
+        (3, 5, 7, usage(3, 5)),  # a total that is wrong
+        (3, None, 8, usage(3, 5)),
+        (3, 0, None, usage(3, 0)),
+        (None, 5, 8, usage(3, 5)),
+        (0, 5, 8, usage(3, 5)),  # a prompt of 0 contradicts the total
+        (8, None, 3, HalfUsage(prompt_tokens=8, total_tokens=8, lacks="completion")),
+        (3, None, None, HalfUsage(prompt_tokens=3, total_tokens=3, lacks="completion")),
+        (None, 5, None, HalfUsage(completion_tokens=5, total_tokens=5, lacks="prompt")),
+        (None, None, 8, HalfUsage(total_tokens=8, lacks="both")),
         (None, None, None, None),
         (0, 0, 0, None),
+        (0, None, 0, None),
     ],
 )
-def test_what_follows_from_the_counts_is_known_and_the_rest_is_open(
+def test_counts_are_combined(
     prompt: int | None, completion: int | None, total: int | None, found: Usage | None
 ) -> None:
-    assert put_together("v", prompt, completion, total) == found
+    assert put_together("sim", prompt, completion, total) == found
 
 
-def test_a_part_is_no_larger_than_what_it_is_a_part_of() -> None:
-    parts = {"cached_tokens": 9, "reasoning_tokens": 9, "audio_prompt_tokens": 2}
-    found = put_together("v", 3, 2, None, parts)
-    assert found == usage(3, 2, cached_tokens=3, reasoning_tokens=2, audio_prompt_tokens=2)
+def test_a_part_is_at_most_the_count_that_includes_it() -> None:
+    parts = {"cached_tokens": 9, "reasoning_tokens": 9, "audio_prompt_tokens": 1}
+    found = put_together("sim", 3, 5, 8, parts)
+    assert found == usage(3, 5, cached_tokens=3, reasoning_tokens=5, audio_prompt_tokens=1)
 
 
-def test_the_first_count_that_is_one_is_taken() -> None:
-    body = {"a": {"b": "7"}, "c": {"d": 5}, "e": 4}
-    assert first_count(body, [("a", "b"), ("no", "such"), ("c", "d"), ("e",)]) == 5
-    assert first_count(body, [("a",), ("a", "b", "c")]) is None
-    assert first_count([], [("a",)]) is None
+def test_a_total_below_the_sum_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        put_together("sim", 3, 5, 7)
+    assert "sim reports a total of 7 tokens, but 8 in prompt and completion" in caplog.messages
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "known"),
+    ("body", "count"),
     [
-        (None, usage(3, 2), usage(3, 2)),
-        (usage(3, 2), usage(3, 4), usage(3, 4)),
-        (usage(3, 2), usage(3, 0), usage(3, 2)),
-        (half("completion", 3), half("prompt", 2), usage(3, 2)),
-        (half("completion", 3), half("completion", 4), half("completion", 4)),
-        (usage(3, 2, cached_tokens=1), usage(3, 4), usage(3, 4, cached_tokens=1)),
+        ({"a": 1, "b": {"c": 2}}, 1),
+        ({"a": None, "b": {"c": 2}}, 2),
+        ({"a": "1", "b": {"c": 0}}, 0),
+        ({"b": [1]}, None),
+        (None, None),
     ],
 )
-def test_a_later_report_goes_before_and_what_it_leaves_open_stays(
-    before: Usage | None, now: Usage, known: Usage
+def test_the_first_valid_count_is_used(body: Any, count: int | None) -> None:
+    assert first_count(body, (("a",), ("b", "c"))) == count
+
+
+def half(lacks: Lack, prompt: int = 0, completion: int = 0) -> HalfUsage:
+    return HalfUsage(
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        total_tokens=prompt + completion,
+        lacks=lacks,
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "found"),
+    [
+        (None, usage(3, 5), usage(3, 5)),
+        (usage(3, 5), usage(3, 9), usage(3, 9)),
+        (half("completion", prompt=3), half("prompt", completion=5), usage(3, 5)),
+        (half("completion", prompt=3), half("completion", prompt=4), half("completion", prompt=4)),
+        (usage(3, 5), half("prompt", completion=9), usage(3, 9)),
+        (usage(3, 5), usage(3, 0), usage(3, 5)),  # 0 is no update
+        (usage(3, 5, cached_tokens=2), usage(3, 9), usage(3, 9, cached_tokens=2)),
+    ],
+)
+def test_a_later_report_replaces_what_it_counts(
+    before: Usage | None, now: Usage, found: Usage
 ) -> None:
-    assert later(before, now) == known
+    assert later(before, now) == found
 
 
-def test_reports_beside_single_choices_are_summed_and_a_prompt_counts_once() -> None:
-    running = RunningUsage(choices=4, samples=2)
-    for slot in range(4):
-        found = running.put(usage(10, slot + 1), (slot,), at_end=True)
-    assert found == usage(20, 1 + 2 + 3 + 4)
+def test_a_usage_beside_no_choice_covers_the_response() -> None:
+    running = RunningUsage(2, 2)
+    running.put(usage(3, 5), (0,), at_end=True)
+    assert running.put(usage(3, 11), ()) == usage(3, 11)
+    assert running.put(usage(3, 6), (1,), at_end=True) == usage(3, 11)
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_a_sum_lacks_what_the_least_told_of_its_choices_lacks(order: tuple[int, ...]) -> None:
-    told = [usage(10, 2), half("completion", 10)]
-    running = RunningUsage(choices=2, samples=1)
-    for slot in order:
-        found = running.put(told[slot], (slot,), at_end=True)
-    assert found.lacks == "completion"
-    assert (found.prompt_tokens, found.completion_tokens) == (20, 2)
+def test_a_usage_beside_each_end_is_summed_and_a_prompt_counts_once() -> None:
+    running = RunningUsage(3, 2)  # two samples of the first prompt, one of the second
+    assert running.put(usage(3, 5), (0,), at_end=True) == usage(3, 5)
+    assert running.put(usage(3, 6), (1,), at_end=True) == usage(3, 11)
+    assert running.put(usage(7, 1), (2,), at_end=True) == usage(10, 12)
 
 
-def test_a_running_total_is_no_sum() -> None:
-    running = RunningUsage(choices=2, samples=2)
-    for completion in range(1, 6):
-        found = running.put(usage(10, completion), (completion % 2,), has_text=True)
-    assert found == usage(10, 5)
+def test_a_count_that_grows_from_choice_to_choice_is_a_running_total() -> None:
+    running = RunningUsage(2, 2)
+    running.put(usage(3, 1), (0,), has_text=True)
+    running.put(usage(3, 2), (1,), has_text=True)
+    running.put(usage(3, 3), (0,), has_text=True)
+    assert running.put(usage(3, 4), (1,), has_text=True) == usage(3, 4)
 
 
-def test_a_report_of_the_whole_stands_against_those_of_choices() -> None:
-    running = RunningUsage(choices=2, samples=2)
-    running.put(usage(10, 2), (0,), at_end=True)
-    assert running.put(usage(10, 7), ()) == usage(10, 7)
-    assert running.put(usage(10, 3), (1,), at_end=True) == usage(10, 7)
+def test_counts_that_grow_by_choice_are_summed() -> None:
+    running = RunningUsage(2, 2)
+    for count in (1, 2):
+        running.put(usage(3, count), (0,), has_text=True)
+        total = running.put(usage(3, count), (1,), has_text=True)
+    assert total == usage(3, 4)
+
+
+def test_a_sum_lacks_what_one_choice_lacks() -> None:
+    running = RunningUsage(2, 1)
+    running.put(half("prompt", completion=5), (0,), at_end=True)
+    found = running.put(usage(3, 6), (1,), at_end=True)
+    assert (found.completion_tokens, found.lacks) == (11, "prompt")

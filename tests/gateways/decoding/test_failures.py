@@ -18,9 +18,11 @@ from app.gateways.decoding.failures import (
 )
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import GatewayError, TollgateError
+from tests.gateways.decoding.bare_error_shapes import BARE_SHAPES
 from tests.gateways.decoding.error_shapes import SHAPES, Ours, openai
 
 SECRET = "our-own-secret-key-0123456789"
+ALL_SHAPES = SHAPES | BARE_SHAPES
 HEADER_SECRET = "secret-in-a-header-42"
 VENDOR = Vendor(
     name="sim",
@@ -38,7 +40,7 @@ def met(status: int, body: Any, **headers: str) -> GatewayError:
     return from_response(VENDOR, status, named, raw)
 
 
-@pytest.mark.parametrize(("status", "body", "ours"), SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize(("status", "body", "ours"), ALL_SHAPES.values(), ids=ALL_SHAPES)
 def test_a_vendors_error_becomes_ours(status: int, body: Any, ours: Ours) -> None:
     error = met(status, body)
     told = error.body()["error"]

@@ -1,4 +1,4 @@
-"""Finish reasons: what each word means, and what becomes of one that nobody knows."""
+"""Finish reasons: the meaning of each value, and that of unknown ones."""
 
 import dataclasses
 from typing import Any

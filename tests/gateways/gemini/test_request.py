@@ -1,4 +1,4 @@
-"""Google's wire: what is sent to it, and where."""
+"""Google's format: the requests and their URLs."""
 
 import dataclasses
 from typing import Any

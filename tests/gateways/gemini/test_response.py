@@ -1,4 +1,4 @@
-"""Google's answers: text, ends, counts, log probabilities, and anything at all."""
+"""Google's responses: text, ends, counts, log probabilities, and arbitrary JSON."""
 
 import json
 from typing import Any
@@ -7,15 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateways.gemini.response import decode_logprobs, decode_usage
-from app.vocabulary.completion import Choice, HalfUsage, Usage
+from app.vocabulary.completion import Choice, Usage
 from app.vocabulary.errors import GatewayError, VendorFailed
+from tests.gateways.gemini.responses import only
 from tests.gateways.gemini.wire import asked, candidate, decoded, response
-
-
-def only(body: Any) -> Choice:
-    (choice,) = decoded(body).choices
-    return choice
 
 
 def test_an_answer_has_the_vendors_id_model_text_and_count() -> None:
@@ -139,105 +134,12 @@ def test_the_only_candidate_is_the_answer_whatever_its_number(index: Any) -> Non
     assert only(response(candidate("a", index=index))).text == "a"
 
 
-def usage(*counts: int | None, **more: Any) -> dict[str, Any]:
-    names = ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")
-    told = {n: c for n, c in zip(names, counts, strict=True) if c is not None}
-    return {**told, **more}
-
-
-@pytest.mark.parametrize(
-    ("told", "counted"),
-    [
-        # prompt, candidates, thoughts, total -> prompt, completion, total, reasoning
-        (usage(10, 5, None, 15), (10, 5, 15, 0)),
-        (usage(10, 5, 3, 18), (10, 8, 18, 3)),  # thoughts beside the candidates' tokens
-        (usage(10, 5, 3, 15), (10, 5, 15, 3)),  # thoughts among them
-        (usage(10, None, 3, 13), (10, 3, 13, 3)),  # nothing but thoughts
-        (usage(10, None, None, 10), (10, 0, 10, 0)),  # the first chunks of a stream
-        (usage(10, 5, 3, None), (10, 8, 18, 3)),
-        (usage(10, 5, 3, 4), (10, 8, 18, 3)),  # a total of something else
-        (usage(10, 5, 3, 20), (10, 10, 20, 3)),  # the total is what is charged for
-        (usage(10, 5, None, 17, toolUsePromptTokenCount=2), (12, 5, 17, 0)),
-        (usage(10.0, 5.0, None, 15.0), (10, 5, 15, 0)),  # type: ignore[arg-type]
-    ],
-)
-def test_usage_is_counted_in_our_meaning(
-    told: dict[str, Any], counted: tuple[int, int, int, int]
-) -> None:
-    found = decode_usage(told)
-    assert found is not None
-    assert counted == (
-        found.prompt_tokens,
-        found.completion_tokens,
-        found.total_tokens,
-        found.reasoning_tokens,
-    )
-
-
-def test_cached_tokens_are_among_the_prompts() -> None:
-    found = decode_usage(usage(100, 5, None, 105, cachedContentTokenCount=80))
-    assert found == Usage(
-        prompt_tokens=100, completion_tokens=5, total_tokens=105, cached_tokens=80
-    )
-
-
-@pytest.mark.parametrize(
-    "told",
-    [None, [], "5", {}, {"trafficType": "ON_DEMAND"}, usage(0, 0, 0, 0)],
-)
-def test_usage_without_a_count_is_left_to_be_estimated(told: Any) -> None:
-    assert decode_usage(told) is None
-
-
-@pytest.mark.parametrize("count", ["x", True, [5], {"a": 5}, 2**60, 10**400, -1])
-def test_a_count_that_is_no_number_of_tokens_leaves_the_others(count: Any) -> None:
-    half = HalfUsage(completion_tokens=5, total_tokens=5, lacks="prompt")
-    assert decode_usage({"promptTokenCount": count, "candidatesTokenCount": 5}) == half
-
-
-def chosen(token: Any, logprob: Any) -> dict[str, Any]:
-    return {"token": token, "tokenId": 7, "logProbability": logprob}
-
-
-def test_log_probabilities_take_the_contracts_form() -> None:
-    result = {
-        "chosenCandidates": [chosen("Hel", -0.1), chosen("lo", -0.2)],
-        "topCandidates": [
-            {"candidates": [chosen("Hel", -0.1), chosen("Hi", -2)]},
-            {"candidates": [chosen("lo", -0.2)]},
-        ],
-    }
-    answer = only(response(candidate("Hello", logprobsResult=result)))
-    assert answer.logprobs == {
-        "tokens": ["Hel", "lo"],
-        "token_logprobs": [-0.1, -0.2],
-        "top_logprobs": [{"Hel": -0.1, "Hi": -2}, {"lo": -0.2}],
-        "text_offset": [0, 3],
-    }
-
-
-def test_log_probabilities_without_alternatives_have_none() -> None:
-    told = decode_logprobs({"chosenCandidates": [chosen("a", -0.1)]}, start=4)
-    assert told == {
-        "tokens": ["a"],
-        "token_logprobs": [-0.1],
-        "top_logprobs": None,
-        "text_offset": [4],
-    }
-
-
-@pytest.mark.parametrize("logprob", ["-Infinity", None, [], 10**400])
-def test_a_log_probability_that_is_no_number_is_null(logprob: Any) -> None:
-    told = decode_logprobs({"chosenCandidates": [chosen("a", logprob)]}, start=0)
-    assert told is not None
-    assert told["token_logprobs"] == [None]
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=8,
 )
+
 
 #: Objects that have Google's keys, with anything behind them.
 LIKE_GOOGLES = st.fixed_dictionaries(

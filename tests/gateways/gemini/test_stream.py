@@ -1,4 +1,4 @@
-"""Google's streams: pieces, running totals, ends, errors among them, and anything at all."""
+"""Google's streams: deltas, running totals, ends, errors, and arbitrary bytes."""
 
 import json
 from collections.abc import Sequence

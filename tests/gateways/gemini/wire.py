@@ -1,4 +1,4 @@
-"""Google's generateContent, as bytes: what is sent and what the answers become."""
+"""Google's generateContent as bytes: requests, and decoded responses."""
 
 import json
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What a vendor on OpenAI's chat wire says, in bytes."""
+"""Responses in OpenAI's chat format, as bytes."""
 
 from typing import Any
 

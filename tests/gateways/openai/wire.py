@@ -1,4 +1,4 @@
-"""A vendor on OpenAI's wire, as bytes: what is sent to it and what its bytes become."""
+"""OpenAI's completions format as bytes: requests, and decoded responses."""
 
 import json
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Launch's tasks, in bytes: OpenAI's wire, wrapped."""
+"""Launch's tasks as bytes: OpenAI's format, wrapped."""
 
 import json
 from typing import Any
@@ -49,14 +49,14 @@ WORDS = (
 
 
 def asked(**fields: Any) -> Asked:
-    """Return what the server gets for a request with these fields."""
+    """Return the server's request for a caller's request with these fields."""
     encoded = ROW.gateway.encode(ROW.vendor, ROW.asks(WIRE.model, **fields))
     path = encoded.url.removeprefix("https://launch.example")
     return Asked(path, authenticated(ROW.vendor, encoded), json.loads(encoded.body), 0)
 
 
 def answered(wire: LaunchWire, said: Said = SAID, **fields: Any) -> list[bytes]:
-    """Return the bytes with which the server answers it."""
+    """Return the server's response, as packets."""
     reply = wire.check(asked(**fields)) or wire.answer(asked(**fields), said)
     assert reply.status == 200, reply.body
     return [step for step in reply.body if isinstance(step, bytes)]

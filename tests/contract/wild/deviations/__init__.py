@@ -1,4 +1,4 @@
-"""What may be wrong with an answer: a table, a module for each kind."""
+"""The deviations: a table, with a module for each kind."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a usage may look like on OpenAI's wires, and what it tells all the same."""
+"""Odd usage objects in OpenAI's formats, and the counts that can be read from them."""
 
 from collections.abc import Callable
 from typing import Any

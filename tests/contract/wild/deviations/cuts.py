@@ -1,4 +1,4 @@
-"""Answers that break off: where, and how."""
+"""Responses that end early."""
 
 from collections.abc import Callable
 from typing import Any

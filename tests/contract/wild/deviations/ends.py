@@ -1,4 +1,4 @@
-"""What a connection may do when the answer is whole."""
+"""Odd ends of connections after a complete response."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Errors inside answers that began with status 200."""
+"""Errors in responses with status 200."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a vendor may say, or not say, of why an answer ended."""
+"""Odd and missing finish reasons."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where a vendor may say why an answer ended, and how often."""
+"""Odd places, and repetitions, of finish reasons."""
 
 from typing import Any
 

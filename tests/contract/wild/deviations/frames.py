@@ -1,4 +1,4 @@
-"""How the bytes of a good answer may be framed."""
+"""Odd framing of correct responses."""
 
 from collections.abc import Callable
 from typing import Any

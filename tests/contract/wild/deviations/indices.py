@@ -1,4 +1,4 @@
-"""How choices may be numbered, and how many may come."""
+"""Odd indices, and odd numbers, of choices."""
 
 from collections.abc import Callable
 from typing import Any

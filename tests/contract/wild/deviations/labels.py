@@ -1,4 +1,4 @@
-"""What an answer is called, against what it is."""
+"""Wrong content types and codings of responses."""
 
 import gzip
 import json

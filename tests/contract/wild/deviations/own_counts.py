@@ -1,4 +1,4 @@
-"""What a usage may look like on the wires that are nobody else's."""
+"""Odd usage in formats of single vendors."""
 
 from collections.abc import Callable
 from typing import Any

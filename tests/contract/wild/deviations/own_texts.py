@@ -1,4 +1,4 @@
-"""What may stand beside the text on the wires that are nobody else's."""
+"""Odd content beside the text in formats of single vendors."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where a usage may stand on OpenAI's wires, and how often."""
+"""Odd places, and repetitions, of the usage in OpenAI's formats."""
 
 from collections.abc import Callable
 from typing import Any

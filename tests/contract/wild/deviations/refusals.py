@@ -1,4 +1,4 @@
-"""Statuses that say all, whatever has become of their bodies."""
+"""Error statuses whose bodies may be broken."""
 
 import gzip
 import json

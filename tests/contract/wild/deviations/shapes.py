@@ -1,4 +1,4 @@
-"""What may stand where text should, and around it, on OpenAI's wires."""
+"""Odd values of, and beside, the text in OpenAI's formats."""
 
 from collections.abc import Callable
 from typing import Any

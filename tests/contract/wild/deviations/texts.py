@@ -1,4 +1,4 @@
-"""What may be wrong with the characters of a text."""
+"""Invalid and split characters in texts."""
 
 import json
 from typing import Any

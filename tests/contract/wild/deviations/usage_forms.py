@@ -1,4 +1,4 @@
-"""Usage objects as templates: slots for a call's counts, and what a reader is told by them."""
+"""Templates of usage objects: slots for a call's counts, and the sides that they report."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

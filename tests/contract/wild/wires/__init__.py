@@ -1,4 +1,4 @@
-"""The wires, each spoken from a draft: its samples, finish words, indices and usage."""
+"""The formats, each written from a draft: its samples, finish reasons, indices and usage."""
 
 from typing import Protocol
 

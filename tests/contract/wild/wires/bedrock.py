@@ -1,4 +1,4 @@
-"""Amazon Bedrock's wires: JSON, or frames with checksums; one sample a call."""
+"""Amazon Bedrock's formats: JSON, or frames with checksums; one sample per call."""
 
 import base64
 import json

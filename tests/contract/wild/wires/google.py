@@ -1,4 +1,4 @@
-"""Google's wire: every event is a response of its own, with all candidates side by side."""
+"""Google's format: every event is a complete response object with all candidates."""
 
 import dataclasses
 import json

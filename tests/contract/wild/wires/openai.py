@@ -1,4 +1,4 @@
-"""OpenAI's wires, completions and chat, as each row of the table speaks them."""
+"""OpenAI's formats, completions and chat, in the variant of each vendor entry."""
 
 import json
 from collections.abc import Iterator

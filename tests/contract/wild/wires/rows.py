@@ -1,4 +1,4 @@
-"""Which row of the vendor table speaks which wire."""
+"""The format of each vendor entry."""
 
 from collections.abc import Mapping
 

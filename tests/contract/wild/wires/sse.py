@@ -1,4 +1,4 @@
-"""Server-sent events as a draft's style has them, and events read back from a wire's answer."""
+"""Writes server-sent events in a draft's style, and reads them back."""
 
 import json
 from typing import Any

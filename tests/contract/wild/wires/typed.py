@@ -1,4 +1,4 @@
-"""Anthropic's and Cohere's wires: events that say their type, one sample a call."""
+"""Anthropic's and Cohere's formats: events with a type; one sample per call."""
 
 import dataclasses
 import json
