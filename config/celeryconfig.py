@@ -1,9 +1,9 @@
 """Celery's settings, read by `workers.celery_app`; the broker's address comes from REDIS_URL."""
 
-# Beat asks for a drain every second; its scheduler sees to it that they do not pile up behind a
-# slow database. None expires: where beat's clock is behind the worker's, none would ever be run.
+# Beat sends `usage.post` every second; its scheduler keeps tasks from piling up behind a slow
+# database. No task expires: if beat's clock were behind the worker's, none would ever run.
 beat_schedule = {
-    "drain": {
+    "post": {
         "task": "usage.post",
         "schedule": 1.0,
     },
@@ -20,7 +20,7 @@ beat_schedule = {
         "schedule": 3600.0,
     },
 }
-# In memory: both entries are due at once after a restart anyway, and a file would need a place.
+# In memory: after a restart every entry is due at once anyway, and a file would need a place.
 beat_scheduler = "workers.celery_app:BoundedScheduler"
 
 timezone = "UTC"
@@ -28,22 +28,23 @@ enable_utc = True
 
 # Results are in the ledger.
 task_ignore_result = True
-# A task carries nothing: what a dead worker had begun is still in the stream, and the next drain
-# finds it. So a task is acknowledged when it starts, and never delivered twice.
+# A task carries nothing: what a crashed worker had begun is still in the stream, and the next task
+# finds it. So a task is acknowledged when it starts, and is never delivered twice.
 task_acks_late = False
-# Cancels tasks that are acknowledged late, so none; unset, each lost connection logs a warning.
+# Affects only late-acknowledged tasks, of which there are none. If it is unset, Celery warns on
+# every lost connection.
 worker_cancel_long_running_tasks_on_connection_loss = True
 worker_prefetch_multiplier = 1
-# A drain ends after some ten seconds. One that hangs is killed, at no loss, and replaced.
+# Posting ends after some ten seconds. A task that hangs is killed, at no loss, and replaced.
 task_time_limit = 120
 
-# Two processes: one drains, at most (`workers.tasks`), so that a slow database does not hold up the
-# other tasks; and 512 MB are enough for both. More drains at once are more workers.
+# Two processes: at most one posts (`workers.tasks`), so that a slow database does not hold up the
+# other tasks; and 512 MB are enough for both. To post more at once, run more workers.
 worker_concurrency = 2
 worker_max_memory_per_child = 200_000  # KiB; a process over it is replaced after its task
 
 # The broker shares a Redis with the keys `usage:*`.
-task_default_queue = "drain"
+task_default_queue = "usage"
 broker_transport_options = {
     "global_keyprefix": "celery:",
     "visibility_timeout": 3600,  # seconds; only a prefetched task waits unacknowledged
@@ -54,11 +55,11 @@ broker_transport_options = {
 }
 broker_connection_retry = True
 broker_connection_retry_on_startup = True
-# Also when Redis refuses: full, or read-only for a moment. Else the worker would end.
+# Also if Redis rejects commands, because it is full or read-only. Otherwise the worker would end.
 broker_channel_error_retry = True
 broker_connection_max_retries = None  # for ever: the platform restarts what is really broken
 
-# The process' own logging stays as the platform set it up, if it did.
+# Leaves the process's logging as the platform set it up, if it did.
 worker_hijack_root_logger = False
 worker_redirect_stdouts = False
 worker_log_format = "%(asctime)s %(levelname)s %(name)s: %(message)s"

@@ -48,7 +48,7 @@ def respond_once(account_id: str, body: bytes, answer: Callable[[], Response]) -
     if isinstance(response.response, EventStreamBody):
         response.response = RecordedBody(response.response, claim, response)
     else:  # before it is sent, so that a caller that has it can count on it
-        claim.keep(response.status_code, _headers(response), response.get_data())
+        claim.store(response.status_code, _headers(response), response.get_data())
     return response
 
 
@@ -56,7 +56,7 @@ def _keep_error(claim: Claim, error: TollgateError) -> None:
     if isinstance(error, GatewayError) and error.billable:
         error.headers |= FINAL
         response = render(error)
-        claim.keep(response.status_code, _headers(response), response.get_data())
+        claim.store(response.status_code, _headers(response), response.get_data())
     elif isinstance(error, GatewayError | InvalidRequest | LimitReached | StreamUnavailable):
         claim.release()
     else:
@@ -110,7 +110,7 @@ class RecordedBody:
 
     def _keep(self, *, is_cut: bool = False) -> None:
         body = b"".join(self._kept)
-        self._claim.keep(self._status, self._headers, body, is_cut=is_cut)
+        self._claim.store(self._status, self._headers, body, is_cut=is_cut)
 
 
 def _repeated(kept: StoredResponse) -> Response:

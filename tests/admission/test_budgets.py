@@ -30,7 +30,7 @@ from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usa
 from app.vocabulary.errors import InsufficientQuota, RateLimited
 from app.vocabulary.limits import Limits
 from tests.support.services.polling import wait_until
-from workers.consumer import drain
+from workers.consumer import consume
 from workers.reaper import reap
 
 #: Reserves and uses a thousand tokens.
@@ -76,7 +76,7 @@ class World:
 
     def post(self, prices: PriceBook) -> None:
         """Have the worker post what waits."""
-        drain(self.stream, Ledger(self.engine, prices), consumer="w")
+        consume(self.stream, Ledger(self.engine, prices), consumer="w")
 
     def update(self, prices: PriceBook) -> None:
         """Price everything anew."""
@@ -114,7 +114,7 @@ def opened(process: Recorder, budget_cents: int, key_id: str | None = None) -> M
 
 
 def opened_soon(process: Recorder, budget_cents: int, key_id: str | None = None) -> Meter:
-    """Open a request that was refused until the ledger was corrected, a moment ago."""
+    """Open a request that was rejected until the ledger was corrected, a moment ago."""
     found: list[Meter] = []
 
     def is_open() -> bool:
@@ -169,7 +169,7 @@ def test_what_is_reserved_or_not_yet_posted_survives_a_correction(
     process = world.process(dear)
     for _ in range(2):  # 0.1 and 1 spent, 1 under way: two fit, and no third
         opened(process, 5)
-    with pytest.raises(RateLimited, match="reserved for requests under way"):
+    with pytest.raises(RateLimited, match="reserved for running requests"):
         opened(process, 5)
     assert world.budget()["spent"] == CENT // 10 + CENT
     assert world.budget()["reserved"] == 3 * CENT

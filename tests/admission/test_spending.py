@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 
 from app.accounts.accounts import Accounts
-from app.admission.spending import KEPT_S, Spending
+from app.admission.spending import CACHE_S, Spending
 from app.ledger.posting import Ledger
 from app.pricing.price_book import PriceBook, load_prices
 from app.storage.sql.database import create_engine
@@ -75,7 +75,7 @@ def test_the_ledger_is_believed_for_a_while(
     spending, acme = Spending(engine, clock_s=clock), limits("account", "acme")
     assert spending.since(acme, NOVEMBER_S).nanousd == 0
     post(engine, prices, account_id="acme")
-    clock.now_s += KEPT_S - 1
+    clock.now_s += CACHE_S - 1
     assert spending.since(acme, NOVEMBER_S).nanousd == 0
     clock.now_s += 1
     assert spending.since(acme, NOVEMBER_S).nanousd == 5_000
@@ -93,11 +93,11 @@ def test_a_ledger_that_is_away_has_said_what_it_said(
     assert spending.since(acme, NOVEMBER_S).nanousd == 5_000
     engine.dispose()
     Path(sqlite_url.removeprefix("sqlite:///")).rename(f"{sqlite_url[10:]}.away")
-    clock.now_s += KEPT_S
+    clock.now_s += CACHE_S
     with caplog.at_level(logging.WARNING):
         assert spending.since(acme, NOVEMBER_S).nanousd == 5_000
         assert spending.since(acme, NOVEMBER_S).nanousd == 5_000
         assert spending.since(limits("account", "new"), NOVEMBER_S).nanousd == 0
     assert len(caplog.records) == 2  # asked once a minute, not once a request
-    assert "account acme is held against old figures" in caplog.text
+    assert "account acme is checked with old sums" in caplog.text
     engine.dispose()

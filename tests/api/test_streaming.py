@@ -262,7 +262,7 @@ def test_a_caller_that_hangs_up_stops_the_vendor_and_is_recorded_once(
     assert 0 < recorded.completion_tokens < 3000
 
 
-def test_a_drained_vendor_is_read_to_its_end_and_its_count_recorded(
+def test_a_vendor_is_read_to_its_end_and_its_count_recorded(
     gateway: Gateway, vendor: SimulatedVendor
 ) -> None:
     go_on = threading.Event()
@@ -280,7 +280,7 @@ def test_a_drained_vendor_is_read_to_its_end_and_its_count_recorded(
         next(response.iter_content(10))
     go_on.set()
     recorded = gateway.event()
-    assert (recorded.status, recorded.source) == ("disconnected", "drained")
+    assert (recorded.status, recorded.source) == ("disconnected", "read")
     assert recorded.total_tokens == 255
     assert vendor.hang_ups == []
 

@@ -54,7 +54,7 @@ class Verdict:
         if status != "abandoned" and row["attempts"] < len(calls):
             self.problems.append(f"{tag}: {len(calls)} calls, {row['attempts']} attempts")
         told = (row["prompt_tokens"], row["completion_tokens"])
-        if source in ("vendor", "drained"):
+        if source in ("vendor", "read"):
             self.exact += 1
             if told != (last.prompt_tokens, last.completion_tokens):
                 self.problems.append(f"{tag}: {told} is not what the vendor counted")

@@ -9,6 +9,7 @@ from app.usage import spool
 from app.usage.call_meter import CallMeter
 from app.usage.recorder import Recorder
 from app.usage.redis.stream import EventStream
+from app.usage.replay import Replay
 from tests.chaos.haste import hasten_owners
 from tests.chaos.traps import after, before, spring
 
@@ -40,5 +41,5 @@ after(VendorCall, "send", "after the vendor's status line")
 after(CallMeter, "observe", "mid-stream")
 before(Recorder, "publish", "after the last byte, before the event")
 after(EventStream, "publish_encoded", "after the event")
-after(Recorder, "_tell", "between a replay and the end of its file")
+after(Replay, "_replay_file", "between a replay and the end of its file")
 setattr(spool, "os", TornWrites())  # noqa: B010 - mypy: a module is no variable

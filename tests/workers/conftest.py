@@ -49,7 +49,7 @@ def sqlite_ledger(sqlite_url: str) -> Iterator[Ledger]:
 
 
 @pytest.fixture
-def refusing_engine(ledger_engine: Engine) -> Engine:
+def rejecting_engine(ledger_engine: Engine) -> Engine:
     """The ledger's database, made to refuse every event of the model `bad`."""
     refusal = {
         "sqlite": "CREATE TRIGGER refuse BEFORE INSERT ON entries WHEN NEW.model = 'bad'"

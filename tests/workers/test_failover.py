@@ -16,7 +16,7 @@ from tests.support.services.celery_worker import CeleryWorker
 from tests.support.services.polling import wait_until
 from tests.support.services.switch import Pair, is_cut_off
 
-QUEUE = "celery:drain"
+QUEUE = "celery:usage"
 
 
 @contextmanager

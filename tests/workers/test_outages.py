@@ -16,7 +16,7 @@ from tests.support.events import usage_event
 from tests.support.services.polling import wait_until
 from tests.support.services.postgres import Postgres, find_binaries
 from tests.workers.contents import entry_count, event_ids, rolled_up, waiting
-from workers.consumer import drain
+from workers.consumer import consume
 
 BREAK_ALL = sa.text(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -47,7 +47,7 @@ def drain_all(stream: EventStream, engine: Engine) -> int:
     def is_done() -> bool:
         nonlocal failures
         try:
-            drain(stream, Ledger(engine), consumer="here", limit=20)
+            consume(stream, Ledger(engine), consumer="here", limit=20)
         except LedgerUnavailable:
             failures += 1
         return stream.backlog() == 0
@@ -88,7 +88,7 @@ def test_events_wait_while_the_database_only_reads_and_the_pool_finds_the_new_pr
     stream: EventStream, engine: Engine, admin: Engine
 ) -> None:
     stream.publish(usage_event())
-    drain(stream, Ledger(engine), consumer="here")
+    consume(stream, Ledger(engine), consumer="here")
     only_reads = "ALTER DATABASE {} SET default_transaction_read_only = {}"
     name = engine.url.database
     with admin.connect() as connection:
@@ -98,12 +98,12 @@ def test_events_wait_while_the_database_only_reads_and_the_pool_finds_the_new_pr
         stream.publish(usage_event())
         for _ in range(3):
             with pytest.raises(LedgerUnavailable):
-                drain(stream, Ledger(engine), consumer="here")
+                consume(stream, Ledger(engine), consumer="here")
         assert stream.backlog() == 1
         connection.execute(sa.text("SET default_transaction_read_only = off"))
         connection.execute(sa.text(only_reads.format(name, "off")))
     # The pool's connection would only read for ever: it has been left.
-    drain(stream, Ledger(engine), consumer="here")
+    consume(stream, Ledger(engine), consumer="here")
     assert (entry_count(engine), stream.backlog()) == (2, 0)
 
 

@@ -13,7 +13,7 @@ from app.vocabulary.errors import LedgerUnavailable
 from tests.support.events import usage_event
 from tests.support.services.polling import wait_until
 from tests.workers.contents import event_ids, rolled_up, waiting
-from workers.consumer import PostReport, drain
+from workers.consumer import PostReport, consume
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ def test_what_was_claimed_ahead_of_a_ledger_that_went_away_is_posted_by_the_next
     stream: EventStream, ledger: Ledger, redis: "Redis", published: list[str]
 ) -> None:
     with pytest.raises(LedgerUnavailable):
-        drain(stream, TurnsAway(ledger.engine, stream=stream), consumer="a", limit=10)
+        consume(stream, TurnsAway(ledger.engine, stream=stream), consumer="a", limit=10)
     assert waiting(redis) == (30, 20)
-    assert drain(stream, ledger, consumer="b", limit=10) == PostReport(posted=30)
+    assert consume(stream, ledger, consumer="b", limit=10) == PostReport(posted=30)
     assert event_ids(ledger.engine) == published
     assert rolled_up(ledger.engine) == 50
     assert waiting(redis) == (0, 0)
@@ -61,7 +61,7 @@ def test_a_drain_whose_time_is_over_leaves_nothing_claimed(
     published: list[str],
     time_budget_s: float,
 ) -> None:
-    report = drain(stream, ledger, consumer="a", limit=2, time_budget_s=time_budget_s)
+    report = consume(stream, ledger, consumer="a", limit=2, time_budget_s=time_budget_s)
     posted = event_ids(ledger.engine)
     assert len(posted) == report.posted
     assert set(posted) <= set(published)

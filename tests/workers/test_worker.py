@@ -94,7 +94,7 @@ def test_two_workers_side_by_side_post_each_of_10_000_events_once(
         assert rolled_up(engine) == 10_000
         assert waiting(redis) == (0, 0)
         for worker in workers:
-            assert "drained" in worker.log()
+            assert "posted usage events" in worker.log()
     finally:
         engine.dispose()
         for worker in workers:
@@ -192,7 +192,7 @@ def test_a_redis_full_of_events_is_drained_and_so_has_room_again(
         stream.publish(usage_event())
         wait_until(lambda: entry_count(engine) == 1)
         idle_worker.pause()
-        client.delete("celery:drain")
+        client.delete("celery:usage")
         client.xadd("usage:events", {"event": "poison"})
         for _ in range(3000):
             stream.publish(usage_event())
