@@ -99,9 +99,9 @@ def test_the_wait_is_as_long_as_it_takes_to_fit(used: int, amount: int, wait_s: 
             InsufficientQuota,
             "The monthly budget of the account acme, $10.00 (months are UTC's), is used up",
         ),
-        (12, 0, 1, InsufficientQuota, "It begins anew at 2026-12-01T00:00:00Z."),
+        (12, 0, 1, InsufficientQuota, "It resets at 2026-12-01T00:00:00Z."),
         (9, 0, 2, InsufficientQuota, "This request may cost $2.00; $1.00 is left of the monthly"),
-        (5, 4, 2, RateLimited, "reserved for requests under way. Try again in 2 s."),
+        (5, 4, 2, RateLimited, "reserved for running requests. Try again in 2 s."),
     ],
 )
 def test_the_error_of_a_budget_names_the_next_step(
