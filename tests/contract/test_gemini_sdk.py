@@ -66,7 +66,7 @@ def test_an_answer(client: genai.Client) -> None:
     answer = client.models.generate_content(model=MODEL, contents="Hi", config=CONFIG)
     assert answer.candidates is not None
     told = [(c.index or 0, c.finish_reason, c.content) for c in answer.candidates]
-    text = types.Content(role="model", parts=[types.SubRequest(text=SAID.text)])
+    text = types.Content(role="model", parts=[types.Part(text=SAID.text)])
     reason = types.FinishReason.MAX_TOKENS
     assert told == [(0, reason, text), (1, reason, text)]
     assert answer.model_version == MODEL

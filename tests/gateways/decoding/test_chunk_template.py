@@ -58,7 +58,7 @@ EVENTS = st.lists(
 )
 
 
-@pytest.mark.parametrize("kind", sorted(GATEWAYS))
+@pytest.mark.parametrize("kind", sorted(BY_KIND))
 @given(texts=EVENTS, ascii_only=st.booleans())
 def test_a_stream_means_the_same_as_if_each_chunk_was_read_in_full(
     kind: str, texts: list[tuple[str, dict[str, Any]]], ascii_only: bool
@@ -68,7 +68,7 @@ def test_a_stream_means_the_same_as_if_each_chunk_was_read_in_full(
     assert read(kind, told) == read_in_full(kind, told)
 
 
-@pytest.mark.parametrize("kind", sorted(GATEWAYS))
+@pytest.mark.parametrize("kind", sorted(BY_KIND))
 @pytest.mark.parametrize(
     "broken",
     [b"\x01", b"\n", b"\xff", b"\xed\xa0\x80", b'" "', b"\\", b"\x7f", b"\xe2\x80\xa8", b""],
