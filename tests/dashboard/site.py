@@ -1,10 +1,11 @@
 """The dashboard without a server, over a ledger of few, known requests."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from flask.testing import FlaskClient
+from msgspec.structs import replace
 from sqlalchemy import Engine
 from werkzeug.test import TestResponse
 
