@@ -79,7 +79,7 @@ class World:
         consume(self.stream, Ledger(self.engine, prices), consumer="w")
 
     def update(self, prices: PriceBook) -> None:
-        """Price everything anew."""
+        """Re-price everything."""
         list(reprice(self.engine, prices, 0, 2**44))
 
     def budget(self) -> dict[str, int]:
@@ -180,7 +180,7 @@ def test_what_is_reserved_or_not_yet_posted_survives_a_correction(
 def test_what_waited_at_an_old_price_is_put_right_when_it_is_posted_at_a_new_one(
     world: World, book: Callable[[int], PriceBook]
 ) -> None:
-    """A price file is mended, and processes are started anew with it, while events wait."""
+    """A price file is fixed, and processes restart with it while events wait."""
     dear, cheap = book(10), book(1)
     old = world.process(dear)
     for _ in range(2):
@@ -219,7 +219,7 @@ def test_a_correction_of_another_time_or_key_changes_nothing(
         rows = connection.execute(sa.select(corrections)).all()
     assert {row.api_key_id: row.added_nanousd for row in rows} == {
         world.key_id: -CENT * 9 // 10,
-        "other": -CENT * 9 // 10,  # told by the drain: it was charged for at another price
+        "other": -CENT * 9 // 10,  # reported by the consumer: it was charged at another price
     }
     assert {row.corrected_requests for row in rows} == {1}
 
@@ -245,7 +245,7 @@ def test_a_ledger_that_said_too_much_and_is_rebuilt_frees_the_budget(
 def test_a_true_event_in_the_place_of_an_estimate_corrects_the_budget(
     world: World, book: Callable[[int], PriceBook]
 ) -> None:
-    """A process that was taken for dead tells what its request really used, which was nothing."""
+    """A process that was only paused publishes what its request really used: nothing."""
     prices = book(10)
     process = world.process(prices)
     meter = opened(process, 1)

@@ -1,4 +1,4 @@
-"""What callers are told of their limits."""
+"""Headers, warnings and errors about limits."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The verdict: the vendor's list of calls and the callers' answers, held against the ledger."""
+"""The verdict: the vendor's call log and the callers' responses, compared with the ledger."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from tests.chaos.served import Call
 
 @dataclass
 class Verdict:
-    """What was found. `problems` says in words what is wrong, request by request."""
+    """The result. `problems` describes what is wrong, one line per request."""
 
     calls: int = 0
     entries: int = 0
@@ -30,11 +30,11 @@ class Verdict:
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing is missing, doubled or wrong."""
+        """Whether nothing is missing, counted twice or wrong."""
         return not (self.missing or self.doubled or self.problems)
 
     def judge(self, tag: str, calls: Sequence[Call], rows: Sequence[RowMapping]) -> None:
-        """Hold the calls of one request against its entries."""
+        """Compare the calls of one request with its entries."""
         self.calls += len(calls)
         self.entries += len(rows)
         self.statuses.update(row["status"] for row in rows)
@@ -73,7 +73,7 @@ class Verdict:
 
 
 def verdict(engine: Engine, served: Mapping[str, Sequence[Call]], asked: list[Asked]) -> Verdict:
-    """Return what the ledger says of all that was served, once everything has settled."""
+    """Compare the ledger with all that was served, once the system has converged."""
     by_tag: defaultdict[str, list[RowMapping]] = defaultdict(list)
     with engine.connect() as connection:
         for row in connection.execute(sa.select(entries)).mappings():
@@ -89,14 +89,14 @@ def verdict(engine: Engine, served: Mapping[str, Sequence[Call]], asked: list[As
 
 
 def _answer_problems(asked: Asked, calls: Sequence[Call], rows: Sequence[RowMapping]) -> list[str]:
-    """Hold what a caller got against its entry."""
+    """Compare a caller's response with its entry."""
     problems = []
     if any(row["account_id"] != asked.account_id for row in rows):
         problems.append(f"{asked.tag}: on another account than {asked.account_id}")
     if asked.ending == "whole":
         if not calls or asked.text != calls[-1].text:
             problems.append(f"{asked.tag}: the caller's answer is not the vendor's")
-        # Only a death between the last byte and the event leaves an estimate of a whole answer.
+        # Only a crash between the last byte and the event leaves an estimate of a whole response.
         if any(row["status"] not in ("completed", "abandoned") for row in rows):
             problems.append(f"{asked.tag}: answered whole, and {rows[0]['status']}")
     return problems

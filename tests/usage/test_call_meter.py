@@ -17,7 +17,7 @@ from app.vocabulary.errors import (
 from tests.usage.calls import ASKED, COUNT, chunk, metered
 
 
-def test_the_vendors_count_wins_over_any_estimate() -> None:
+def test_the_vendors_count_takes_precedence_over_an_estimate() -> None:
     call = metered(chunk("one two three four"), chunk("five", usage=COUNT))
     assert call.final == (COUNT, "vendor", "vendor")
 
@@ -90,7 +90,7 @@ def test_a_running_count_and_the_text_after_it_make_the_count_of_a_cut_stream() 
     assert call.final == (usage, "vendor", "estimated")
 
 
-def test_a_count_that_only_says_that_the_answer_has_begun_is_none_of_its_text() -> None:
+def test_a_placeholder_count_does_not_cover_the_text_after_it() -> None:
     begun = Usage(prompt_tokens=9, completion_tokens=1, total_tokens=10)
     call = CallMeter("sim", ASKED)
     for one in (chunk(usage=begun), chunk("hello world")):
@@ -98,7 +98,7 @@ def test_a_count_that_only_says_that_the_answer_has_begun_is_none_of_its_text() 
     assert call.final.usage.completion_tokens == 2
 
 
-def test_an_echo_is_no_part_of_an_estimate() -> None:
+def test_an_echo_is_not_part_of_an_estimate() -> None:
     request = CompletionRequest(model="sim/m", prompt="hello world", echo=True, n=2)
     call = metered(chunk("hello ", "hello world"), chunk("world", " again"), request=request)
     assert call.final[0].completion_tokens == 1
@@ -135,19 +135,19 @@ def test_a_failure_is_billed_as_far_as_work_may_have_been_done(
         call.billable = begun
         call.failed(error)
         assert call.final[1] == ("estimated" if billed else "none")
-        # what was said was generated, whatever came after
+        # the text was generated, whatever came after it
         call = metered(chunk("hello world"))
         call.failed(error)
         assert call.final[0].completion_tokens == 2
 
 
-def test_the_words_of_an_error_are_never_counted() -> None:
+def test_the_message_of_an_error_is_never_counted() -> None:
     call = metered()
     call.failed(VendorFailed("a very long story of what went wrong", billable=True))
     assert call.final[0].completion_tokens == 0
 
 
-def test_a_failure_tells_its_status_and_leaves_the_one_there_was() -> None:
+def test_a_failure_with_a_status_replaces_the_status_and_others_do_not() -> None:
     call = metered()
     call.http_status = 200
     call.failed(VendorFailed("broke off", billable=True))
@@ -160,14 +160,14 @@ def test_a_failure_tells_its_status_and_leaves_the_one_there_was() -> None:
     ("models", "served"),
     [
         (["m-2026", "m-2026"], "m-2026"),
-        # a chunk that names no model bears the name that was asked for
+        # a chunk that names no model has the requested name
         (["m", "m-2026", "m"], "m-2026"),
         (["m-2026", "m"], "m-2026"),
         (["m", "m"], "m"),
         ([], None),
     ],
 )
-def test_the_model_served_is_the_vendors_word(models: list[str], served: str | None) -> None:
+def test_the_model_served_is_the_vendors_name_of_it(models: list[str], served: str | None) -> None:
     assert metered(*(chunk("a", model=model) for model in models)).model_served == served
 
 

@@ -132,7 +132,7 @@ def test_the_version_before_finds_all_that_it_asks_for() -> None:
     }
 
 
-def test_a_word_of_a_later_version_is_kept_and_no_reason_to_refuse_an_event() -> None:
+def test_a_word_of_a_later_version_is_accepted_and_stays() -> None:
     later = dict.fromkeys(WORDS, "sampled_by_somebody")
     raw = json.dumps(json.loads(usage_event(event_id="e").encode()) | later).encode()
     event = UsageEvent.decode(raw)
@@ -160,7 +160,7 @@ def test_what_a_later_version_says_of_a_call_beyond_this_one_is_left_out() -> No
         [{"vendor": "v", "model": "m", "service_tier": ["flex"]}],
     ],
 )
-def test_calls_that_are_none_are_refused(calls: Any) -> None:
+def test_invalid_calls_are_rejected(calls: Any) -> None:
     raw = json.dumps(json.loads(usage_event().encode()) | {"calls": calls}).encode()
     with pytest.raises(UndecodableMessage, match=r"^calls is of a wrong type or out of range$"):
         UsageEvent.decode(raw)
@@ -201,7 +201,7 @@ def wrong_values() -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize(("name", "value"), wrong_values())
-def test_a_wrong_value_is_refused_by_name_and_not_quoted(name: str, value: Any) -> None:
+def test_a_wrong_value_is_rejected_by_name_and_not_quoted(name: str, value: Any) -> None:
     written = json.loads(usage_event().encode()) | {name: value}
     with pytest.raises(UndecodableMessage) as refusal:
         UsageEvent.decode(json.dumps(written).encode())
@@ -211,30 +211,30 @@ def test_a_wrong_value_is_refused_by_name_and_not_quoted(name: str, value: Any) 
 @pytest.mark.parametrize(
     "raw", [b"", b"{", b"\xff\xfe", b"nul", b'{"a": NaN}', b"[" * 100_000, b"\0", b"{}x"]
 )
-def test_what_is_not_json_is_refused(raw: bytes) -> None:
+def test_what_is_not_json_is_rejected(raw: bytes) -> None:
     with pytest.raises(UndecodableMessage, match=r"^not JSON$"):
         UsageEvent.decode(raw)
 
 
 @pytest.mark.parametrize("raw", [b"[]", b"null", b'"x"', b"5", b"true"])
-def test_json_that_is_no_object_is_refused(raw: bytes) -> None:
+def test_json_that_is_not_an_object_is_rejected(raw: bytes) -> None:
     with pytest.raises(UndecodableMessage, match=r"^not a JSON object$"):
         UsageEvent.decode(raw)
 
 
 @given(st.binary(max_size=200))
-def test_random_bytes_are_decoded_or_refused(raw: bytes) -> None:
+def test_random_bytes_are_rejected(raw: bytes) -> None:
     with pytest.raises(UndecodableMessage):
         UsageEvent.decode(raw)
 
 
-def test_a_count_that_no_ledger_holds_is_still_encoded_and_then_refused() -> None:
+def test_a_count_that_no_ledger_can_store_is_encoded_and_then_rejected() -> None:
     raw = usage_event(completion_tokens=10**30).encode()
     with pytest.raises(UndecodableMessage, match="completion_tokens"):
         UsageEvent.decode(raw)
 
 
-def test_a_user_of_100_kb_is_kept_short_and_stays_distinct() -> None:
+def test_a_user_of_100_kb_is_clipped_and_stays_distinct() -> None:
     users = ["x" * 100_000 + tail for tail in "ab"]
     kept = [UsageEvent.decode(usage_event(user=user).encode()).user for user in users]
     assert all(text and len(text) == TEXT_LIMIT and text.startswith("xxx") for text in kept)

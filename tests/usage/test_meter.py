@@ -29,7 +29,7 @@ CONTEXT = RequestContext(
 
 @pytest.fixture
 def redis(redis_url: str) -> Iterator["Redis"]:
-    """What the meter's stream is kept in."""
+    """The Redis that the meter publishes to."""
     with Redis.from_url(redis_url) as redis:
         yield redis
 
@@ -49,7 +49,9 @@ def recorded(redis: "Redis") -> list[UsageEvent]:
     return [UsageEvent.decode(entry[b"event"]) for _, entry in entries]
 
 
-def test_the_open_record_is_there_before_and_gone_after(books: Recorder, redis: "Redis") -> None:
+def test_the_open_record_exists_until_the_request_is_recorded(
+    books: Recorder, redis: "Redis"
+) -> None:
     meter = Meter(books, CONTEXT, ASKED)
     meter.open()
     record = orjson.loads(redis.hget(OPEN, meter.event_id) or b"")
@@ -72,7 +74,7 @@ def test_the_open_record_is_there_before_and_gone_after(books: Recorder, redis: 
     assert len(recorded(redis)) == 1
 
 
-def test_an_event_says_all_that_is_known(books: Recorder, redis: "Redis") -> None:
+def test_an_event_has_everything_that_is_known(books: Recorder, redis: "Redis") -> None:
     meter = Meter(books, CONTEXT, ASKED)
     meter.open()
     call = meter.call("backup", ASKED)
@@ -118,7 +120,7 @@ STATUSES: list[tuple[Status, bool, bool, bool, str]] = [
 
 
 @pytest.mark.parametrize(("status", "read_to_end", "counted", "worked", "source"), STATUSES)
-def test_an_event_tells_its_status_and_whose_count_it_is(
+def test_an_event_has_its_status_and_source(
     books: Recorder,
     redis: "Redis",
     status: Status,
@@ -176,14 +178,14 @@ def test_calls_of_one_request_are_summed_and_one_estimate_makes_an_estimate(
 
 
 def used(meter: Meter, vendor: str, model: str, tokens: int, tier: str | None = None) -> None:
-    """Make a call that was answered, with so many tokens in its prompt."""
+    """Make a call whose prompt has `tokens` tokens."""
     asked = CompletionRequest(model=f"{vendor}/{model}", prompt="x")
     call = meter.call(vendor, asked)
     call.service_tier = tier
     call.observe(chunk(usage=Usage(prompt_tokens=tokens, total_tokens=tokens), model=f"{model}-1"))
 
 
-def test_one_call_of_what_was_asked_for_is_told_by_the_event_alone(
+def test_one_call_of_the_requested_model_is_described_by_the_event(
     books: Recorder, redis: "Redis"
 ) -> None:
     meter = Meter(books, CONTEXT, ASKED)
@@ -195,9 +197,7 @@ def test_one_call_of_what_was_asked_for_is_told_by_the_event_alone(
     assert (event.prompt_source, event.completion_source) == ("vendor", "vendor")
 
 
-def test_several_calls_that_used_tokens_are_told_one_by_one(
-    books: Recorder, redis: "Redis"
-) -> None:
+def test_several_calls_that_used_tokens_are_listed(books: Recorder, redis: "Redis") -> None:
     meter = Meter(books, CONTEXT, ASKED)
     used(meter, "sim", "m", 3)
     meter.call("sim", ASKED).failed(VendorOverloaded("x", vendor_status=503))
@@ -213,7 +213,7 @@ def test_several_calls_that_used_tokens_are_told_one_by_one(
 
 
 @pytest.mark.parametrize("which", ["another deployment", "an earlier call"])
-def test_a_single_call_that_the_event_does_not_describe_is_told(
+def test_a_single_call_that_the_event_does_not_describe_is_listed(
     books: Recorder, redis: "Redis", which: str
 ) -> None:
     meter = Meter(books, CONTEXT, ASKED)

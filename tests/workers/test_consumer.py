@@ -1,4 +1,4 @@
-"""The drain, from a real Valkey into real databases."""
+"""The consumer, from a real Valkey into real databases."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -35,43 +35,43 @@ def publish(stream: EventStream, count: int) -> list[str]:
 
 
 def rejected(redis: "Redis") -> list[tuple[bytes, bytes]]:
-    """What is on the dead stream: bytes and reason."""
+    """The dead letters: bytes and reason."""
     dead: Any = redis.xrange("usage:dead")
     return [(record[b"event"], record[b"reason"]) for _, record in dead]
 
 
 class Crash(BaseException):
-    """The process dies here."""
+    """The process crashes here."""
 
 
 class DiesAfterCommit(Ledger):
-    """A ledger whose process dies once it has committed, before anything is acknowledged."""
+    """A ledger whose process crashes after the commit, before the acknowledgement."""
 
     __slots__ = ()
 
     def post(self, events: Iterable[UsageEvent], charged: Mapping[str, int] = NOT_CHARGED) -> int:
-        """Post, and die."""
+        """Post, and crash."""
         super().post(events, charged)
         raise Crash
 
 
 class DiesBeforeCommit(Ledger):
-    """A ledger whose process dies before it writes anything."""
+    """A ledger whose process crashes before it writes anything."""
 
     __slots__ = ()
 
     def post(self, *_: object) -> int:
-        """Die."""
+        """Crash."""
         raise Crash
 
 
 class HasFault(Ledger):
-    """A ledger with a fault in its program."""
+    """A ledger with a programming error."""
 
     __slots__ = ()
 
     def post(self, *_: object) -> int:
-        """Stumble."""
+        """Fail."""
         raise TypeError("a fault of ours")
 
 
@@ -87,11 +87,11 @@ def test_everything_published_is_posted_once_and_leaves_the_stream(
     assert consume(stream, ledger, consumer="a") == PostReport()
 
 
-def test_an_empty_redis_is_drained(stream: EventStream, ledger: Ledger) -> None:
+def test_an_empty_redis_posts_nothing(stream: EventStream, ledger: Ledger) -> None:
     assert consume(stream, ledger, consumer="a") == PostReport()
 
 
-def test_a_drain_ends_when_its_time_is_over_and_leaves_the_rest_unclaimed(
+def test_a_run_ends_when_its_time_is_over_and_leaves_the_rest_unclaimed(
     stream: EventStream, ledger: Ledger, redis: "Redis"
 ) -> None:
     publish(stream, 5)
@@ -131,7 +131,7 @@ def test_a_crash_before_the_commit_costs_nothing(
     assert waiting(redis) == (0, 0)
 
 
-def test_a_ledger_that_is_away_leaves_everything_in_the_stream(
+def test_an_unavailable_ledger_leaves_everything_in_the_stream(
     stream: EventStream, ledger: Ledger, redis: "Redis"
 ) -> None:
     published = publish(stream, 3)
@@ -151,7 +151,7 @@ def rename(engine: Engine, table: str, name: str) -> None:
         connection.execute(sa.text(f"ALTER TABLE {table} RENAME TO {name}"))
 
 
-def test_a_redis_that_is_away_is_told(ledger: Ledger) -> None:
+def test_an_unavailable_redis_is_reported(ledger: Ledger) -> None:
     with (
         connect("redis://127.0.0.1:1/0", timeout_s=5.0) as client,  # nothing listens there
         pytest.raises(StreamUnavailable),
@@ -216,7 +216,7 @@ def test_events_of_the_version_before_and_of_a_later_one_are_posted(
 
 
 @pytest.mark.parametrize(("record", "reason"), POISON)
-def test_a_poison_entry_is_buried_and_blocks_nothing(
+def test_an_invalid_entry_becomes_a_dead_letter_and_blocks_nothing(
     stream: EventStream, ledger: Ledger, redis: "Redis", record: dict[str, bytes], reason: bytes
 ) -> None:
     before = publish(stream, 2)
@@ -266,7 +266,7 @@ def test_of_a_batch_that_the_ledger_rejects_only_the_bad_events_are_dead_lettere
     assert waiting(redis) == (0, 0)
 
 
-def test_a_redis_flushed_between_two_drains_is_drained_again(
+def test_a_redis_flushed_between_two_runs_is_consumed_again(
     stream: EventStream, ledger: Ledger, redis: "Redis"
 ) -> None:
     first = publish(stream, 2)
@@ -286,7 +286,7 @@ def test_what_a_dead_consumer_claimed_is_posted_by_another(
     assert event_ids(ledger.engine) == published
 
 
-def test_drains_side_by_side_post_each_event_once(
+def test_concurrent_consumers_post_each_event_once(
     stream: EventStream, ledger: Ledger, redis: "Redis"
 ) -> None:
     """On a stream that takes every claim for left over, so that they fight for the same entries."""

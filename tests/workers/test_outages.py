@@ -1,4 +1,4 @@
-"""The drain on a PostgreSQL that drops its connections, fails over, or comes back."""
+"""The consumer on a PostgreSQL that drops its connections, fails over, or restarts."""
 
 import threading
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ BREAK_ALL = sa.text(
 
 @pytest.fixture
 def admin(postgres_url: str) -> Iterator[Engine]:
-    """Whoever runs the database."""
+    """The database's operator."""
     engine = create_engine(postgres_url)
     yield engine
     engine.dispose()
@@ -34,14 +34,14 @@ def admin(postgres_url: str) -> Iterator[Engine]:
 
 @pytest.fixture
 def engine(postgres_url: str) -> Iterator[Engine]:
-    """The drain's own connections, which `admin` breaks."""
+    """The consumer's connections, which `admin` breaks."""
     engine = create_engine(f"{postgres_url}&application_name=tollgate-drain")
     yield engine
     engine.dispose()
 
 
 def drain_all(stream: EventStream, engine: Engine) -> int:
-    """Drain as beat has it done, again and again; return how often the ledger was away."""
+    """Consume as often as beat does; return how often the ledger was unavailable."""
     failures = 0
 
     def is_done() -> bool:

@@ -37,7 +37,7 @@ def worker(redis_url: str, database_url: str, tmp_path: Path) -> Iterator[Celery
     logging.getLogger(__name__).info(worker.log())  # shown when the test fails
 
 
-def test_each_of_20_000_events_is_posted_once_though_the_worker_is_killed_while_it_drains(
+def test_each_of_20_000_events_is_posted_once_though_the_worker_is_killed_while_it_posts(
     worker: CeleryWorker, redis: "Redis", ledger_engine: Engine
 ) -> None:
     stream = EventStream(redis)
@@ -63,7 +63,7 @@ def test_each_of_20_000_events_is_posted_once_though_the_worker_is_killed_while_
     assert stream.dead_count() == 0
 
 
-def test_a_worker_that_is_asked_to_leave_finishes_its_batch(
+def test_a_worker_that_gets_sigterm_finishes_its_batch(
     worker: CeleryWorker, redis: "Redis", ledger_engine: Engine
 ) -> None:
     stream = EventStream(redis)
@@ -117,8 +117,8 @@ def test_a_database_that_hangs_holds_up_no_other_task(
             connection.execute(sa.text("LOCK TABLE entries IN ACCESS EXCLUSIVE MODE"))
             stream.publish(usage_event())
             worker.start()
-            wait_until(lambda: waiting(redis)[1] == 1)  # the drain has claimed it, and hangs
-            stream.publish(usage_event())  # for a second drain to hang on
+            wait_until(lambda: waiting(redis)[1] == 1)  # the consumer has claimed it, and hangs
+            stream.publish(usage_event())  # for a second consumer to hang on
             OpenRecords(redis).open("lost", record.encode(), long_ago_ms)
             wait_until(lambda: not redis.hlen(OPEN))
             assert waiting(redis)[1] == 1
@@ -146,7 +146,7 @@ def idle_worker(own_valkey: Valkey, sqlite_url: str, tmp_path: Path) -> Iterator
     logging.getLogger(__name__).info(worker.log())  # shown when the test fails
 
 
-def test_an_idle_worker_drains_again_within_30_s_of_a_restart_of_redis(
+def test_an_idle_worker_posts_again_within_30_s_of_a_restart_of_redis(
     own_valkey: Valkey, idle_worker: CeleryWorker, sqlite_url: str
 ) -> None:
     engine = create_engine(sqlite_url)
@@ -164,7 +164,7 @@ def test_an_idle_worker_drains_again_within_30_s_of_a_restart_of_redis(
 
 
 @pytest.mark.usefixtures("idle_worker")
-def test_a_worker_goes_on_when_redis_is_killed_while_it_drains(
+def test_a_worker_continues_after_redis_is_killed_while_it_posts(
     own_valkey: Valkey, sqlite_url: str
 ) -> None:
     published = [usage_event() for _ in range(10_000)]
@@ -183,7 +183,7 @@ def test_a_worker_goes_on_when_redis_is_killed_while_it_drains(
     engine.dispose()
 
 
-def test_a_redis_full_of_events_is_drained_and_so_has_room_again(
+def test_a_redis_full_of_events_is_consumed_and_has_room_again(
     own_valkey: Valkey, idle_worker: CeleryWorker, sqlite_url: str
 ) -> None:
     engine = create_engine(sqlite_url)

@@ -1,4 +1,4 @@
-"""Idempotency keys in a real Valkey: one claim a key, whatever comes at once and whoever dies."""
+"""Idempotency keys in a real Valkey: one claim per key, under concurrency and crashes."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -67,7 +67,7 @@ def claimed(keys: IdempotencyKeys, account_id: str = "acme", key: str = "k") -> 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"\0\xff" * 1000])
 @pytest.mark.parametrize("is_cut", [False, True])
-def test_a_repeated_request_gets_what_was_kept(
+def test_a_retry_gets_the_stored_response(
     keys: IdempotencyKeys, redis: "Redis", body: bytes, is_cut: bool
 ) -> None:
     claim = claimed(keys)
@@ -84,7 +84,7 @@ def test_a_key_is_one_accounts_own(keys: IdempotencyKeys) -> None:
         claimed(keys, account_id, key)
 
 
-def test_another_body_is_refused_in_every_state(keys: IdempotencyKeys) -> None:
+def test_another_body_is_rejected_in_every_state(keys: IdempotencyKeys) -> None:
     states: list[Callable[[Claim], None]] = [lambda _: None, *KEEP[:2]]
     for number, keep in enumerate(states):
         keep(claimed(keys, key=f"k{number}"))
@@ -109,7 +109,7 @@ def test_what_cost_nothing_may_be_repeated(keys: IdempotencyKeys, redis: "Redis"
 
 
 @pytest.mark.parametrize("size", [BODY_LIMIT, BODY_LIMIT + 1])
-def test_an_answer_over_the_limit_is_not_kept_and_not_made_again(
+def test_a_response_over_the_limit_is_not_stored_and_not_made_again(
     keys: IdempotencyKeys, redis: "Redis", size: int
 ) -> None:
     claim = claimed(keys)
@@ -191,13 +191,13 @@ def test_neither_the_key_nor_the_request_is_in_redis(keys: IdempotencyKeys, redi
 def test_two_keys_of_one_request_have_digests_of_their_own(
     keys: IdempotencyKeys,
 ) -> None:
-    """A digest of the body alone would tell, from a list of guesses, who asked what."""
+    """With a digest of only the body, guesses of bodies could be tested against it."""
     notes = {claimed(keys, account, "k").note.request for account in ("acme", "beta")}
     assert len(notes) == 2
 
 
 @pytest.mark.parametrize("key", ["", " ", "a b", "é", "a\tb", "k" * 256])
-def test_a_key_of_no_use_is_refused(keys: IdempotencyKeys, redis: "Redis", key: str) -> None:
+def test_an_invalid_key_is_rejected(keys: IdempotencyKeys, redis: "Redis", key: str) -> None:
     with pytest.raises(InvalidRequest, match="1 to 255 visible ASCII") as caught:
         keys.claim("acme", key, BODY, "req_1")
     assert caught.value.param == "idempotency-key"
@@ -210,7 +210,7 @@ def test_a_key_is_any_visible_ascii(keys: IdempotencyKeys, key: str) -> None:
     claimed(keys, key=key)
 
 
-def test_without_redis_a_key_is_refused_and_a_claim_ends_without_a_word_to_the_caller(
+def test_without_redis_a_key_is_rejected_and_a_claim_ends_without_an_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = Valkey(tmp_path).start()
