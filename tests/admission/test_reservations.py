@@ -192,7 +192,7 @@ def test_a_limit_that_is_lowered_counts_from_now(gate: Gate) -> None:
     # usage is stored until it has flowed back, and has flowed back when the state says so
     _used, at_ms, limit = map(int, gate.redis.get("limits:x:rpm").split())  # type: ignore[union-attr]
     assert limit == 2
-    gate.redis.set("limits:x:rpm", f"{2 * UNITS} {at_ms - 29_990} 2")
+    gate.redis.set("limits:x:rpm", f"{2 * UNITS} {at_ms - 27_000} 2")
     assert not gate.admit("early", requests(2))[0]
     gate.redis.set("limits:x:rpm", f"{2 * UNITS} {at_ms - 30_001} 2")
     assert gate.admit("in time", requests(2))[0]
