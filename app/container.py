@@ -7,10 +7,10 @@ from flask import current_app
 from sqlalchemy import Engine
 
 from app.accounts.keyring import KeyRing
-from app.ledger.reports.query import UsageReader
+from app.ledger.reports.reader import UsageReader
 from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
-from app.observability.metrics import Metrics
+from app.observability.metrics.metrics import Metrics
 from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.service import CompletionService
 from app.settings import Settings

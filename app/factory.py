@@ -15,10 +15,10 @@ from app.api import register_api
 from app.container import EXTENSION, Services
 from app.dashboard import dashboard_blueprint
 from app.gateways.families import GATEWAY_SPECS, GATEWAYS
-from app.ledger.reports.query import UsageReader
+from app.ledger.reports.reader import UsageReader
 from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
-from app.observability.metrics import Metrics
+from app.observability.metrics.metrics import Metrics
 from app.observability.request_log import register_request_log
 from app.pricing.price_book import load_prices
 from app.serving.circuit_breaker import CircuitBreaker
@@ -27,7 +27,7 @@ from app.serving.service import CompletionService
 from app.settings import Settings
 from app.storage.redis.connection import connect
 from app.storage.redis.group_commit import GroupCommit
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from app.tracing.trace_context import tracing
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog

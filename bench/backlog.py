@@ -23,8 +23,10 @@ from redis import Redis
 from app.devstack.children import Children
 from app.pricing.price_book import load_prices
 from app.storage.redis.keys import DEAD, EVENTS
-from app.storage.sql.database import create_engine, reading, upgrade
+from app.storage.sql.engine import create_engine
+from app.storage.sql.migrations import upgrade
 from app.storage.sql.tables import ROLLUP_TABLES, entries
+from app.storage.sql.transactions import reading
 from bench import procs
 from bench.events import Sums, add_up, differences, events
 from bench.machine import machine

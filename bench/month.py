@@ -19,11 +19,14 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Engine
 
 from app.cli.tables import format_table
+from app.ledger.measures import ENTRY_MEASURES
 from app.ledger.reports.buckets import buckets
 from app.ledger.reports.pages import fill as fill_page
-from app.ledger.reports.query import ENTRY_MEASURES, GroupKey, UsageQuery, UsageReader, UsageRow
+from app.ledger.reports.query import GroupKey, UsageQuery, UsageRow
+from app.ledger.reports.reader import UsageReader
 from app.settings import database_url
-from app.storage.sql.database import create_engine, upgrade, write
+from app.storage.sql.engine import create_engine
+from app.storage.sql.migrations import upgrade
 from app.storage.sql.tables import (
     DAY_S,
     ROLLUP_KEY,
@@ -32,6 +35,7 @@ from app.storage.sql.tables import (
     entries,
     rollups,
 )
+from app.storage.sql.transactions import write
 from bench.machine import machine
 
 ENTRIES = 10_000_000

@@ -17,7 +17,8 @@ from app.devstack.stack import free_port, valkey_command, valkey_is_ready
 from app.settings import ROOT
 from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS
-from app.storage.sql.database import create_engine, upgrade
+from app.storage.sql.engine import create_engine
+from app.storage.sql.migrations import upgrade
 from bench.starting import first_answer_s, start, wait_until
 from bench.target import Target
 

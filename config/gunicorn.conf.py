@@ -66,14 +66,14 @@ def on_starting(server: Any) -> None:
     The place is in memory, empty, and this master's.
     """
     # Here, as it is the master's own; its workers load theirs.
-    from app.observability import metrics_directory  # noqa: PLC0415
     from app.observability.logs import formatter  # noqa: PLC0415
+    from app.observability.metrics import directory  # noqa: PLC0415
     from app.usage.estimate import tokenizer  # noqa: PLC0415
 
     for handler in server.log.error_log.handlers:
         handler.setFormatter(formatter(os.environ.get("TOLLGATE_LOG_FORMAT")))
     tokenizer()
-    os.environ[metrics_directory.VARIABLE] = metrics_directory.make(server.cfg.worker_tmp_dir)
+    os.environ[directory.VARIABLE] = directory.make(server.cfg.worker_tmp_dir)
 
 
 def post_worker_init(worker: Any) -> None:  # noqa: ARG001
@@ -96,6 +96,6 @@ def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001
 
 def on_exit(server: Any) -> None:  # noqa: ARG001
     """Leave nothing behind."""
-    from app.observability import metrics_directory  # noqa: PLC0415
+    from app.observability.metrics import directory  # noqa: PLC0415
 
-    metrics_directory.remove()
+    directory.remove()

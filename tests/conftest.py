@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from app.pricing.price_book import PriceBook, load_prices
 from app.settings import Settings
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from tests.support.gateway import Gateway, running, vendor_table
 from tests.support.services.lent import LentDatabases
 from tests.support.services.postgres import Postgres, find_binaries

@@ -17,7 +17,7 @@ from app.ledger.posting import Ledger
 from app.observability.alarms import Alarms
 from app.pricing.price_book import load_prices
 from app.storage.redis.connection import connect
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import Unavailable

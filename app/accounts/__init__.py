@@ -1,4 +1,4 @@
-"""Accounts, API keys, and the limits that are configured for them.
+"""Accounts, their API keys, and the limits that are configured for both.
 
-Does not know what they have used. Read `accounts` first, then `keyring`.
+Does not know what accounts have used. Read `accounts` first, then `keyring`.
 """

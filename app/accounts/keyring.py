@@ -1,56 +1,29 @@
-"""The key ring: says whose an API key is, fast enough for every request, and what it may do.
+"""Authenticates API keys for every request, from a cache of what the ledger has returned.
 
-Does not know where in a request the key stands.
+Does not know where in a request the key is.
 """
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from app.accounts.accounts import Accounts
-from app.accounts.apikey import SCOPES, ApiKey, secret_digest
-from app.vocabulary.errors import (
-    AccountNotAllowed,
-    InvalidAPIKey,
-    InvalidRequest,
-    LedgerUnavailable,
-    ScopeMissing,
-)
-from app.vocabulary.limits import Limits
+from app.accounts.apikey import ApiKey, secret_digest
+from app.runtime.cache import Cache, Cached
+from app.vocabulary.errors import InvalidAPIKey, LedgerUnavailable
 
-__all__ = ["REVOCATION_BOUND_S", "SCOPES", "Caller", "KeyRing", "require_scope", "select_account"]
-
-#: A revoked key has stopped working everywhere this long after its revocation.
+#: The longest time that a revoked key may still work in any process.
 REVOCATION_BOUND_S = 10
-#: How long a good key is trusted while the ledger does not answer, which can then revoke nothing.
+#: How long a valid key is trusted while the ledger is unavailable; no key can be revoked then.
 OUTAGE_TRUST_S = 300.0
-#: Keys remembered of each kind, good and unknown, so that guesses never push out a good one.
-REMEMBERED = 10_000
-
-ACCOUNT_HEADER = "x-selected-account-id"
+#: Cached keys of each kind, valid and unknown, so that guesses never evict valid keys.
+CACHE_SIZE = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who a completion is for: the key it came with and the account that pays."""
-
-    api_key_id: str
-    account_id: str
-
-
-@dataclass(slots=True)
-class _Memory:
-    """What the ledger said of a secret, when it said so, and when it was last asked to (in s)."""
-
-    key: ApiKey | None
-    confirmed_s: float
-    asked_s: float
+_CachedKey = Cached[ApiKey] | Cached[None]
 
 
 class KeyRing:
-    """What one process knows of API keys; threads share it."""
+    """One process's cache of API keys; thread-safe."""
 
     def __init__(
         self,
@@ -60,109 +33,57 @@ class KeyRing:
         clock_s: Callable[[], float] = time.monotonic,
         now_s: Callable[[], float] = time.time,
     ) -> None:
-        """Trust what the ledger said for `cache_s`, at most half of REVOCATION_BOUND_S."""
+        """Cache keys for `cache_s`, but at most for half of REVOCATION_BOUND_S."""
         self._accounts = accounts
-        # Half: while one request asks the ledger anew, others go on with the old answer.
+        # Half, because requests use the cached key while one of them asks the ledger again.
         self._cache_s = min(cache_s, REVOCATION_BOUND_S / 2)
         self._clock_s = clock_s
         self._now_s = now_s
-        self._lock = threading.Lock()
-        self._known: OrderedDict[bytes, _Memory] = OrderedDict()
-        self._unknown: OrderedDict[bytes, _Memory] = OrderedDict()
+        self._known = Cache[bytes, ApiKey](CACHE_SIZE)
+        self._unknown = Cache[bytes, None](CACHE_SIZE)
 
     def authenticate(self, secret: str | bytes) -> ApiKey:
-        """Return the live key whose secret this is.
+        """Return the live key with this secret.
 
-        Raises: InvalidAPIKey, the same for whatever is wrong; LedgerUnavailable when the ledger
-        does not answer and the key has not been good within OUTAGE_TRUST_S.
+        Raises: InvalidAPIKey, with the same message for every reason; LedgerUnavailable when the
+        ledger is unavailable and did not confirm the key within OUTAGE_TRUST_S.
         """
         digest = secret_digest(secret)
         if digest is None:
             raise _invalid()
-        memory = self._recall(digest)
-        key = memory.key if memory and self._is_fresh(memory) else self._ask(digest, secret, memory)
+        cached = self._known.get(digest) or self._unknown.get(digest)
+        key = (
+            cached.value if cached and self._is_fresh(cached) else self._ask(digest, secret, cached)
+        )
         if key is None or not key.is_live(int(self._now_s() * 1000)):
             raise _invalid()
         return key
 
-    def _recall(self, digest: bytes) -> _Memory | None:
-        with self._lock:
-            for memories in (self._known, self._unknown):
-                memory = memories.get(digest)
-                if memory is not None:
-                    memories.move_to_end(digest)
-                    return memory
-        return None
-
-    def _is_fresh(self, memory: _Memory) -> bool:
+    def _is_fresh(self, cached: _CachedKey) -> bool:
+        """Return whether the ledger need not be asked; if it must be, only one request asks."""
         now_s = self._clock_s()
-        trusted = now_s - memory.confirmed_s <= OUTAGE_TRUST_S
-        return trusted and now_s - memory.asked_s < self._cache_s
+        is_trusted = now_s - cached.confirmed_s <= OUTAGE_TRUST_S
+        return is_trusted and not cached.is_due(now_s, self._cache_s)
 
-    def _ask(self, digest: bytes, secret: str | bytes, memory: _Memory | None) -> ApiKey | None:
+    def _ask(self, digest: bytes, secret: str | bytes, cached: _CachedKey | None) -> ApiKey | None:
         asked_s = self._clock_s()
-        if memory is not None:
-            # From here on others see it as fresh: one request asks, also while the ledger is down.
-            memory.asked_s = asked_s
         try:
             key = self._accounts.find_key(secret)
         except LedgerUnavailable:
-            if memory is None or memory.key is None:
+            if cached is None or cached.value is None:
                 raise
-            if asked_s - memory.confirmed_s > OUTAGE_TRUST_S:
+            if asked_s - cached.confirmed_s > OUTAGE_TRUST_S:
                 raise
-            return memory.key
-        # Confirmed as of the question: a revocation during the answer may not be in it.
-        self._remember(digest, _Memory(key, asked_s, asked_s))
+            return cached.value
+        # The time before the query, because a revocation during the query may not be in its result.
+        if key is None:
+            self._known.drop(digest)
+            self._unknown.put(digest, None, asked_s)
+        else:
+            self._unknown.drop(digest)
+            self._known.put(digest, key, asked_s)
         return key
-
-    def _remember(self, digest: bytes, memory: _Memory) -> None:
-        memories, others = self._known, self._unknown
-        if memory.key is None:
-            memories, others = others, memories
-        with self._lock:
-            others.pop(digest, None)
-            memories[digest] = memory
-            if len(memories) > REMEMBERED:
-                memories.popitem(last=False)
 
 
 def _invalid() -> InvalidAPIKey:
-    return InvalidAPIKey("The API key is missing or not valid.")
-
-
-def require_scope(key: ApiKey, scope: str) -> None:
-    """Check that a key may do this; no scope includes another.
-
-    Raises: ScopeMissing.
-    """
-    if scope not in key.scopes:
-        raise ScopeMissing(f"This API key lacks the scope `{scope}`.")
-
-
-def limits_of(key: ApiKey, account_id: str) -> tuple[Limits, ...]:
-    """Return what a request that an account pays for must fit in: its limits, and the key's."""
-    return tuple(it for it in key.limits if it.kind == "key" or it.subject_id == account_id)
-
-
-def select_account(key: ApiKey, selected: str | None) -> str:
-    """Return the account that pays: the one that was selected, or the key's only one.
-
-    Raises: AccountNotAllowed when it is not the key's; InvalidRequest when there is a choice
-    and none was made.
-    """
-    if selected:
-        if selected not in key.account_ids:
-            raise AccountNotAllowed(
-                "This API key does not belong to the selected account.", param=ACCOUNT_HEADER
-            )
-        return selected
-    if not key.account_ids:
-        raise AccountNotAllowed("This API key belongs to no account.", param=ACCOUNT_HEADER)
-    if len(key.account_ids) > 1:
-        raise InvalidRequest(
-            f"This API key serves several accounts: select one with the header `{ACCOUNT_HEADER}`.",
-            param=ACCOUNT_HEADER,
-            code="account_required",
-        )
-    return key.account_ids[0]
+    return InvalidAPIKey("The API key is missing or invalid.")

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 from app.admission.reservations import UNITS, Check, LimitState
 from app.vocabulary.errors import InsufficientQuota, LimitReached, RateLimited
-from app.vocabulary.limits import Limits, show_usd
+from app.vocabulary.limits import Limits
+from app.vocabulary.money import show_usd
 
 #: When to retry if running requests hold the rest of a limit, in seconds.
 RUNNING_S = 2

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Engine, ScalarSelect, Table, func, select
 
 from app.runtime.cache import Cache
-from app.storage.sql.database import reading
 from app.storage.sql.tables import api_key_accounts, corrections, daily_rollups
+from app.storage.sql.transactions import reading
 from app.vocabulary.errors import LedgerUnavailable
 from app.vocabulary.limits import Limits
 

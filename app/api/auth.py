@@ -8,8 +8,8 @@ from itertools import islice
 
 from flask import g, request
 
-from app.accounts.accounts import ApiKey
-from app.accounts.keyring import require_scope, select_account
+from app.accounts.access import require_scope, select_account
+from app.accounts.apikey import ApiKey
 from app.container import services
 from app.vocabulary.errors import InvalidAPIKey
 

@@ -2,7 +2,7 @@
 
 from flask import Blueprint, Response, g, request
 
-from app.accounts.keyring import limits_of
+from app.accounts.access import limits_of
 from app.api.auth import authenticate, selected_account
 from app.api.disconnect import caller_of
 from app.api.idempotency import is_keyed, respond_once

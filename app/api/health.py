@@ -6,7 +6,7 @@ from typing import Any
 from flask import Blueprint
 
 from app.container import services
-from app.storage.sql.database import schema_is_current
+from app.storage.sql.migrations import schema_is_current
 from app.vocabulary.errors import LedgerUnavailable, Unavailable
 
 health_blueprint = Blueprint("health", __name__)

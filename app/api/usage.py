@@ -9,7 +9,7 @@ from app.api.auth import authenticate
 from app.api.schemas.usage_params import COST_GROUPS, GROUPS, load_costs_params, load_usage_params
 from app.api.usage_pages import UsageReport, answer
 from app.ledger.reports.query import UsageRow
-from app.pricing.money import dollars
+from app.vocabulary.money import dollars
 
 usage_blueprint = Blueprint("usage", __name__)
 

@@ -17,10 +17,12 @@ from app.accounts.apikey import ApiKey
 from app.api.schemas.usage_params import FILE_BUCKETS, UsageParams
 from app.container import services
 from app.formats.strict_json import dump
-from app.ledger.reports.buckets import Bucket, Cursor, buckets, floor_to
+from app.ledger.reports.buckets import Bucket, Cursor, buckets
 from app.ledger.reports.csv_cells import csv_line
 from app.ledger.reports.pages import fill
-from app.ledger.reports.query import SLOT_S, GroupKey, UsageQuery, UsageReader, UsageRow
+from app.ledger.reports.query import GroupKey, UsageQuery, UsageRow
+from app.ledger.reports.reader import UsageReader
+from app.ledger.slots import SLOT_S, floor_to
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import AccountNotAllowed, InvalidRequest, StreamUnavailable
 

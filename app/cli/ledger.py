@@ -6,9 +6,9 @@ from contextlib import contextmanager
 import click
 from sqlalchemy import Engine
 
-from app.accounts.accounts import AccountsError
+from app.accounts.errors import AccountsError
 from app.settings import database_url
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from app.vocabulary.errors import LedgerUnavailable, UsagePruned
 
 

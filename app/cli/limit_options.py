@@ -11,7 +11,8 @@ import click
 from app.accounts.accounts import Accounts
 from app.accounts.keyring import REVOCATION_BOUND_S
 from app.cli.ledger import open_ledger
-from app.vocabulary.limits import PERIODS, Kind, Limits, nanousd_of, show_usd
+from app.vocabulary.limits import PERIODS, Kind, Limits
+from app.vocabulary.money import nanousd_of, show_usd
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

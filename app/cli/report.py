@@ -13,8 +13,8 @@ from app.cli.tables import Cell, add_bars, format_table, on_terminal
 from app.cli.times import show_time
 from app.ledger.reports.csv_cells import csv_line
 from app.ledger.reports.query import UsageRow
-from app.pricing.money import dollars
 from app.vocabulary.completion import USAGE_COUNTS, Usage
+from app.vocabulary.money import dollars
 
 COUNTS: tuple[str, ...] = (
     "requests",

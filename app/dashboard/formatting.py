@@ -1,9 +1,8 @@
 """Numbers and times as people read them on a page. Pure functions."""
 
 from datetime import UTC, datetime
-from decimal import Decimal
 
-from app.vocabulary.limits import NANO, show_usd
+from app.vocabulary.money import NANO, show_usd, usd_of
 
 #: Names of a thousand, a million, and so on.
 _SUFFIXES = ("", "k", "M", "G", "T", "P", "E")
@@ -29,7 +28,7 @@ def usd(nanousd: int) -> str:
     if 0 < abs(nanousd) < NANO // 10_000:
         return show_usd(nanousd)
     places = 2 if nanousd == 0 or abs(nanousd) >= NANO // 10 else 4
-    return f"{'-' if nanousd < 0 else ''}${Decimal(abs(nanousd)).scaleb(-9):,.{places}f}"
+    return f"{'-' if nanousd < 0 else ''}${usd_of(abs(nanousd)):,.{places}f}"
 
 
 def span(duration_ms: int | None) -> str:

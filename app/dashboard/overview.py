@@ -63,7 +63,7 @@ def overview() -> Response:
     until_s = complete_until_s()
     rows = services().usage_reader.rows(query)
     groups = grouped(rows, GROUPS[filters.by])
-    endings = RecentReader(services().engine).endings(query)
+    endings = RecentReader(services().engine).outcomes(query)
     failed = failures(endings)
     times_s = range(filters.start_s, filters.end_s, filters.bucket_s)
     over_time = OverTime(rows, groups, GROUPS[filters.by], times_s, filters.bucket_s)

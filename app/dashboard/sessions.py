@@ -11,8 +11,8 @@ from collections.abc import Callable
 from sqlalchemy import Connection, Engine, delete, select
 
 from app.accounts.apikey import ApiKey
-from app.storage.sql.database import insert, reading, write
 from app.storage.sql.tables import sessions
+from app.storage.sql.transactions import insert, reading, write
 
 #: How long a session lasts, used or not; a key that expires or is revoked ends it earlier.
 SESSION_S = 12 * 3600

@@ -11,7 +11,7 @@ from werkzeug.exceptions import HTTPException
 
 from app.dashboard import formatting
 from app.vocabulary.errors import TollgateError
-from app.vocabulary.limits import show_usd
+from app.vocabulary.money import show_usd
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""The ledger: entries posted from usage events, rollups, re-pricing, reconciliation.
+"""The ledger: posts usage events as entries and rollups, re-prices, reconciles and prunes them.
 
-Does not know Redis. Read `posting` first.
+Does not depend on Redis. Read `posting` first; `reports` reads what is posted.
 """

@@ -1,6 +1,6 @@
-"""A vendor's bill, its own word of what it counted: pages of OpenAI's usage API, or a CSV file.
+"""Reads a vendor's bill: pages of OpenAI's usage API, or a CSV file.
 
-Days are in UTC. Knows no ledger.
+Days are in UTC. Does not depend on the ledger.
 """
 
 import csv
@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-#: What can be compared, as both a bill and the ledger name it.
+#: The token counts that a bill may have, and that the ledger is compared by.
 MEASURES: tuple[str, ...] = ("input_tokens", "output_tokens", "tokens")
 
 #: (day, model) -> measure -> tokens.
@@ -21,12 +21,15 @@ Lines = Mapping[tuple[date, str], Mapping[str, int]]
 
 
 class BillError(ValueError):
-    """A file that is no bill; the message says where."""
+    """A file is not a valid bill; the message gives the place and the problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a vendor says was used; `first` to `last` are its days, both included."""
+    """A vendor's counts for the days `first` to `last` (inclusive).
+
+    `measures` are the counts that the file has; a file without usage has none.
+    """
 
     first: date
     last: date
@@ -35,14 +38,15 @@ class Bill:
 
 
 def read_bill(raw: bytes) -> Bill:
-    """Read a bill: JSON, a page or several, one after another or in a list; else CSV.
+    """Parse a bill and sum its counts by day and model.
 
+    Shapes: JSON, as one page, a list of pages, or a page per line; otherwise CSV.
     Raises: BillError.
     """
     text = raw.decode("utf-8-sig", "replace").strip()
     rows = list(_json_rows(text) if text[:1] in ("{", "[") else _csv_rows(text))
     if not rows:
-        raise BillError("the bill has no day")
+        raise BillError("the bill has no days")
     days = [day for day, _, _ in rows]
     sums: defaultdict[tuple[date, str], defaultdict[str, int]] = defaultdict(
         lambda: defaultdict(int)
@@ -56,21 +60,21 @@ def read_bill(raw: bytes) -> Bill:
     return Bill(min(days), max(days), measures, sums)
 
 
-#: A line of a bill: its day, its model (None where the day has none), and its counts.
-Row = tuple[date, str | None, Mapping[str, int]]
+#: A line of a bill: its day, its model (None for a day without usage), and its counts.
+BillRow = tuple[date, str | None, Mapping[str, int]]
 
 
-def _json_rows(text: str) -> Iterator[Row]:
+def _json_rows(text: str) -> Iterator[BillRow]:
     for page in _pages(text):
         buckets = page.get("data") if isinstance(page, dict) else None
         if not isinstance(buckets, list):
-            raise BillError("the JSON is no page of OpenAI's usage API: it has no `data`")
+            raise BillError("the JSON is not a page of OpenAI's usage API: it has no `data` list")
         try:
             yield from (row for bucket in buckets for row in _bucket_rows(bucket))
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as exc:
             if isinstance(exc, BillError):
                 raise
-            raise BillError(f"a bucket is not OpenAI's: {exc!r}") from exc
+            raise BillError(f"a bucket does not have OpenAI's format: {exc!r}") from exc
 
 
 def _pages(text: str) -> list[Any]:
@@ -84,20 +88,20 @@ def _pages(text: str) -> list[Any]:
     return found if isinstance(found, list) else [found]
 
 
-def _bucket_rows(bucket: Mapping[str, Any]) -> Iterator[Row]:
+def _bucket_rows(bucket: Mapping[str, Any]) -> Iterator[BillRow]:
     day = datetime.fromtimestamp(bucket["start_time"], UTC).date()
     yield day, None, {}
     for result in bucket["results"]:
         model = result["model"]
         if not isinstance(model, str):
-            raise BillError("the usage is not grouped by model: ask for it with group_by=model")
+            raise BillError("the usage is not grouped by model: request it with group_by=model")
         counts = {name: result[name] for name in ("input_tokens", "output_tokens")}
         if not all(type(count) is int for count in counts.values()):
-            raise BillError(f"the tokens of {model} on {day} are no whole numbers")
+            raise BillError(f"the token counts of {model} on {day} are not whole numbers")
         yield day, model, counts
 
 
-def _csv_rows(text: str) -> Iterator[Row]:
+def _csv_rows(text: str) -> Iterator[BillRow]:
     reader = csv.DictReader(io.StringIO(text, newline=""))
     columns = reader.fieldnames or ()
     measures = [name for name in MEASURES if name in columns]

@@ -1,4 +1,4 @@
-"""A vendor's bill held against the ledger, by day and model."""
+"""Compares a vendor's bill with the ledger, by day and model."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,17 +21,17 @@ from sqlalchemy import (
 from app.ledger.bill import MEASURES, Bill, Lines
 from app.ledger.entry_calls import entry_calls
 from app.ledger.retention import require_entries
-from app.storage.sql.database import reading
 from app.storage.sql.tables import entries
+from app.storage.sql.transactions import reading
 
 DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
 class BillDifference:
-    """A count that is not the same; None where one side has no such line.
+    """A token count that differs; None if one side has nothing for the day and model.
 
-    `estimated_requests` are those that the ledger counts there by an estimate of its own.
+    `estimated_requests` counts the ledger's requests whose tokens Tollgate estimated.
     """
 
     day: date
@@ -43,10 +43,10 @@ class BillDifference:
 
 
 def compare(engine: Engine, bill: Bill, vendors: Iterable[str]) -> list[BillDifference]:
-    """Return where the bill and the ledger's requests that `vendors` served are not the same.
+    """Return the differences between the bill and the requests that `vendors` served.
 
-    A model goes by the vendor's name for it, or where it gave none by the name that callers asked
-    for. In the bill it may be written `vendor/name`.
+    The ledger's model is the vendor's name for it, or the requested one if the vendor gave none. In
+    the bill, it may be written `vendor/name`.
     Raises: UsagePruned, LedgerUnavailable.
     """
     names = sorted(set(vendors))
@@ -70,7 +70,7 @@ def _without_vendors(lines: Lines, vendors: Iterable[str]) -> dict[tuple[date, s
 
 
 def _recorded(engine: Engine, bill: Bill, vendors: list[str]) -> dict[tuple[date, str], Any]:
-    """Return the counts of the bill's days, by day and model."""
+    """Return the ledger's counts for the bill's days, by day and model."""
     start_ms = _midnight_ms(bill.first)
     within = (
         entries.c.started_at_ms >= start_ms,
@@ -82,7 +82,7 @@ def _recorded(engine: Engine, bill: Bill, vendors: list[str]) -> dict[tuple[date
     )
     with reading(engine) as connection:
         for day, model, *counts in chain(
-            _of_one_call(connection, within, vendors), _of_calls(connection, within, vendors)
+            _single_calls(connection, within, vendors), _several_calls(connection, within, vendors)
         ):
             known = found[date(1970, 1, 1) + timedelta(days=day), model]
             for name, count in zip(known, counts, strict=True):
@@ -91,10 +91,10 @@ def _recorded(engine: Engine, bill: Bill, vendors: list[str]) -> dict[tuple[date
     return found
 
 
-def _of_one_call(
+def _single_calls(
     connection: Connection, within: Iterable[ColumnElement[bool]], vendors: list[str]
 ) -> Iterable[Any]:
-    """Return the sums of requests that are told as one call, with their day and model."""
+    """Return (day, model, *counts) of the requests that took one call, summed."""
     day = (entries.c.started_at_ms // literal_column(str(DAY_MS), BigInteger)).label("day")
     model = func.coalesce(entries.c.model_served, entries.c.model).label("model")
     statement = (
@@ -116,10 +116,10 @@ def _of_one_call(
     return connection.execute(statement).all()
 
 
-def _of_calls(
+def _several_calls(
     connection: Connection, within: Iterable[ColumnElement[bool]], vendors: list[str]
 ) -> Iterator[Any]:
-    """Yield the same for each call of the others that went to `vendors`."""
+    """Yield (day, model, *counts) of each call to `vendors`, for requests that took several."""
     for calls, at_ms, source in entry_calls(connection, *within):
         for call in (it for it in calls if it.vendor in vendors):
             usage, is_estimated = call.usage, source == "estimated"

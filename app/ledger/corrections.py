@@ -1,7 +1,7 @@
-"""Corrections: by how much the ledger has put right what budgets had counted before.
+"""Corrections: changes of a cost that budgets have already counted.
 
-They are written in the transaction that changes or posts the entries, so that none is lost, and
-read with what was spent: see `app.admission.spending`. More of them are newer.
+A correction is written in the transaction that changes or posts its entries.
+`app.admission.spending` reads corrections together with the totals that they correct.
 """
 
 from collections import defaultdict
@@ -10,16 +10,20 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from app.storage.sql.database import insert
 from app.storage.sql.tables import DAY_S, corrections
+from app.storage.sql.transactions import insert
 from app.usage.event import UsageEvent
 
-#: The columns of `corrections` that tell one from another, and its sums.
+#: The key columns of `corrections`, and its summed columns.
 _KEY, _SUMS = corrections.c.keys()[:3], corrections.c.keys()[3:]
 
 
 class Change(NamedTuple):
-    """By how many nano-dollars more, or less, was spent on a day (Unix s) than had been counted."""
+    """A change of the cost that was counted for a key and a day.
+
+    Units: `day_s` is the start of the day in Unix seconds, UTC; `added_nanousd` is negative if the
+    cost has decreased.
+    """
 
     account_id: str
     api_key_id: str
@@ -28,13 +32,13 @@ class Change(NamedTuple):
 
 
 def change_of(event: UsageEvent, added_nanousd: int) -> Change:
-    """Return that a request costs so much more, or less, than had been counted."""
+    """Return a change of one request's cost, on the day that the request started."""
     day_s = event.started_at_ms // (DAY_S * 1000) * DAY_S
     return Change(event.account_id, event.api_key_id, day_s, added_nanousd)
 
 
 def correct(connection: Connection, changes: Iterable[Change]) -> None:
-    """Write changes down, in the transaction that makes them."""
+    """Add changes to the corrections, in the transaction that makes them; skip changes of 0."""
     added: defaultdict[tuple[str, str, int], list[int]] = defaultdict(list)
     for it in changes:
         if it.added_nanousd:
@@ -43,7 +47,7 @@ def correct(connection: Connection, changes: Iterable[Change]) -> None:
         return
     rows = [
         dict(zip((*_KEY, *_SUMS), (*key, len(added[key]), sum(added[key])), strict=True))
-        for key in sorted(added)  # so that no two writers wait for each other in a circle
+        for key in sorted(added)  # all writers lock rows in one order, to avoid deadlocks
     ]
     statement = insert(connection, corrections)
     sums = {name: corrections.c[name] + statement.excluded[name] for name in _SUMS}

@@ -1,6 +1,6 @@
-"""The ledger: posts usage events as entries, and their sums as rollups, exactly once.
+"""Posts usage events to the ledger exactly once: events as entries, their sums as rollups.
 
-Does not know the stream that events come from, nor how they are asked for.
+Does not depend on the stream that delivers events, or on the queries that read entries.
 """
 
 from collections import defaultdict
@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, RowMapping, select, update
 
-from app.ledger.bulk import Row, add_entries, add_up
+from app.ledger.bulk import Row, add_entries, add_sums
 from app.ledger.corrections import Change, change_of, correct
 from app.pricing.price import Price
 from app.pricing.price_book import NO_PRICES, PriceBook
-from app.storage.sql.database import insert, write
 from app.storage.sql.tables import (
     DAY_S,
     HOUR_S,
@@ -30,24 +29,25 @@ from app.storage.sql.tables import (
     rollups,
     rollups_by_hour,
 )
+from app.storage.sql.transactions import insert, write
 from app.usage.call_usage import decode_calls, encode_calls
 from app.usage.cost import cost_of
 from app.usage.event import CERTAIN_SOURCES, UsageEvent, sides_of
 from app.vocabulary.completion import USAGE_COUNTS
 
-#: All but the last, `calls`, are kept as they are.
+#: Stored unchanged: all fields of an event except the last, `calls`.
 _FIELDS: tuple[str, ...] = UsageEvent.__struct_fields__[:-1]
 _COLUMNS: tuple[str, ...] = (*_FIELDS, "calls", "cost_nanousd", "price_id")
 NOT_CHARGED: Mapping[str, int] = MappingProxyType({})
-#: Events sent to the database in one statement, so that memory stays flat.
-_AT_ONCE = 5000
+#: The most entries in one statement, to bound memory.
+_BATCH_SIZE = 5000
 
 _values = attrgetter(*_FIELDS)
 _counts = attrgetter(*USAGE_COUNTS)
 
 
 class Entry(NamedTuple):
-    """An event and what it cost, in nano-dollars, by which price; None where that is not known."""
+    """An event, its cost and the id of its price; both are None if the price is unknown."""
 
     event: UsageEvent
     cost_nanousd: int | None = None
@@ -56,7 +56,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What every account used, in SQL, and what it cost by the prices in force."""
+    """The ledger in one database; `prices` sets the cost of the events that are posted."""
 
     engine: Engine
     prices: PriceBook = field(default=NO_PRICES)
@@ -64,15 +64,16 @@ class Ledger:
     def post(self, events: Iterable[UsageEvent], charged: Mapping[str, int] = NOT_CHARGED) -> int:
         """Post entries and their rollups in one transaction; return how many were new.
 
-        `charged` is what budgets were charged for some of them, in nano-dollars by event id: where
-        they cost something else, that is written down as a correction.
+        `charged` maps event ids to the nano-dollars that budgets were charged for them. If the cost
+        is different, the difference is recorded as a correction.
 
         Shapes: any number of events, in any order.
-        Repeats: a known `event_id` is a no-op, also within `events`, so a batch may be posted
-        again; of two events with one id, the first posted stays. Only an `abandoned` one, which
-        is our guess at what a dead process did, gives way to the true one.
-        Raises: LedgerUnavailable, nothing posted; in the rare case that the connection broke in
-        the commit, everything posted, and posting again tells.
+        Repeats: a known `event_id` is a no-op, even within `events`, so a batch may be posted
+        again. Of two events with the same id, the first one stays, with one exception: an
+        `abandoned` event, which estimates the usage of a crashed process, is replaced by the
+        request's own event.
+        Raises: LedgerUnavailable, nothing posted. If the connection broke during the commit,
+        everything may be posted; it is safe to post the batch again.
         """
         first: dict[str, UsageEvent] = {}
         for event in events:
@@ -81,7 +82,7 @@ class Ledger:
                 first[event.event_id] = event
         if not first:
             return 0
-        # Every writer takes its locks in the order of the keys, so that no two wait in a circle.
+        # All writers lock rows in the order of their keys, to avoid deadlocks.
         batch = [first[event_id] for event_id in sorted(first)]
         costs = [cost_of(event, self.prices) for event in batch]
         used = {price.price_id: price for cost in costs for price in cost.prices}
@@ -100,9 +101,9 @@ def _post(
 ) -> int:
     posted: list[Entry] = []
     superseded: list[tuple[Entry, Entry]] = []
-    keep_prices(connection, used)
-    for start in range(0, len(batch), _AT_ONCE):
-        part = batch[start : start + _AT_ONCE]
+    store_prices(connection, used)
+    for start in range(0, len(batch), _BATCH_SIZE):
+        part = batch[start : start + _BATCH_SIZE]
         new = add_entries(connection, [_row_of(entry) for entry in part])
         posted += [entry for entry in part if entry.event.event_id in new]
         repeated = [entry for entry in part if entry.event.event_id not in new]
@@ -113,15 +114,15 @@ def _post(
     return len(posted)
 
 
-def keep_prices(connection: Connection, used: Mapping[str, Price]) -> None:
-    """Write down the prices that entries are about to name, where they are not known yet."""
+def store_prices(connection: Connection, used: Mapping[str, Price]) -> None:
+    """Store prices by price id, before entries refer to them; skip those that are stored."""
     if used:
         rows = [{"price_id": it, "rates": used[it].encode()} for it in sorted(used)]
         connection.execute(insert(connection, prices).on_conflict_do_nothing(), rows)
 
 
 def _supersede(connection: Connection, batch: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
-    """Put true events in the place of abandoned ones; return each pair, the old one first."""
+    """Replace abandoned entries with their requests' own events; return (old, new) pairs."""
     true = {entry.event.event_id: entry for entry in batch if not entry.event.is_provisional}
     if not true:
         return []
@@ -144,7 +145,7 @@ def _supersede(connection: Connection, batch: Sequence[Entry]) -> list[tuple[Ent
 
 
 def entry_of(row: RowMapping) -> Entry:
-    """Return the entry that a row of `entries` holds."""
+    """Return a row of `entries` as an Entry."""
     values = {name: row[name] for name in _FIELDS}
     for side in ("prompt_source", "completion_source"):
         values[side] = values[side] or sides_of(row["source"])
@@ -158,28 +159,28 @@ def _row_of(entry: Entry) -> Row:
 
 
 def changes_of(pairs: Iterable[tuple[Entry, Entry]]) -> Iterator[Change]:
-    """Yield how much more the second entry of each pair costs than the first."""
+    """Yield the change of cost from the first to the second entry of each pair."""
     for old, new in pairs:
         yield change_of(new.event, (new.cost_nanousd or 0) - (old.cost_nanousd or 0))
 
 
 def _changes_of_charged(posted: Iterable[Entry], charged: Mapping[str, int]) -> Iterator[Change]:
-    """Yield how much more entries cost than budgets were charged for them."""
+    """Yield the change from the amounts that budgets were charged to the entries' costs."""
     for event, cost_nanousd, _ in posted:
         if (counted := charged.get(event.event_id)) is not None:
             yield change_of(event, (cost_nanousd or 0) - counted)
 
 
 def add_to_rollups(connection: Connection, rows: list[dict[str, Any]]) -> None:
-    """Add rows of measures, in the order of their keys, to the rollups of every width."""
+    """Add rows of 15-minute sums, in the order of their keys, to the rollups of every width."""
     hours = _widened(rows, HOUR_S)
-    add_up(connection, rollups, rows)
-    add_up(connection, rollups_by_hour, hours)
-    add_up(connection, daily_rollups, _widened(hours, DAY_S))
+    add_sums(connection, rollups, rows)
+    add_sums(connection, rollups_by_hour, hours)
+    add_sums(connection, daily_rollups, _widened(hours, DAY_S))
 
 
 def _widened(rows: list[dict[str, Any]], width_s: int) -> list[dict[str, Any]]:
-    """Sum rows up to slots of `width_s`, in the order of their keys."""
+    """Return rows summed by wider slots, in the order of their keys."""
     wide: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
         moved = {**row, "slot_s": row["slot_s"] // width_s * width_s}
@@ -193,9 +194,9 @@ def _widened(rows: list[dict[str, Any]], width_s: int) -> list[dict[str, Any]]:
 def summed(
     posted: Iterable[Entry], superseded: Iterable[tuple[Entry, Entry]] = ()
 ) -> list[dict[str, Any]]:
-    """Return what is to be added to the rollups, in the order of their keys.
+    """Return the rows to add to the 15-minute rollups, in the order of their keys.
 
-    Of each pair in `superseded`, the first entry is taken out again and the second put in.
+    `superseded` are (old, new) pairs: the old entry is subtracted and the new one added.
     """
     added: defaultdict[tuple[Any, ...], list[tuple[int, ...]]] = defaultdict(list)
     for entry in posted:

@@ -1,6 +1,6 @@
-"""Pricing entries anew, when a price was wrong or not known: a deliberate act, and a recorded one.
+"""Re-prices entries whose price was wrong or unknown, and records each re-pricing.
 
-Entries and rollups change together, in small transactions, while events go on being posted.
+Entries and rollups change together in small transactions, while workers continue to post events.
 """
 
 import time
@@ -12,36 +12,39 @@ from functools import partial
 from sqlalchemy import BigInteger, Connection, Engine, bindparam, func, select, tuple_, update
 
 from app.ledger.corrections import correct
-from app.ledger.posting import Entry, add_to_rollups, changes_of, entry_of, keep_prices, summed
+from app.ledger.posting import Entry, add_to_rollups, changes_of, entry_of, store_prices, summed
 from app.pricing.price_book import PriceBook
-from app.storage.sql.database import reading, write
 from app.storage.sql.tables import entries, repricings
+from app.storage.sql.transactions import reading, write
 from app.usage.cost import Cost, cost_of
 from app.usage.event_id import new_event_id
 
-#: Entries of one transaction.
-AT_ONCE = 2_000
+#: Entries per transaction.
+BATCH_SIZE = 2_000
 
-#: Where a batch begins: (started_at_ms, event_id) of the last entry before it.
-Place = tuple[int, str]
+#: (started_at_ms, event_id): the order in which entries are re-priced.
+EntryKey = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
 class RepricingBatch:
-    """What one transaction did: how many entries it looked at and changed, what that added, and how
-    many of the changed ones have which price now; None is none, of what used nothing.
+    """The result of one transaction.
+
+    `examined` and `changed` count entries, `added_nanousd` is the change of their total cost, and
+    `last` is the last examined entry. `price_ids` counts changed entries by their new price; None
+    stands for entries without usage, which have no price.
     """
 
     examined: int
     changed: int
     added_nanousd: int
-    last: Place
+    last: EntryKey
     price_ids: Counter[str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Repricing:
-    """A record of one that was made: when, of which entries (Unix ms), and what came of it."""
+    """The record of one re-pricing: its start, its range of entries (Unix ms), and its result."""
 
     repricing_id: str
     started_at_ms: int
@@ -52,7 +55,7 @@ class Repricing:
 
 
 def count_entries(engine: Engine, start_ms: int, end_ms: int) -> int:
-    """Count the entries of requests that started in a range.
+    """Return the number of entries whose requests started in a range; `end_ms` is exclusive.
 
     Raises: LedgerUnavailable.
     """
@@ -62,25 +65,26 @@ def count_entries(engine: Engine, start_ms: int, end_ms: int) -> int:
 
 
 def reprice(
-    engine: Engine, prices: PriceBook, start_ms: int, end_ms: int, at_once: int = AT_ONCE
+    engine: Engine, prices: PriceBook, start_ms: int, end_ms: int, batch_size: int = BATCH_SIZE
 ) -> Iterator[RepricingBatch]:
-    """Price the entries of a range by the prices of today's book for their time, batch by batch.
+    """Re-price the entries of a range in batches, each by the price effective when it started.
 
-    An entry whose price the book does not know keeps the cost that it has. Budgets learn of it:
-    what they have counted before is put right. What is interrupted is
-    done and recorded as far as it went; to do it again changes nothing that is done.
+    Entries whose price is unknown to `prices` keep their cost. Each change is recorded as a
+    correction for budgets. If the re-pricing is interrupted, the batches so far stay committed and
+    recorded.
+    Repeats: re-pricing a range again changes nothing that is up to date.
     Raises: LedgerUnavailable.
     """
     record = Repricing(new_event_id(), time.time_ns() // 1_000_000, start_ms, end_ms, 0, 0)
     write(engine, lambda connection: _open(connection, record))
-    place: Place = (start_ms, "")
-    while batch := write(engine, partial(_price, prices, record, place, at_once)):
+    last: EntryKey = (start_ms, "")
+    while batch := write(engine, partial(_reprice_after, last, prices, record, batch_size)):
         yield batch
-        place = batch.last
+        last = batch.last
 
 
 def past_repricings(engine: Engine) -> list[Repricing]:
-    """Return what was priced anew, the latest first.
+    """Return the records of all re-pricings, newest first.
 
     Raises: LedgerUnavailable.
     """
@@ -93,35 +97,37 @@ def _open(connection: Connection, record: Repricing) -> None:
     connection.execute(repricings.insert().values(asdict(record)))
 
 
-def _price(
-    prices: PriceBook, record: Repricing, place: Place, at_once: int, connection: Connection
+def _reprice_after(
+    last: EntryKey, prices: PriceBook, record: Repricing, batch_size: int, connection: Connection
 ) -> RepricingBatch | None:
-    batch = _after(connection, place, record.end_ms, at_once)
+    batch = _entries_after(connection, last, record.end_ms, batch_size)
     if not batch:
         return None
     priced = [(old, cost_of(old.event, prices)) for old in batch]
     pairs = [(old, _priced(old, cost)) for old, cost in priced if _is_known(old, cost)]
     changed = [(old, new) for old, new in pairs if new != old]
     used = {price.price_id: price for _, cost in priced for price in cost.prices}
-    keep_prices(connection, used)
+    store_prices(connection, used)
     added_nanousd = sum((new.cost_nanousd or 0) - (old.cost_nanousd or 0) for old, new in changed)
     if changed:
         _write(connection, changed)
-        _note(connection, record, len(changed), added_nanousd)
-    last = batch[-1].event
-    place = (last.started_at_ms, last.event_id)
+        _update_record(connection, record, len(changed), added_nanousd)
+    newest = batch[-1].event
     price_ids = Counter(new.price_id for _, new in changed)
-    return RepricingBatch(len(batch), len(changed), added_nanousd, place, price_ids)
+    key = (newest.started_at_ms, newest.event_id)
+    return RepricingBatch(len(batch), len(changed), added_nanousd, key, price_ids)
 
 
-def _after(connection: Connection, place: Place, end_ms: int, at_once: int) -> list[Entry]:
+def _entries_after(
+    connection: Connection, last: EntryKey, end_ms: int, batch_size: int
+) -> list[Entry]:
     key = (entries.c.started_at_ms, entries.c.event_id)
     found = connection.execute(
         select(entries)
-        .where(entries.c.started_at_ms >= place[0], entries.c.started_at_ms < end_ms)
-        .where(tuple_(*key) > place)
+        .where(entries.c.started_at_ms >= last[0], entries.c.started_at_ms < end_ms)
+        .where(tuple_(*key) > last)
         .order_by(*key)
-        .limit(at_once)
+        .limit(batch_size)
         .with_for_update()
     )
     return [entry_of(row) for row in found.mappings()]
@@ -150,7 +156,9 @@ def _write(connection: Connection, changed: Sequence[tuple[Entry, Entry]]) -> No
     correct(connection, changes_of(changed))
 
 
-def _note(connection: Connection, record: Repricing, changed: int, added_nanousd: int) -> None:
+def _update_record(
+    connection: Connection, record: Repricing, changed: int, added_nanousd: int
+) -> None:
     connection.execute(
         update(repricings)
         .where(repricings.c.repricing_id == record.repricing_id)

@@ -1,46 +1,47 @@
-"""Retention: old entries are pruned, and their rollups stay.
+"""Retention: prunes old entries, and keeps their rollups.
 
-An event that is posted long after it was pruned would count again, so a ledger keeps its entries
-for longer than any spool or dead stream waits to be replayed.
+If a pruned event were posted again, it would count twice. Keep entries for longer than any event
+may stay in a spool or in the dead-letter stream.
 """
 
 from collections.abc import Iterator
 
 from sqlalchemy import ColumnElement, Connection, Engine, delete, func, select
 
-from app.ledger.reports.buckets import floor_to
-from app.storage.sql.database import insert, reading, write
+from app.ledger.slots import floor_to
 from app.storage.sql.tables import DAY_S, entries, retention
+from app.storage.sql.transactions import insert, reading, write
 from app.vocabulary.errors import UsagePruned
 
-#: Entries of one transaction: it is over before anybody waits for it.
-AT_ONCE = 5_000
+#: Entries per transaction: small enough that other writers do not wait for long.
+BATCH_SIZE = 5_000
 
 _ROW = 1
 
 
 def pruned_until_s(connection: Connection) -> int:
-    """Return the time before which there are rollups alone, in Unix seconds; 0 for never."""
+    """Return the Unix time in seconds before which entries were pruned; 0 if none ever was."""
     return connection.scalar(select(retention.c.pruned_until_s)) or 0
 
 
 def require_entries(connection: Connection, start_s: int) -> None:
-    """Check that entries from `start_s` on are all there, to be asked after they were read.
+    """Check that no entry from `start_s` on was pruned.
 
-    Before they are read, a prune in between would go unseen.
+    Call this after reading the entries: a check before them would miss a prune in between.
     Raises: UsagePruned.
     """
     until_s = pruned_until_s(connection)
     if start_s < until_s:
         raise UsagePruned(
-            f"Before {until_s} (Unix seconds) usage is kept by the quarter of an hour: not by user,"
-            " by shorter buckets, or in ranges that begin or end between quarters.",
+            f"Before {until_s} (Unix seconds), only 15-minute totals are stored. Do not group or"
+            " filter by user, use shorter buckets, or start or end a range inside a 15-minute"
+            " slot.",
             param="start_time",
         )
 
 
 def count_older(engine: Engine, before_s: int) -> int:
-    """Count the entries that a prune would remove.
+    """Return how many entries `prune` would remove.
 
     Raises: LedgerUnavailable.
     """
@@ -48,16 +49,16 @@ def count_older(engine: Engine, before_s: int) -> int:
         return connection.scalar(select(func.count()).where(_older(before_s))) or 0
 
 
-def prune(engine: Engine, before_s: int, at_once: int = AT_ONCE) -> Iterator[int]:
-    """Remove the entries of the days that ended by `before_s`, yielding how many, batch by batch.
+def prune(engine: Engine, before_s: int, batch_size: int = BATCH_SIZE) -> Iterator[int]:
+    """Remove the entries of the days that ended by `before_s` (UTC); yield each batch's count.
 
-    First it is written down that they go, so that nobody takes what is left of them for all of
-    them; a prune that is interrupted is finished by the next one.
-    Raises: LedgerUnavailable; what is removed by then stays removed.
+    The limit is stored before the first removal, so that no query takes the remaining entries for
+    all entries. If a prune is interrupted, the next one finishes it.
+    Raises: LedgerUnavailable; batches that were yielded stay removed.
     """
     until_s = floor_to(before_s, DAY_S)
     write(engine, lambda connection: _mark(connection, until_s))
-    while removed := write(engine, lambda connection: _remove(connection, until_s, at_once)):
+    while removed := write(engine, lambda connection: _remove(connection, until_s, batch_size)):
         yield removed
 
 
@@ -71,12 +72,12 @@ def _mark(connection: Connection, until_s: int) -> None:
     )
 
 
-def _remove(connection: Connection, until_s: int, at_once: int) -> int:
+def _remove(connection: Connection, until_s: int, batch_size: int) -> int:
     oldest = (
         select(entries.c.event_id)
         .where(_older(until_s))
         .order_by(entries.c.started_at_ms)
-        .limit(at_once)
+        .limit(batch_size)
     )
     return connection.execute(delete(entries).where(entries.c.event_id.in_(oldest))).rowcount
 

@@ -1,4 +1,4 @@
-"""What was used at a price that nobody knew, by who served it and in which service tier."""
+"""Finds usage without a known price, by vendor, model and service tier."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, Engine, func, select
 
 from app.ledger.entry_calls import entry_calls
-from app.ledger.reports.query import IS_EMPTY
+from app.ledger.measures import IS_EMPTY
 from app.pricing.price_book import NO_PRICES, PriceBook
-from app.storage.sql.database import reading
 from app.storage.sql.tables import entries
+from app.storage.sql.transactions import reading
 from app.usage.call_usage import CallUsage
 
 
 @dataclass(frozen=True, slots=True)
 class Unpriced:
-    """Requests of one model at one vendor without a price; `asked` is a name callers use for it.
+    """Requests of one model at one vendor without a price, in one service tier.
 
-    Of a request that took several calls, each call counts as one.
+    `asked` is a name that callers requested the model by. If a request took several calls, each
+    call counts as a request.
     """
 
     vendor: str
@@ -30,11 +31,11 @@ class Unpriced:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What tells it from others, and sorts."""
+        """The group's identity, by which groups sort."""
         return self.vendor, self.model, self.service_tier or ""
 
     def __add__(self, other: "Unpriced") -> "Unpriced":
-        """Return both together, which have the same key."""
+        """Return the sum of two groups with the same key."""
         return Unpriced(
             self.vendor,
             self.model,
@@ -51,8 +52,8 @@ def unpriced(
 ) -> list[Unpriced]:
     """Return the models without a price that were used in a range, the most tokens first.
 
-    Of a request that took several calls, those whose price `book` does not know are why it has
-    none; where it knows all of them by now, all are told.
+    If a request took several calls, the calls whose price `book` does not know are returned; if
+    `book` now knows all of them, all calls are.
     Raises: LedgerUnavailable.
     """
     without = (
@@ -63,12 +64,12 @@ def unpriced(
     )
     found: dict[tuple[str, str, str], Unpriced] = {}
     with reading(engine) as connection:
-        for it in (*_of_one_call(connection, without), *_of_calls(connection, without, book)):
+        for it in (*_single_calls(connection, without), *_several_calls(connection, without, book)):
             found[it.key] = found[it.key] + it if it.key in found else it
     return sorted(found.values(), key=lambda it: (-it.tokens, it.key))
 
 
-def _of_one_call(
+def _single_calls(
     connection: Connection, without: tuple[ColumnElement[bool], ...]
 ) -> Iterator[Unpriced]:
     vendor = func.coalesce(entries.c.vendor_served, entries.c.vendor)
@@ -90,7 +91,7 @@ def _of_one_call(
         yield Unpriced(row[0], row[1], row[2], row[3], row[4], int(row[5]), row[6])
 
 
-def _of_calls(
+def _several_calls(
     connection: Connection, without: tuple[ColumnElement[bool], ...], book: PriceBook
 ) -> Iterator[Unpriced]:
     for calls, at_ms, _ in entry_calls(connection, *without):

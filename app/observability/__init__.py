@@ -1,4 +1,4 @@
-"""What operators see: metrics, logs, the request log, the backlog, alarms.
+"""What operators see: metrics, logs, the request log, the backlog and alarms.
 
-Changes nothing that it observes. Read `metrics` first.
+Does not change what it observes. Read `metrics.metrics` first, then `request_log`.
 """

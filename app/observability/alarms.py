@@ -1,6 +1,6 @@
-"""Alarms: what of the recorder wants a person, before usage is late or lost.
+"""Alarms: conditions of Redis and the spool that need attention, before usage is late or lost.
 
-Looks at Redis and at the spool of this machine; knows nothing of who asks, nor of HTTP.
+Reads Redis and this host's spool. Does not depend on HTTP.
 """
 
 import logging
@@ -18,11 +18,12 @@ from app.storage.redis.primary import NotPrimary
 from app.usage.spool import foreign_files, spool_fault, spooled_bytes
 from app.vocabulary.errors import StreamUnavailable
 
-#: An event is in the ledger about a second after its answer. Older or more than this is an alarm.
+#: Events usually reach the ledger a second after the response. An older event is an alarm, and so
+#: are more events than MANY_EVENTS.
 LATE_S = 60.0
 MANY_EVENTS = 100_000
 
-#: Of the memory that Redis may use; what it refuses after that goes to the spool.
+#: The share of Redis's memory limit above which an alarm is raised.
 FULL = 0.9
 
 log = logging.getLogger(__name__)
@@ -30,9 +31,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AlarmReport:
-    """What was found. `alarms`: a stable name -> what it means and what to do.
+    """The alarms that are raised, and the figures that they are based on.
 
-    `redis_is_up` says that Redis takes writes. Where it does not answer, its figures are None.
+    `alarms` maps stable names to messages that state the problem and the next step. `redis_is_up`
+    means that Redis accepts writes. `backlog` and `dead` count events; they and
+    `oldest_event_age_s` are None if Redis is unavailable.
     """
 
     alarms: Mapping[str, str]
@@ -45,9 +48,9 @@ class AlarmReport:
 
 
 class Alarms:
-    """Looks, and logs each alarm when it is raised and when it is over.
+    """Checks for alarms, and logs each one when it is raised and when it clears.
 
-    `spools` says that this process writes to the spool itself.
+    `spools` means that this process writes to the spool itself.
     """
 
     def __init__(self, redis: "Redis", spool_directory: Path, *, spools: bool = False) -> None:
@@ -55,11 +58,11 @@ class Alarms:
         self._spool_directory = spool_directory
         self._spools = spools
         self._raised: Mapping[str, str] = {}
-        #: Whether Redis has ever answered: until then, the address may be wrong.
+        #: Whether a primary Redis has ever responded; until then, REDIS_URL may be wrong.
         self.redis_was_up = False
 
     def check(self) -> AlarmReport:
-        """Return what there is now. Never raises: an alarm is an answer."""
+        """Return the current alarms; if Redis is unavailable, that is one of them."""
         report = self._redis_report()
         spool_bytes, alarms = self._spool_alarms()
         report = replace(
@@ -68,74 +71,75 @@ class Alarms:
             spool_bytes=spool_bytes,
             spool_is_usable="spool_unusable" not in alarms,
         )
-        self._tell(report.alarms)
+        self._log_changes(report.alarms)
         return report
 
     def _spool_alarms(self) -> tuple[int, dict[str, str]]:
-        """Return how many bytes wait in the spool, and what is wrong with it."""
+        """Return the number of bytes in the spool, and its alarms."""
         size, directory, alarms = spooled_bytes(self._spool_directory), self._spool_directory, {}
         if size:
-            alarms["spool"] = f"{size} bytes of usage wait in the spool of this machine for Redis."
+            alarms["spool"] = f"{size} bytes of usage are in this host's spool, waiting for Redis."
         if foreign := foreign_files(directory):
             alarms["spool_foreign"] = (
-                f"{foreign} files in {directory} hold usage and are another user's: give them to"
-                " the user of the web processes."
+                f"{foreign} files in {directory} hold usage and belong to another user: change"
+                " their owner to the user of the web processes."
             )
         if self._spools and (fault := spool_fault(directory)):
             alarms["spool_unusable"] = (
-                f"Nothing can be written to {directory} ({fault}): without Redis, requests are"
-                " refused. Set TOLLGATE_SPOOL_DIR to a directory that the web processes may write."
+                f"The spool directory {directory} is not writable ({fault}): without Redis,"
+                " requests are rejected. Set TOLLGATE_SPOOL_DIR to a directory that the web"
+                " processes can write to."
             )
         return size, alarms
 
     def _redis_report(self) -> AlarmReport:
         try:
             with redis_errors():
-                refusal = _refusal(self._redis)
-                return self._report(refusal)
+                error = _write_error(self._redis)
+                return self._report(error)
         except StreamUnavailable as exc:
-            alarms = {"redis": f"{exc.message}; usage goes to the spool, or requests are refused."}
+            alarms = {"redis": f"{exc.message}; usage goes to the spool, or requests are rejected."}
             return AlarmReport(alarms, False, 0)
 
-    def _report(self, refusal: ResponseError | None) -> AlarmReport:
-        # A replica may be the wrong server, and a full one is the right one.
-        self.redis_was_up = self.redis_was_up or not isinstance(refusal, NotPrimary)
+    def _report(self, error: ResponseError | None) -> AlarmReport:
+        # A replica may be the wrong server. A primary that is full is the right one.
+        self.redis_was_up = self.redis_was_up or not isinstance(error, NotPrimary)
         with self._redis.pipeline(transaction=False) as pipe:
             pipe.time()
             pipe.xlen(EVENTS)
             pipe.xrange(EVENTS, count=1)
             pipe.xlen(DEAD)
             pipe.info()
-            now, backlog, first, dead, about = pipe.execute(raise_on_error=False)
-            _raise_first(now, backlog, first, dead)
+            now, backlog, first, dead, info = pipe.execute(raise_on_error=False)
+            _raise_errors(now, backlog, first, dead)
         age_s = 0.0
         if first:
             age_s = max(0.0, now[0] + now[1] / 1e6 - int(first[0][0].partition(b"-")[0]) / 1e3)
         alarms = {
-            **_refusal_alarm(refusal),
+            **_write_alarm(error),
             **_backlog_alarms(backlog, age_s, dead),
-            **_server_alarms({} if isinstance(about, ResponseError) else about),
+            **_server_alarms({} if isinstance(info, ResponseError) else info),
         }
         return AlarmReport(
-            alarms, refusal is None, 0, backlog=backlog, oldest_event_age_s=age_s, dead=dead
+            alarms, error is None, 0, backlog=backlog, oldest_event_age_s=age_s, dead=dead
         )
 
-    def _tell(self, alarms: Mapping[str, str]) -> None:
+    def _log_changes(self, alarms: Mapping[str, str]) -> None:
         for name in alarms.keys() - self._raised.keys():
             log.warning("alarm %s: %s", name, alarms[name])
         for name in self._raised.keys() - alarms.keys():
-            log.info("alarm %s is over", name)
+            log.info("alarm %s has cleared", name)
         self._raised = alarms
 
 
-def _raise_first(*answers: Any) -> None:
-    for answer in answers:
-        if isinstance(answer, Exception):
-            raise answer
+def _raise_errors(*replies: Any) -> None:
+    for reply in replies:
+        if isinstance(reply, Exception):
+            raise reply
 
 
-def _refusal(redis: "Redis") -> ResponseError | None:
-    """Return what Redis says against a write; None where it takes it."""
+def _write_error(redis: "Redis") -> ResponseError | None:
+    """Return the error with which Redis rejects a write; None if it accepts writes."""
     try:
         write_probe(redis)
     except ResponseError as exc:
@@ -143,13 +147,13 @@ def _refusal(redis: "Redis") -> ResponseError | None:
     return None
 
 
-def _refusal_alarm(refusal: ResponseError | None) -> dict[str, str]:
-    if refusal is None:
+def _write_alarm(error: ResponseError | None) -> dict[str, str]:
+    if error is None:
         return {}
-    kind = refusal.status_code or type(refusal).__name__
+    kind = error.status_code or type(error).__name__
     return {
-        "redis": f"Redis answers and takes no write ({kind}); usage goes to the spool, or requests"
-        " are refused. See that REDIS_URL leads to the primary, and that it has room."
+        "redis": f"Redis rejects writes ({kind}); usage goes to the spool, or requests are"
+        " rejected. Check that REDIS_URL is the primary, and that it has free memory."
     }
 
 
@@ -157,29 +161,31 @@ def _backlog_alarms(backlog: int, age_s: float, dead: int) -> dict[str, str]:
     alarms = {}
     if age_s > LATE_S or backlog > MANY_EVENTS:
         alarms["backlog"] = (
-            f"{backlog} events wait for the ledger, the oldest for {age_s:.0f} s:"
-            " see whether a worker and beat run, and whether the database answers."
+            f"{backlog} events wait for the ledger, the oldest for {age_s:.0f} s. Check that a"
+            " worker and beat are running, and that the database is available."
         )
     if dead:
-        alarms["dead"] = f"{dead} events could not be posted: see `tollgate dead list`."
+        alarms["dead"] = f"{dead} events could not be posted. List them with `tollgate dead list`."
     return alarms
 
 
-def _server_alarms(about: Mapping[str, Any]) -> dict[str, str]:
-    """Return what is wrong with how Redis is set up, as far as it says."""
+def _server_alarms(info: Mapping[str, Any]) -> dict[str, str]:
+    """Return the alarms about Redis's configuration and memory; {} if INFO is not permitted."""
     alarms = {}
-    if about.get("aof_enabled") == 0:
+    if info.get("aof_enabled") == 0:
         alarms["redis_persistence"] = (
-            "Redis keeps no append-only file: usage is lost when it ends. Set `appendonly yes`."
+            "Redis has no append-only file: a restart loses usage. Set `appendonly yes`."
         )
-    elif about.get("aof_last_write_status", "ok") != "ok":
-        alarms["redis_persistence"] = "Redis cannot write its append-only file: see its log."
-    limit = about.get("maxmemory", 0)
-    policy = about.get("maxmemory_policy", "noeviction")
+    elif info.get("aof_last_write_status", "ok") != "ok":
+        alarms["redis_persistence"] = "Redis cannot write its append-only file. See its log."
+    limit = info.get("maxmemory", 0)
+    policy = info.get("maxmemory_policy", "noeviction")
     if limit and policy != "noeviction":
         alarms["redis_eviction"] = (
-            f"Redis may evict usage when it is full ({policy}). Set `maxmemory-policy noeviction`."
+            f"Redis evicts usage when it is full ({policy}). Set `maxmemory-policy noeviction`."
         )
-    if limit and about.get("used_memory", 0) > FULL * limit:
-        alarms["redis_memory"] = "Redis is almost full; what it refuses goes to the spool."
+    if limit and info.get("used_memory", 0) > FULL * limit:
+        alarms["redis_memory"] = (
+            "Redis is almost full. When it is full, usage goes to the spool. Raise `maxmemory`."
+        )
     return alarms

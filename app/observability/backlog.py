@@ -1,7 +1,7 @@
-"""What waits between the answers and the ledger, as metrics; looked at when Prometheus asks.
+"""Metrics of the usage that the ledger does not have yet, read at each scrape.
 
-All machines share one Redis and one ledger, so each of them tells the same of these; the spool is a
-machine's own.
+All hosts share one Redis and one ledger, so all of them report the same values. The spool is the
+host's own.
 """
 
 import time
@@ -12,8 +12,9 @@ from pathlib import Path
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from app.ledger.reports.buckets import floor_to
-from app.ledger.reports.query import SLOT_S, UsageQuery, UsageReader
+from app.ledger.reports.query import UsageQuery
+from app.ledger.reports.reader import UsageReader
+from app.ledger.slots import SLOT_S, floor_to
 from app.serving.circuit_breaker import CircuitBreaker
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
@@ -21,13 +22,16 @@ from app.usage.spool import spooled_bytes
 from app.vendors.table import VendorTable
 from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable
 
-#: How far back requests without a price are looked for, in seconds.
+#: How far back requests without a price are counted, in seconds.
 UNPRICED_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
 class BacklogCollector(Collector):
-    """Reads Redis, the ledger and the spool at each scrape; of what is away, it says only that."""
+    """Reads Redis, the ledger and the spool at each scrape.
+
+    If Redis or the ledger is unavailable, its `up` metric is 0, and its other metrics are absent.
+    """
 
     stream: EventStream
     open_records: OpenRecords
@@ -37,16 +41,16 @@ class BacklogCollector(Collector):
     spool_dir: Path
 
     def describe(self) -> Iterator[Metric]:
-        """Yield what there may be, without asking anybody."""
+        """Yield all families with empty values, without reading anything."""
         yield _redis_up(0)
         yield from self._redis(0, 0, 0, 0, None)
         yield _ledger_up(0)
         yield _unpriced(0)
-        yield _resting()
+        yield _circuit_open()
         yield _spool(0)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield what there is now."""
+        """Yield the current values."""
         stream, records = self.stream, self.open_records
         try:
             found = list(
@@ -69,7 +73,7 @@ class BacklogCollector(Collector):
         else:
             yield _ledger_up(1)
             yield _unpriced(unpriced)
-        yield self._resting()
+        yield self._circuits()
         yield _spool(spooled_bytes(self.spool_dir))
 
     def _redis_takes_writes(self) -> bool:
@@ -81,35 +85,33 @@ class BacklogCollector(Collector):
 
     @staticmethod
     def _redis(
-        backlog: int, opened: int, dead: int, drained: int, oldest_ms: int | None
+        backlog: int, opened: int, dead: int, posted: int, oldest_ms: int | None
     ) -> Iterator[Metric]:
         age_s = 0.0 if oldest_ms is None else max(0.0, time.time() - oldest_ms / 1000)
         yield GaugeMetricFamily(
-            "tollgate_backlog_events", "Usage events that the ledger does not have yet.", backlog
+            "tollgate_backlog_events", "Usage events that are not in the ledger yet.", backlog
         )
         yield GaugeMetricFamily(
-            "tollgate_backlog_oldest_seconds", "How long the oldest of them has waited.", age_s
+            "tollgate_backlog_oldest_seconds", "Age of the oldest of these events.", age_s
         )
+        yield GaugeMetricFamily("tollgate_open_records", "Requests in flight on all hosts.", opened)
         yield GaugeMetricFamily(
-            "tollgate_open_records", "Requests of all machines that have not ended.", opened
-        )
-        yield GaugeMetricFamily(
-            "tollgate_dead_events", "Usage events that the ledger could not take.", dead
+            "tollgate_dead_events", "Usage events that could not be posted (dead letters).", dead
         )
         yield CounterMetricFamily(
-            "tollgate_posted_events", "Usage events that workers moved to the ledger.", drained
+            "tollgate_posted_events", "Usage events that workers have posted to the ledger.", posted
         )
 
-    def _resting(self) -> Metric:
-        family, resting = _resting(), self.circuit_breaker.resting()
+    def _circuits(self) -> Metric:
+        family, open_circuits = _circuit_open(), self.circuit_breaker.resting()
         for vendor in self.vendors.configured():
-            family.add_metric([vendor.name], vendor.name in resting)
+            family.add_metric([vendor.name], vendor.name in open_circuits)
         return family
 
     def _unpriced_requests(self) -> int:
         now_s = int(time.time())
         query = UsageQuery(
-            # Whole slots, which the rollups answer.
+            # Whole slots, which rollups can answer.
             start_s=floor_to(now_s - UNPRICED_S, SLOT_S),
             end_s=floor_to(now_s, SLOT_S) + SLOT_S,
             bucket_s=None,
@@ -120,31 +122,35 @@ class BacklogCollector(Collector):
 
 def _redis_up(up: int) -> Metric:
     return GaugeMetricFamily(
-        "tollgate_redis_up", "Whether Redis takes what this machine writes.", up
+        "tollgate_redis_up", "1 if Redis accepts writes from this host, otherwise 0.", up
     )
 
 
 def _ledger_up(up: int) -> Metric:
-    return GaugeMetricFamily("tollgate_ledger_up", "Whether the ledger answers this machine.", up)
+    return GaugeMetricFamily(
+        "tollgate_ledger_up", "1 if the ledger is available to this host, otherwise 0.", up
+    )
 
 
 def _unpriced(requests: int) -> Metric:
     return GaugeMetricFamily(
         "tollgate_unpriced_requests",
-        "Requests of the last hour in the ledger that no price is known for.",
+        "Requests of the last hour in the ledger without a known price.",
         requests,
     )
 
 
-def _resting() -> GaugeMetricFamily:
+def _circuit_open() -> GaugeMetricFamily:
     return GaugeMetricFamily(
         "tollgate_vendor_circuit_open",
-        "1 for a vendor that rests after failures, and is passed over where there is another.",
+        "1 if the vendor's circuit is open after failures, otherwise 0.",
         labels=["vendor"],
     )
 
 
 def _spool(size: int) -> Metric:
     return GaugeMetricFamily(
-        "tollgate_spool_bytes", "Usage on this machine's disk, since Redis was away.", size
+        "tollgate_spool_bytes",
+        "Bytes of usage in this host's spool, written while Redis was unavailable.",
+        size,
     )

@@ -1,19 +1,19 @@
-"""Where a request came from, for the log."""
+"""The address of the client that sent a request, for the request log."""
 
 import ipaddress
 import re
 
 from flask import request
 
-#: An address as proxies write it: alone, or with a port.
+#: An address with a port, as some proxies write it.
 _WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d+)?|([^:]+):\d+")
 
 
 def source_address(proxies: int) -> str | None:
-    """Return the caller's address, as the outermost of our own proxies saw it; None for none.
+    """Return the client's address as the outermost of our own proxies saw it; None if unknown.
 
-    `proxies` is how many of them there are. With 0, it is the connection's other end: what a caller
-    writes into `x-forwarded-for` itself is never believed.
+    `proxies` is the number of our own proxies. With 0, the connection's peer is returned: an
+    `x-forwarded-for` that the client has written itself is never trusted.
     """
     if proxies:
         seen = request.headers.get("x-forwarded-for", "").split(",")

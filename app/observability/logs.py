@@ -1,7 +1,7 @@
-"""What the web process writes to stderr: JSON lines for machines, or text for a person.
+"""The web process's log on stderr: JSON lines for machines, or text for people.
 
-A record's `fields` (`log.info("...", extra={"fields": {...}})`) are the line's own. Nothing here
-knows what they say.
+A record's `fields` (`log.info("...", extra={"fields": {...}})`) become fields of the line. Does not
+depend on their meaning.
 """
 
 import json
@@ -14,15 +14,14 @@ from typing import Any, TextIO
 
 import orjson
 
-#: gunicorn's own loggers, which have handlers of their own.
+#: gunicorn's logger, which has its own handlers.
 SERVER_LOGGER = "gunicorn.error"
 
 
 class JSONFormatter(logging.Formatter):
-    """One JSON object a record: time (RFC 3339, UTC), level, logger, message, then its fields."""
+    """One JSON object per record: time (RFC 3339, UTC), level, logger, message, fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         line: dict[str, Any] = {
             "time": _time(record),
             "level": record.levelname.lower(),
@@ -34,31 +33,33 @@ class JSONFormatter(logging.Formatter):
             line["exception"] = self.formatException(record.exc_info)
         try:
             return orjson.dumps(line, default=str).decode()
-        except TypeError:  # half a surrogate pair, or a number over 64 bits
+        except TypeError:  # a lone surrogate, or an integer beyond 64 bits
             return json.dumps(line, default=str)
 
 
 class TextFormatter(logging.Formatter):
-    """One line a record, for a terminal; a traceback follows."""
+    """One line per record for a terminal, followed by the traceback if there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
-        fields = " ".join(f"{name}={_shown(value)}" for name, value in _fields(record).items())
+        fields = " ".join(f"{name}={_quoted(value)}" for name, value in _fields(record).items())
         head = f"{_time(record)[11:23]} {record.levelname:<7} {record.getMessage()}"
         line = f"{head}  {fields}" if fields else head
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
 def formatter(name: str | None, stream: TextIO | None = None) -> logging.Formatter:
-    """Return the formatter for a stream, stderr by default; None: text where a person looks."""
+    """Return the formatter `text` or `json`; None means text on a terminal, otherwise JSON.
+
+    `stream` defaults to stderr.
+    """
     if name is None:
         name = "text" if (stream or sys.stderr).isatty() else "json"
     return TextFormatter() if name == "text" else JSONFormatter()
 
 
 def configure(name: str | None) -> None:
-    """Have all of this process' loggers write to stderr, in one form."""
-    # What no line of ours shows need not be found out for each: see the logging HOWTO.
+    """Make all loggers of this process write to stderr with one formatter."""
+    # Faster: do not collect what no formatter here writes. See the logging HOWTO, "Optimization".
     logging._srcfile = None
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler()
@@ -85,7 +86,7 @@ def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
     return fields
 
 
-def _shown(value: Any) -> str:
+def _quoted(value: Any) -> str:
     text = str(value)
     plain = text.isprintable() and " " not in text and '"' not in text
     return text if plain else json.dumps(text)

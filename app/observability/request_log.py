@@ -1,7 +1,7 @@
-"""One log line a request, written when its last byte is out; counted for Prometheus as well.
+"""Logs one line per request when its last byte is sent, and counts the request for Prometheus.
 
-It holds no header, no query, no prompt and no answer. Of a refused key it tells where it came from
-and the first digits of its digest.
+Lines contain no headers, queries, prompts or completions. For an invalid API key, a line contains
+the client's address and the first digits of the key's digest.
 """
 
 import logging
@@ -11,17 +11,17 @@ from typing import Any
 from flask import Flask, Response, g, request
 
 from app.observability.client_address import source_address
-from app.observability.metrics import Metrics
+from app.observability.metrics.metrics import Metrics
 from app.tracing.trace_context import Trace, Tracing
 from app.usage.event import UsageEvent
 from app.vocabulary.errors import TollgateError
 
 log = logging.getLogger(__name__)
 
-#: Blueprints that are asked every few seconds, by machines.
-QUIET = frozenset({"health", "metrics"})
+#: Blueprints that are polled every few seconds.
+POLLED_BLUEPRINTS = frozenset({"health", "metrics"})
 
-#: What the line tells of a completion: the event's fields, but for what is told already.
+#: The fields of a usage event that a line contains.
 EVENT_FIELDS = (
     "event_id",
     "account_id",
@@ -45,7 +45,10 @@ EVENT_FIELDS = (
 
 
 class RequestLine:
-    """What becomes of one request, told piece by piece; the meter's observer."""
+    """The log line of one request, which collects its fields as they become known.
+
+    It observes the request's meter.
+    """
 
     def __init__(self, request_id: str, metrics: Metrics, trace: Trace, proxies: int) -> None:
         self.request_id = request_id
@@ -58,38 +61,38 @@ class RequestLine:
         self._event: UsageEvent | None = None
 
     def opened(self, *, stream: bool) -> None:
-        """Take note that a completion was admitted."""
+        """Count a completion request that was admitted."""
         self._metrics.opened(stream=stream)
 
     def recorded(self, event: UsageEvent) -> None:
-        """Take note of what a completion used."""
+        """Count a completion request that has ended, and log its usage."""
         self._metrics.recorded(event)
         self._event = event
 
     def surplus(self, vendor: str, choices: int) -> None:
-        """Take note of choices that were dropped."""
+        """Count choices that were dropped, and log a warning."""
         self._metrics.surplus(vendor, choices)
-        log.warning("%s sent %s choices too many, in %s", vendor, choices, self.request_id)
+        log.warning("%s sent %s surplus choices in request %s", vendor, choices, self.request_id)
 
     def unknown_reason(self, vendor: str, word: str) -> None:
-        """Take note of a finish reason that nobody knows."""
+        """Count an unknown finish reason, and log a warning."""
         self._metrics.unknown_reason(vendor, word)
         log.warning(
-            "%s ended a choice with the unknown finish reason %r, in %s; the entry's "
-            "`finish_reasons` can say what it means",
+            "%s ended a choice with the unknown finish reason %r in request %s; map it in "
+            "`finish_reasons` of the vendor's entry",
             vendor,
             word,
             self.request_id,
         )
 
     def failed(self, error: TollgateError) -> None:
-        """Take note of an error after the status line."""
+        """Log an error that occurred after the status line was sent."""
         self._answered["code"] = error.code
 
     def answered(self, response: Response) -> None:
-        """Take note of the response, as it begins."""
+        """Count the response, and log its status; called before its body is sent."""
         rule = request.url_rule
-        self._is_quiet = request.blueprint in QUIET and response.status_code < 400
+        self._is_quiet = request.blueprint in POLLED_BLUEPRINTS and response.status_code < 400
         self._answered = {
             "method": request.method,
             "route": rule.rule if rule else None,
@@ -106,12 +109,12 @@ class RequestLine:
         self._metrics.answered(rule.rule if rule else None, response.status_code)
 
     def write(self) -> None:
-        """Write the line."""
+        """Write the line, and end the request's trace."""
         fields = {
             "request_id": self.request_id,
             "trace_id": self.trace.trace_id,
             **self._answered,
-            **_told(self._event),
+            **_usage_fields(self._event),
             "duration_ms": int((time.monotonic() - self._started_s) * 1000),
         }
         fields = {name: value for name, value in fields.items() if value is not None}
@@ -125,9 +128,9 @@ class RequestLine:
 
 
 def register_request_log(app: Flask, metrics: Metrics, tracing: Tracing, proxies: int) -> None:
-    """Log every request; register it before anything that may reject one.
+    """Log every request; call this before registering anything that may reject a request.
 
-    `proxies` is how many of our own proxies stand between callers and us.
+    `proxies` is the number of our own proxies in front of the web process.
     """
 
     def begin() -> None:
@@ -144,11 +147,11 @@ def register_request_log(app: Flask, metrics: Metrics, tracing: Tracing, proxies
 def _answered(response: Response) -> Response:
     line: RequestLine = g.line
     line.answered(response)
-    response.call_on_close(line.write)  # after the last byte; what a view registered comes first
+    response.call_on_close(line.write)  # after the last byte, and after the callbacks of views
     return response
 
 
-def _told(event: UsageEvent | None) -> dict[str, Any]:
+def _usage_fields(event: UsageEvent | None) -> dict[str, Any]:
     if event is None:
         return {}
     return {

@@ -1,8 +1,7 @@
-"""What one model's tokens cost, and the arithmetic of one request. Pure values.
+"""The price of one model's tokens, and the cost of one request. No I/O.
 
-Money is whole nano-dollars; rates are whole nano-dollars a million tokens, so that a price of
-$0.0375 a million tokens loses nothing. A request's cost is rounded once, to the nearest
-nano-dollar.
+Costs are whole nano-dollars. Rates are whole nano-dollars per million tokens, so a price of $0.0375
+per million tokens is exact. A request's cost is rounded once, to the nearest nano-dollar.
 """
 
 import hashlib
@@ -14,12 +13,12 @@ from typing import Protocol
 
 import orjson
 
-#: Rates are for so many tokens.
+#: The number of tokens that rates are for.
 PER_TOKENS = 1_000_000
 
 
 class Tokens(Protocol):
-    """Token counts, of a usage or of an event: whole and >= 0."""
+    """The token counts of a usage or an event: whole numbers >= 0."""
 
     @property
     def prompt_tokens(self) -> int: ...
@@ -39,7 +38,7 @@ class Tokens(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """Nano-dollars a million tokens, each kind of token apart."""
+    """Nano-dollars per million tokens, for each kind of token."""
 
     input: int
     cached: int
@@ -51,7 +50,7 @@ class Rates:
     output_audio: int
 
 
-#: What a kind of token costs where the vendor names no rate of its own for it.
+#: Kind of token -> the kind whose rate applies if it has no rate of its own.
 SAME_AS: Mapping[str, str] = {
     "cached": "input",
     "cache_write": "input",
@@ -63,18 +62,19 @@ SAME_AS: Mapping[str, str] = {
 
 
 def complete_rates(given: Mapping[str, int]) -> Rates:
-    """Return rates whose gaps are filled as SAME_AS says; `input` and `output` must be given."""
+    """Return rates with missing ones filled from SAME_AS; `input` and `output` are required."""
     rates = dict(given)
-    for name, other in SAME_AS.items():  # a later one may refer to an earlier one
+    for name, other in SAME_AS.items():  # in order: a rate may refer to an earlier one
         rates.setdefault(name, rates[other])
     return Rates(**rates)
 
 
 @dataclass(frozen=True)
 class Price:
-    """A price in force: what a prompt of more than so many tokens makes all the request cost.
+    """The price of one model.
 
-    `tiers` are in ascending order and begin at -1; `name` says whose price it is.
+    `tiers` are pairs of a number of prompt tokens and the rates of a request whose prompt exceeds
+    it, in ascending order; the first number is -1. `name` is the source and the model.
     """
 
     name: str
@@ -82,21 +82,21 @@ class Price:
 
     @cached_property
     def price_id(self) -> str:
-        """The name under which the ledger keeps the price: another rate is another name."""
+        """The ID under which the ledger stores the price; different rates have different IDs."""
         digest = hashlib.sha256(repr([(s, astuple(r)) for s, r in self.tiers]).encode())
         return f"{self.name}#{digest.hexdigest()[:12]}"
 
     def encode(self) -> str:
-        """Return the tiers as JSON, so that a cost can be checked long after."""
+        """Return the tiers as JSON, so that a cost can be verified later."""
         tiers = [{"above_prompt_tokens": max(0, s), **asdict(r)} for s, r in self.tiers]
         return orjson.dumps(tiers).decode()
 
     def cost_nanousd(self, usage: Tokens) -> int:
-        """Return what the tokens cost, to the nearest nano-dollar.
+        """Return the cost of the tokens, to the nearest nano-dollar.
 
-        Counts that are parts of others are taken out of them, never added. Of audio that may also
-        be cached, as much is taken for cached as must be. A vendor's parts that exceed the whole
-        are charged as they are, and nothing else.
+        Counts that are parts of others are subtracted from them, so each token is charged once.
+        Cached audio is the smallest overlap that the counts imply. If the parts exceed the total,
+        only the parts are charged.
         """
         rates = self._rates(usage.prompt_tokens)
         prompt, cached, written = usage.prompt_tokens, usage.cached_tokens, usage.cache_write_tokens
@@ -125,16 +125,17 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class EffectivePeriod:
-    """When a price is in force: from a day on, or every day between two times; UTC.
+    """When a price is effective: from a day on, or every day between two times; UTC.
 
-    `daily_s` are seconds after midnight; a span may go past it.
+    `daily_s` are the start and the end (exclusive) in seconds after midnight; a period may
+    continue past midnight.
     """
 
     from_day: date | None = None
     daily_s: tuple[int, int] | None = None
 
     def covers(self, moment: datetime) -> bool:
-        """Say whether the price is in force at a moment in UTC."""
+        """Return whether the price is effective at a moment in UTC."""
         if self.from_day is not None and moment.date() < self.from_day:
             return False
         if self.daily_s is None:
@@ -148,21 +149,21 @@ class EffectivePeriod:
 
 @dataclass(frozen=True, slots=True)
 class PriceHistory:
-    """One model's prices: the last whose term covers the moment is in force, else the first.
+    """One model's prices: the last whose period covers a time is effective, otherwise the first.
 
-    A price None says that the model is known, and what its completions cost is not.
+    A price of None means that the model is known, but its price is not.
     """
 
-    terms: tuple[tuple[EffectivePeriod, Price | None], ...]
+    periods: tuple[tuple[EffectivePeriod, Price | None], ...]
 
     def at(self, at_ms: int) -> Price | None:
-        """Return the price in force at a time in Unix milliseconds."""
-        if len(self.terms) == 1:
-            return self.terms[0][1]
-        return self.in_force(at_ms)[1]
+        """Return the effective price at a time in Unix milliseconds."""
+        if len(self.periods) == 1:
+            return self.periods[0][1]
+        return self.effective(at_ms)[1]
 
-    def in_force(self, at_ms: int) -> tuple[EffectivePeriod, Price | None]:
-        """Return the price in force at a time in Unix milliseconds, and its term."""
+    def effective(self, at_ms: int) -> tuple[EffectivePeriod, Price | None]:
+        """Return the effective price at a time in Unix milliseconds, and its period."""
         moment = datetime.fromtimestamp(at_ms / 1000, UTC)
-        covering = (it for it in reversed(self.terms) if it[0].covers(moment))
-        return next(covering, self.terms[0])
+        covering = (it for it in reversed(self.periods) if it[0].covers(moment))
+        return next(covering, self.periods[0])

@@ -1,6 +1,6 @@
-"""The price book: what a vendor's model costs at a time, from a deployment's file and our snapshot.
+"""The price book: the price of a vendor's model at a time, from price files and the snapshot.
 
-Knows no ledger. An unknown price is None, never 0.
+Does not depend on the ledger. An unknown price is None, never 0.
 """
 
 import time
@@ -14,21 +14,21 @@ from app.pricing.price_file import DEFAULT_FILE, PriceFile
 from app.pricing.service_tier import tier_of
 from app.pricing.snapshot import Snapshot
 
-#: Models whose prices are remembered; callers make names up, so there must be a bound.
-REMEMBERED = 4096
+#: Models whose prices are cached. The cache is bounded, because callers choose model names.
+CACHE_SIZE = 4096
 
-#: (who served, names of the model there, the surest first; the service tier) -> prices.
+#: (vendor that served, the model's names with the most reliable first, service tier) -> prices.
 Finder = Callable[[str, tuple[str, ...], str | None], PriceHistory]
 
-#: Of a model that nobody knows.
+#: The prices of an unknown model.
 UNKNOWN = PriceHistory(((EffectivePeriod(), None),))
 
 
 @dataclass(frozen=True, slots=True)
 class PriceBook:
-    """Prices by vendor, model and service tier; thread-safe, and fast for what was asked before.
+    """Prices by vendor, model and service tier; thread-safe and cached.
 
-    `unknown` returns what a budget reserves the dearest of, at a vendor's model without a price.
+    `unknown` returns a vendor's prices for a model of unknown price: a budget reserves the highest.
     """
 
     find: Finder
@@ -37,18 +37,18 @@ class PriceBook:
     def price(
         self, vendor: str, *models: str, at_ms: int | None = None, tier: str | None = None
     ) -> Price | None:
-        """Return the price in force of the first of `models` that has one; now, unless told.
+        """Return the effective price of the first of `models` that has one; None if unknown.
 
-        `tier` is a vendor's word for how it served.
+        `at_ms` defaults to now. `tier` is a vendor's name for a service tier.
         """
         return self.find(vendor, models, tier_of(tier)).at(_now_ms() if at_ms is None else at_ms)
 
-    def in_force(
+    def effective(
         self, vendor: str, model: str, *, at_ms: int | None = None, tier: str | None = None
     ) -> tuple[EffectivePeriod, Price | None]:
-        """Return the price in force of a model, and its term; now, unless told."""
+        """Return the effective price of a model, and its period; `at_ms` defaults to now."""
         history = self.find(vendor, (model,), tier_of(tier))
-        return history.in_force(_now_ms() if at_ms is None else at_ms)
+        return history.effective(_now_ms() if at_ms is None else at_ms)
 
     def cost_nanousd(
         self,
@@ -58,16 +58,16 @@ class PriceBook:
         at_ms: int | None = None,
         tier: str | None = None,
     ) -> int | None:
-        """Return what one call of so many tokens costs, in nano-dollars, or None."""
+        """Return the cost of one call with these tokens; None if its price is unknown."""
         price = self.price(vendor, model, at_ms=at_ms, tier=tier)
         return None if price is None else price.cost_nanousd(tokens)
 
     def served(
         self, vendor: str, names: tuple[str, ...], tier: str | None, at_ms: int
     ) -> Price | None:
-        """Return the price of a call that was served; None if it is not known.
+        """Return the effective price of a call that was served; None if unknown.
 
-        `names` are the model's names, the surest first; `tier` is as `price` takes it.
+        `names` are the model's names, the most reliable first; `tier` is as in `price`.
         """
         return self.find(vendor, names, None if tier is None else tier_of(tier)).at(at_ms)
 
@@ -77,33 +77,33 @@ def _now_ms() -> int:
 
 
 def load_prices(path: Path | None = None) -> PriceBook:
-    """Return the prices that come with Tollgate, with a deployment's own file laid over them.
+    """Return the prices that come with Tollgate, overridden by a deployment's own file.
 
-    Raises: ConfigError when that file is of no use.
+    Raises: ConfigError when that file is invalid.
     """
     shipped = PriceFile.read(DEFAULT_FILE)
     return _book(PriceFile.read(path).merged_over(shipped) if path else shipped, Snapshot.load())
 
 
 def _book(file: PriceFile, snapshot: Snapshot) -> PriceBook:
-    @lru_cache(REMEMBERED)
+    @lru_cache(CACHE_SIZE)
     def find(vendor: str, models: tuple[str, ...], tier: str | None) -> PriceHistory:
         provider = file.providers.get(vendor)
         known = (snapshot.find(provider, model, tier) for model in models if provider is not None)
         below = next((it for it in known if it is not None), UNKNOWN)
         fitting = (file.fitting(f"{vendor}/{model}", tier) for model in models)
         rows = next((it for it in fitting if it), [])
-        # In a history the last term counts, in a file the first row.
-        return PriceHistory((*below.terms, *((row.term, row.price) for row in reversed(rows))))
+        # In a history, the last period has priority; in a file, the first row.
+        return PriceHistory((*below.periods, *((row.period, row.price) for row in reversed(rows))))
 
-    @lru_cache(REMEMBERED)
+    @lru_cache(CACHE_SIZE)
     def unknown(vendor: str) -> tuple[Price, ...]:
-        # What answers may bear the name of any model for which the vendor has a price here.
+        # The response may name any model for which the vendor has a price here.
         stated = () if file.unknown is None else (file.unknown,)
         return (*stated, *file.of_vendor(vendor))
 
     return PriceBook(find, unknown)
 
 
-#: Knows no price at all.
+#: A price book without prices.
 NO_PRICES = PriceBook(lambda _vendor, _models, _tier: UNKNOWN)

@@ -1,6 +1,6 @@
-"""Price files: `config/prices.toml`, and the one that a deployment lays over it.
+"""Price files: `config/prices.toml`, and a deployment's own file, which overrides it.
 
-Their form is described in `config/prices.toml`.
+`config/prices.toml` describes their format.
 """
 
 import tomllib
@@ -22,26 +22,27 @@ DEFAULT_FILE = CONFIG_DIR / "prices.toml"
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """The price of the models that fit a glob of `vendor/name`, as long as its term says.
+    """The price of the models that match a glob of `vendor/name`, during a period.
 
-    `tier` is the service tier that it is for; None is the standard one.
+    `tier` is the service tier; None is the standard tier.
     """
 
     model: str
-    term: EffectivePeriod
+    period: EffectivePeriod
     price: Price
     tier: str | None = None
 
     def fits(self, model: str, tier: str | None = None) -> bool:
-        """Say whether it is the price of `vendor/name` in a tier."""
+        """Return whether the row applies to `vendor/name` in a tier."""
         return self.tier == tier and fnmatchcase(model, self.model)
 
 
 @dataclass(frozen=True, slots=True)
 class PriceFile:
-    """What a file says: its rows, the surest first, and which vendor charges whose prices.
+    """The content of a file.
 
-    `unknown` is what a budget reserves for a model without a known price.
+    `rows` are in order of priority. `providers` maps vendors to the providers of the snapshot whose
+    prices they charge. `unknown` is the price that budgets reserve for a model of unknown price.
     """
 
     rows: tuple[PriceRow, ...]
@@ -52,7 +53,7 @@ class PriceFile:
     def read(cls, path: Path) -> "PriceFile":
         """Read a file.
 
-        Raises: ConfigError with all that is wrong with it.
+        Raises: ConfigError, which lists all problems of the file.
         """
         try:
             table = tomllib.loads(path.read_text(), parse_float=Decimal)
@@ -63,28 +64,30 @@ class PriceFile:
             raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
         rows = [_row(row) for row in table.get("prices", ())]
         unknown = load_price("unknown", table["unknown"]) if "unknown" in table else None
-        return cls(tuple(_surest_first(rows)), table.get("providers", {}), unknown)
+        return cls(tuple(_by_priority(rows)), table.get("providers", {}), unknown)
 
     def fitting(self, model: str, tier: str | None = None) -> list[PriceRow]:
-        """Return the rows of `vendor/name` in a tier: of those in force, the first is its price."""
+        """Return the rows for `vendor/name` in a tier, in order of priority."""
         return [row for row in self.rows if row.fits(model, tier)]
 
     def of_vendor(self, vendor: str) -> list[Price]:
-        """Return the prices of all rows that may be for models of a vendor, now or at some time."""
+        """Return the prices of all rows that may apply to a vendor's models, at any time."""
         return [r.price for r in self.rows if fnmatchcase(vendor, r.model.partition("/")[0])]
 
     def merged_over(self, below: "PriceFile") -> "PriceFile":
-        """Return this file laid over another one."""
+        """Return the content of both files, in which this one has priority over `below`."""
         providers = {**below.providers, **self.providers}
         return PriceFile(self.rows + below.rows, providers, self.unknown or below.unknown)
 
 
-def _surest_first(rows: Sequence[PriceRow]) -> list[PriceRow]:
-    """Sort rows: names before globs, globs as they are first named; of each, the newest first."""
+def _by_priority(rows: Sequence[PriceRow]) -> list[PriceRow]:
+    """Sort rows: names before globs, then by the model's first place, then the newest first."""
     place: dict[str, int] = {}
     for row in rows:
         place.setdefault(row.model, len(place))
-    return sorted(rows, key=lambda row: (_is_glob(row.model), place[row.model], -_begins(row.term)))
+    return sorted(
+        rows, key=lambda row: (_is_glob(row.model), place[row.model], -_first_day(row.period))
+    )
 
 
 def _is_glob(model: str) -> bool:
@@ -94,23 +97,23 @@ def _is_glob(model: str) -> bool:
 _GLOB = frozenset("*?[")
 
 
-def _begins(term: EffectivePeriod) -> int:
-    return 0 if term.from_day is None else term.from_day.toordinal()
+def _first_day(period: EffectivePeriod) -> int:
+    return 0 if period.from_day is None else period.from_day.toordinal()
 
 
 def _problems(table: Mapping[str, Any]) -> Iterator[str]:
     for key in sorted(table.keys() - {"prices", "providers", "unknown"}):
-        yield f"{key} is none of `prices`, `providers`, `unknown`"
+        yield f"{key} is unknown: use `prices`, `providers` or `unknown`"
     yield from (f"[unknown]: {problem}" for problem in _unknown_problems(table))
     providers = table.get("providers", {})
     if not isinstance(providers, dict) or not all(isinstance(it, str) for it in providers.values()):
-        yield "[providers] must give each vendor the name of a provider"
+        yield "[providers] must map each vendor to the name of a provider"
     rows = table.get("prices", [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         yield "prices must be tables, each headed [[prices]]"
         return
     problems = [
-        f"[[prices]] no. {number}: {problem}"
+        f"[[prices]] number {number}: {problem}"
         for number, row in enumerate(rows, 1)
         for problem in _row_problems(row)
     ]
@@ -118,15 +121,15 @@ def _problems(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _contradictions(rows: Sequence[PriceRow]) -> Iterator[str]:
-    """Yield a line for each row that gives another price for what an earlier one has priced."""
+    """Yield a problem for each row that contradicts the price of an earlier one."""
     first: dict[tuple[str, str | None, date | None], tuple[int, Price]] = {}
     for number, row in enumerate(rows, 1):
-        key = (row.model, row.tier, row.term.from_day)
+        key = (row.model, row.tier, row.period.from_day)
         known, price = first.setdefault(key, (number, row.price))
         if price.tiers != row.price.tiers:
-            since = f"from {row.term.from_day}" if row.term.from_day else "without a `from`"
+            since = f"from {row.period.from_day}" if row.period.from_day else "without a `from`"
             tier = f" in the tier {row.tier}" if row.tier else ""
-            yield f"[[prices]] no. {known} and no. {number} differ on {row.model}{tier}, {since}"
+            yield f"[[prices]] numbers {known} and {number} differ for {row.model}{tier}, {since}"
 
 
 def _unknown_problems(table: Mapping[str, Any]) -> Iterator[str]:
@@ -137,13 +140,13 @@ def _unknown_problems(table: Mapping[str, Any]) -> Iterator[str]:
         yield "must be a table of rates"
         return
     for key in sorted(rates.keys() - set(RATE_NAMES)):
-        yield f"{key} is not known"
+        yield f"{key} is unknown"
     yield from _rate_problems(rates)
 
 
 def _row_problems(row: Mapping[str, Any]) -> Iterator[str]:
     for key in sorted(row.keys() - {"model", "from", "service_tier", *RATE_NAMES}):
-        yield f"{key} is not known"
+        yield f"{key} is unknown"
     vendor, _, name = row["model"].partition("/") if isinstance(row.get("model"), str) else [""] * 3
     if not vendor or not name:
         yield "model must be a glob of vendor/name"
@@ -151,7 +154,7 @@ def _row_problems(row: Mapping[str, Any]) -> Iterator[str]:
         yield "from must be a day, such as 2026-10-01"
     tier = row.get("service_tier", "flex")
     if not isinstance(tier, str) or not tier.strip():
-        yield "service_tier must be a vendor's word, such as flex"
+        yield "service_tier must be a vendor's name for a tier, such as flex"
     yield from _rate_problems(row)
 
 
@@ -171,5 +174,5 @@ def _row(row: Mapping[str, Any]) -> PriceRow:
     tier = tier_of(row.get("service_tier"))
     price = load_price(f"file:{row['model']}{f':{tier}' if tier else ''}", row)
     if price is None:
-        raise ValueError("a row without a price")  # unreachable: `_problems` has refused it
+        raise ValueError("a row without a price")  # unreachable: `_problems` reports it
     return PriceRow(row["model"], EffectivePeriod(row.get("from")), price, tier)

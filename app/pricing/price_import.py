@@ -1,7 +1,7 @@
-"""From the prices of the installed package `genai-prices` to the rows of `config/prices.json`.
+"""Converts the prices of the installed package `genai-prices` to the rows of `config/prices.json`.
 
-Needs that package (the extra `prices`), which takes 100 MB of memory and half a second to import:
-the reason why no server imports it. It is never asked to fetch anything.
+Needs that package (the extra `prices`). Importing it takes 100 MB of memory and half a second, so
+no server imports this module. The package is never asked to download prices.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,10 +21,10 @@ from genai_prices.types import (
     TimeOfDateConstraint,
 )
 
-from app.pricing.rates import NANO
 from app.pricing.service_tier import tier_of
+from app.vocabulary.money import dollars, nearest_nanousd
 
-#: Our name of a rate -> genai-prices' key. What it prices beside tokens is not used here.
+#: Tollgate's name of a rate -> genai-prices' name. Prices of other things than tokens are ignored.
 KEYS: Mapping[str, str] = {
     "input": "input_mtok",
     "cached": "cache_read_mtok",
@@ -38,7 +38,7 @@ KEYS: Mapping[str, str] = {
 
 
 def snapshot_rows() -> dict[str, Any]:
-    """Return every provider's models, in the order in which they are to be tried."""
+    """Return the content of `config/prices.json`: all providers' models, in matching order."""
     return {
         "version": f"genai-prices {genai_prices.__version__}",
         "providers": {it.id: _provider(it) for it in sorted(providers, key=lambda it: it.id)},
@@ -46,7 +46,7 @@ def snapshot_rows() -> dict[str, Any]:
 
 
 def encode_rows(rows: Mapping[str, Any]) -> bytes:
-    """Return the rows as JSON with a line for each model, so that a change can be read."""
+    """Return the rows as JSON with one line per model, so that changes are readable in a diff."""
     parts = [b'{"version":' + orjson.dumps(rows["version"]) + b',"providers":{']
     blocks = []
     for name, provider in rows["providers"].items():
@@ -66,17 +66,17 @@ def _provider(provider: Any) -> dict[str, Any]:
 
 def _model(model: ModelInfo) -> dict[str, Any]:
     prices = model.prices
-    terms = [ConditionalPrice(prices=prices)] if isinstance(prices, ModelPrice) else prices
-    rows = [_when(it.constraint) | {"rates": dict(_rates(it.prices))} for it in terms]
+    periods = [ConditionalPrice(prices=prices)] if isinstance(prices, ModelPrice) else prices
+    rows = [_when(it.constraint) | {"rates": dict(_rates(it.prices))} for it in periods]
     row = {"id": model.id, "match": _clause(model.match), "prices": rows}
-    tiers = {tier: _tier(model, terms, context) for tier, context in _contexts(model).items()}
+    tiers = {tier: _tier(model, periods, context) for tier, context in _contexts(model).items()}
     return row | {"tiers": tiers} if tiers else row
 
 
 def _contexts(model: ModelInfo) -> dict[str, dict[str, str]]:
-    """Return the service tiers that a model has prices for, each with what genai-prices asks for.
+    """Return the service tiers that a model has prices for, with genai-prices' conditions of each.
 
-    Its other conditions (a region, a way of searching) are none that an answer tells of.
+    Other conditions (a region, a kind of search) are ignored: no response states them.
     """
     whens = [variant.when for variant in model.price_variants or ()]
     named = {when["service_tier"] for when in whens if when.keys() == {"service_tier"}}
@@ -85,11 +85,13 @@ def _contexts(model: ModelInfo) -> dict[str, dict[str, str]]:
     return {"batch": batch, **contexts} if batch in whens else contexts
 
 
-def _tier(model: ModelInfo, terms: Sequence[Any], context: dict[str, str]) -> list[dict[str, Any]]:
-    """Return a tier's rows: its own rates and, where it has none, the standard ones of the time."""
+def _tier(
+    model: ModelInfo, periods: Sequence[Any], context: dict[str, str]
+) -> list[dict[str, Any]]:
+    """Return a tier's rows: its own rates, or the standard rates of the time where it has none."""
     variants = [it for it in model.price_variants or () if it.when == context]
     first = min(map(_first_day, variants))
-    days = {_first_day(it) for it in (*variants, *terms)}
+    days = {_first_day(it) for it in (*variants, *periods)}
     return [
         ({} if day == date.min else {"from": day.isoformat()})
         | {"rates": dict(_rates(model.get_prices(_midnight(day), context)))}
@@ -102,7 +104,7 @@ def _first_day(it: Any) -> date:
         return date.min
     if isinstance(it.constraint, StartDateConstraint):
         return it.constraint.start_date
-    raise TypeError("a service tier's price hangs on more than a first day")
+    raise TypeError("a service tier's price has an unsupported constraint")
 
 
 def _midnight(day: date) -> datetime:
@@ -116,7 +118,7 @@ def _when(constraint: Any) -> dict[str, Any]:
         return {"from": constraint.start_date.isoformat()}
     if isinstance(constraint, TimeOfDateConstraint):
         return {"daily": [_utc(constraint.start_time), _utc(constraint.end_time)]}
-    raise TypeError(f"genai-prices has a constraint that is new: {type(constraint).__name__}")
+    raise TypeError(f"genai-prices has an unsupported constraint: {type(constraint).__name__}")
 
 
 def _utc(at: time) -> str:
@@ -137,8 +139,8 @@ def _rates(price: ModelPrice) -> Iterator[tuple[str, Any]]:
 
 
 def _dollars(rate: Decimal) -> str:
-    """Return dollars to the nano-dollar: what is beyond is a division's noise."""
-    return f"{round(rate * NANO) / Decimal(NANO):f}"
+    """Return dollars rounded to nano-dollars, because smaller digits are rounding errors."""
+    return dollars(nearest_nanousd(rate))
 
 
 def _clause(clause: Any) -> dict[str, Any]:

@@ -1,28 +1,27 @@
-"""Rates as people write them, dollars a million tokens, turned into whole nano-dollars."""
+"""Parses rates, which people write in dollars per million tokens, into whole nano-dollars."""
 
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from app.pricing.price import Price, Rates, complete_rates
+from app.vocabulary.money import nearest_nanousd
 
-NANO = 1_000_000_000
-
-#: The most that a million tokens may cost, in dollars: sums of costs must fit 64 bits.
+#: The highest rate in dollars per million tokens, so that sums of costs fit 64 bits.
 LIMIT_USD = 1_000_000
 
 RATE_NAMES: tuple[str, ...] = tuple(Rates.__dataclass_fields__)
 
 
 class RatesError(ValueError):
-    """A rate that is none; the message says which."""
+    """A rate is invalid; the message names it."""
 
 
 def load_price(name: str, rates: Mapping[str, Any]) -> Price | None:
-    """Return the price of a table of rates; None where input or output has none.
+    """Return the price for a table of rates; None if the rate of input or output is missing.
 
-    Each rate is in dollars a million tokens, or a list of pairs (prompt tokens that must be
-    exceeded, dollars), the first of them (0, dollars).
+    A rate is in dollars per million tokens, or a list of pairs of a number of prompt tokens, which
+    a prompt must exceed, and dollars; the first number is 0.
     Raises: RatesError.
     """
     tiers = {kind: _tiers(kind, rates[kind]) for kind in RATE_NAMES if kind in rates}
@@ -39,7 +38,7 @@ def _rates_at(tiers: Mapping[str, list[tuple[int, int]]], start: int) -> Rates:
 
 
 def _tiers(kind: str, rate: Any) -> list[tuple[int, int]]:
-    """Return pairs of (tokens exceeded, nano-dollars a million), the first at -1."""
+    """Return pairs of (prompt tokens to exceed, nano-dollars per million); the first is at -1."""
     if not isinstance(rate, list):
         return [(-1, _nanousd(kind, rate))]
     try:
@@ -47,21 +46,23 @@ def _tiers(kind: str, rate: Any) -> list[tuple[int, int]]:
     except (TypeError, ValueError) as exc:
         if isinstance(exc, RatesError):
             raise
-        raise RatesError(f"{kind} must be a list of pairs of tokens and dollars") from exc
+        raise RatesError(
+            f"{kind} must be a number, or a list of pairs of tokens and dollars"
+        ) from exc
     starts = [start for start, _ in pairs]
     ascending = all(type(s) is int for s in starts) and starts == sorted(set(starts))
     if not starts or starts[0] != 0 or not ascending:
-        raise RatesError(f"{kind} must begin at 0 tokens and go up")
+        raise RatesError(f"{kind} must begin at 0 tokens and ascend")
     return [(-1, pairs[0][1]), *pairs[1:]]
 
 
 def _nanousd(kind: str, dollars: Any) -> int:
     if isinstance(dollars, bool) or not isinstance(dollars, int | str | Decimal):
-        raise RatesError(f"{kind} is no number of dollars")
+        raise RatesError(f"{kind} is not a number of dollars")
     try:
         number = Decimal(dollars)
     except InvalidOperation as exc:
-        raise RatesError(f"{kind} is no number of dollars") from exc
+        raise RatesError(f"{kind} is not a number of dollars") from exc
     if not number.is_finite() or not 0 <= number <= LIMIT_USD:
-        raise RatesError(f"{kind} must be from 0 to {LIMIT_USD} dollars a million tokens")
-    return round(number * NANO)
+        raise RatesError(f"{kind} must be from 0 to {LIMIT_USD} dollars per million tokens")
+    return nearest_nanousd(number)

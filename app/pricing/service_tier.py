@@ -1,23 +1,23 @@
-"""Service tiers: the words of vendors for how they served a request, which may set another price.
+"""Service tiers: vendors' names for how a request was served, which may change its price. No I/O.
 
-Pure. OpenAI, Groq, Anthropic and Google each have words of their own.
+OpenAI, Groq, Anthropic and Google each have their own names.
 """
 
 from collections.abc import Mapping
 
-#: Words that mean a vendor's usual service at its usual price.
-STANDARD_WORDS = frozenset({"", "auto", "default", "on_demand", "standard", "standard_only"})
+#: Names of a vendor's standard service at its standard price.
+STANDARD_NAMES = frozenset({"", "auto", "default", "on_demand", "standard", "standard_only"})
 
-#: Google's words on Vertex AI for what others, and our prices, call by the shorter one.
+#: Vertex AI's names -> the names of other vendors, which prices use.
 SAME_TIER: Mapping[str, str] = {"on_demand_flex": "flex", "on_demand_priority": "priority"}
 
 
-def tier_of(word: str | None) -> str | None:
-    """Return the tier that a vendor's word names, as prices are kept by it; None is the standard.
+def tier_of(name: str | None) -> str | None:
+    """Return the tier under which prices are stored for a vendor's name; None is the standard.
 
-    A word that nobody knows is a tier of its own: what it costs is not known either.
+    An unknown name is a tier of its own, because its price is unknown as well.
     """
-    if word is None:
+    if name is None:
         return None
-    tier = word.strip().lower()
-    return None if tier in STANDARD_WORDS else SAME_TIER.get(tier, tier)
+    tier = name.strip().lower()
+    return None if tier in STANDARD_NAMES else SAME_TIER.get(tier, tier)

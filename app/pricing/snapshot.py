@@ -1,7 +1,7 @@
 """The prices that come with Tollgate: `config/prices.json`, which `tollgate prices import` writes.
 
-They are genai-prices' (MIT, https://github.com/pydantic/genai-prices): a provider's models in the
-order in which they are tried, each with a clause that a model's name must match.
+They are a copy of genai-prices (MIT, https://github.com/pydantic/genai-prices): each provider's
+models in the order in which they are tried, with a clause that matches a model's name.
 """
 
 import re
@@ -24,38 +24,38 @@ Match = Callable[[str], bool]
 Tiers = Mapping[str | None, PriceHistory]
 Models = list[tuple[Match, Tiers]]
 
-#: Of a tier whose price is not known.
-NO_SUCH_TIER = PriceHistory(((EffectivePeriod(), None),))
+#: The prices of a tier whose price is unknown.
+UNKNOWN_TIER = PriceHistory(((EffectivePeriod(), None),))
 
-#: A date without dashes, which some vendors write at the end of a model's name.
+#: A date without dashes, as some vendors append it to a model's name.
 _COMPACT_DATE = re.compile(r"-(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
 
 
 @dataclass(slots=True)
 class Snapshot:
-    """Every provider's models; one provider's are made ready when they are first asked for."""
+    """All providers' models; a provider's models are parsed at its first look-up."""
 
     version: str
     providers: Mapping[str, Mapping[str, Any]]
-    _ready: dict[str, Models] = field(default_factory=dict)
+    _parsed: dict[str, Models] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path = SNAPSHOT_FILE) -> "Snapshot":
-        """Read the file."""
+        """Read a snapshot file, which must be valid."""
         content = orjson.loads(path.read_bytes())
         return cls(content["version"], content["providers"])
 
     def find(self, provider: str, model: str, tier: str | None = None) -> PriceHistory | None:
-        """Return the prices of a provider's model, whose name may bear a date, in a service tier.
+        """Return the prices of a provider's model in a service tier; None if the model is unknown.
 
-        None says that the model is not known.
+        The model's name may end with a date.
         """
         name = model.lower()
         dashed = _COMPACT_DATE.sub(r"-\1-\2-\3", name)
         tiers = self._match(provider, name) or (
             self._match(provider, dashed) if dashed != name else None
         )
-        return None if tiers is None else tiers.get(tier, NO_SUCH_TIER)
+        return None if tiers is None else tiers.get(tier, UNKNOWN_TIER)
 
     def _match(self, provider: str, name: str) -> Tiers | None:
         others = self.providers.get(provider, {}).get("fallbacks", ())
@@ -66,29 +66,29 @@ class Snapshot:
         return None
 
     def _models(self, provider: str) -> Models:
-        if provider not in self._ready:
+        if provider not in self._parsed:
             rows = self.providers.get(provider, {}).get("models", ())
-            self._ready[provider] = [_load_model(provider, row) for row in rows]
-        return self._ready[provider]
+            self._parsed[provider] = [_load_model(provider, row) for row in rows]
+        return self._parsed[provider]
 
 
 def _load_model(provider: str, row: Mapping[str, Any]) -> tuple[Match, Tiers]:
     name = f"{provider}/{row['id']}"
-    tiers: dict[str | None, PriceHistory] = {None: PriceHistory(_terms(name, row["prices"]))}
+    tiers: dict[str | None, PriceHistory] = {None: PriceHistory(_periods(name, row["prices"]))}
     for tier, rows in row.get("tiers", {}).items():
-        # Before its first day, the price of a tier is not known.
-        terms = _terms(f"{name}:{tier}", rows)
-        tiers[tier] = PriceHistory((*NO_SUCH_TIER.terms, *terms))
+        # Before its first day, the price of a tier is unknown.
+        periods = _periods(f"{name}:{tier}", rows)
+        tiers[tier] = PriceHistory((*UNKNOWN_TIER.periods, *periods))
     return _clause(row["match"]), tiers
 
 
-def _terms(
+def _periods(
     name: str, rows: Sequence[Mapping[str, Any]]
 ) -> tuple[tuple[EffectivePeriod, Price | None], ...]:
-    return tuple((_term(it), load_price(name, it["rates"])) for it in rows)
+    return tuple((_period(it), load_price(name, it["rates"])) for it in rows)
 
 
-def _term(row: Mapping[str, Any]) -> EffectivePeriod:
+def _period(row: Mapping[str, Any]) -> EffectivePeriod:
     daily = row.get("daily")
     return EffectivePeriod(
         date.fromisoformat(row["from"]) if "from" in row else None,
@@ -102,7 +102,7 @@ def _seconds(text: str) -> int:
 
 
 def _clause(clause: Mapping[str, Any]) -> Match:
-    """Return the test of a name in lower case that a clause describes."""
+    """Return a clause as a function that tests a model's name in lower case."""
     ((kind, value),) = clause.items()
     if kind in ("or", "and"):
         parts = [_clause(part) for part in value]

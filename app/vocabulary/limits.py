@@ -5,8 +5,9 @@ Money is whole nano-dollars. Days and months are UTC's.
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import Literal, get_args
+
+from app.vocabulary.money import NANO, show_usd
 
 Kind = Literal["account", "key"]
 Period = Literal["day", "month"]
@@ -17,7 +18,6 @@ PERIODS: tuple[str, ...] = get_args(Period)
 #: floating-point numbers of Redis' scripts.
 NUMBER_LIMIT = 10**9
 
-NANO = 10**9
 #: Largest budget, 9 million dollars: nano-dollars above 2**53 would not be exact there.
 BUDGET_LIMIT_NANOUSD = 9_000_000 * NANO
 
@@ -86,21 +86,3 @@ def period_end(period: Period, start: datetime) -> datetime:
     if period == "day":
         return start + timedelta(days=1)
     return (start + timedelta(days=31)).replace(day=1)
-
-
-def show_usd(nanousd: int) -> str:
-    """Return money as people write it, to the nano-dollar: `$1.50`, `$0.000015`."""
-    whole, nano = divmod(abs(nanousd), NANO)
-    cents = f"{nano:09d}".rstrip("0").ljust(2, "0")
-    return f"{'-' if nanousd < 0 else ''}${whole:,}.{cents}"
-
-
-def nanousd_of(usd: Decimal) -> int:
-    """Return dollars in nano-dollars.
-
-    Raises: ValueError when there is more behind the point than nano-dollars, or no number.
-    """
-    nano = usd * NANO
-    if not nano.is_finite() or nano != nano.to_integral_value():
-        raise ValueError(f"{usd} is no sum of nano-dollars")
-    return int(nano)

@@ -1,4 +1,4 @@
-"""Alembic's entry point: runs migrations on the connection of `app.storage.sql.database`."""
+"""Alembic's entry point: migrates on the connection that `app.storage.sql.migrations` gives."""
 
 from alembic import context
 

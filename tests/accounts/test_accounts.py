@@ -1,29 +1,21 @@
-"""Accounts and their keys: what can be created, and what is kept of a secret."""
+"""Accounts and their keys: what can be created, and what is stored of a secret."""
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
-from app.accounts.accounts import Accounts, AccountsError, ApiKey
-from app.storage.sql.database import create_engine, reading
+from app.accounts.accounts import Accounts
+from app.accounts.apikey import ApiKey
+from app.accounts.errors import AccountsError
+from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import api_keys
+from app.storage.sql.transactions import reading
 from app.vocabulary.errors import LedgerUnavailable
 
-NOW_S = 1_780_000_000.0
 NOW_MS = 1_780_000_000_000
-
-
-@pytest.fixture
-def accounts(engine: Engine) -> Accounts:
-    """Accounts `acme` and `Acme`, at a fixed time."""
-    accounts = Accounts(engine, now_s=lambda: NOW_S)
-    for account_id in ("acme", "Acme"):
-        accounts.create(account_id, f"The account {account_id}")
-    return accounts
 
 
 def test_accounts_that_differ_in_case_alone_are_two(accounts: Accounts) -> None:
@@ -35,29 +27,29 @@ def test_accounts_that_differ_in_case_alone_are_two(accounts: Accounts) -> None:
 
 
 def test_an_account_exists_once(accounts: Accounts) -> None:
-    with pytest.raises(AccountsError, match="acme exists already"):
+    with pytest.raises(AccountsError, match="acme already exists"):
         accounts.create("acme", "again")
     assert [account.name for account in accounts.list()] == ["The account Acme", "The account acme"]
 
 
 @pytest.mark.parametrize("account_id", ["a", "7", "a.b-c_D", "x" * 64])
-def test_sane_account_ids_are_taken(accounts: Accounts, account_id: str) -> None:
+def test_valid_account_ids_are_accepted(accounts: Accounts, account_id: str) -> None:
     assert accounts.create(account_id, "n").account_id == account_id
 
 
 @pytest.mark.parametrize(
     "account_id", ["", "-a", ".a", "a b", "a/b", "é", "٣", "a\n", "a\0", "x" * 65, "a,b", "\ud800"]
 )
-def test_other_account_ids_are_refused(accounts: Accounts, account_id: str) -> None:
+def test_other_account_ids_are_rejected(accounts: Accounts, account_id: str) -> None:
     with pytest.raises(AccountsError, match="1 to 64 letters"):
         accounts.create(account_id, "n")
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "a\0b", "\x1b[2J", "\ud800", "x" * 201])
-def test_names_that_cannot_be_shown_are_refused(accounts: Accounts, name: str) -> None:
-    with pytest.raises(AccountsError, match="can be printed"):
+def test_names_that_cannot_be_printed_are_rejected(accounts: Accounts, name: str) -> None:
+    with pytest.raises(AccountsError, match="printable characters"):
         accounts.create("new", name)
-    with pytest.raises(AccountsError, match="can be printed"):
+    with pytest.raises(AccountsError, match="printable characters"):
         accounts.create_key(["acme"], ["completions"], name=name)
     assert not accounts.exists("new")
 
@@ -80,7 +72,7 @@ def test_a_key_is_found_by_its_secret_alone(accounts: Accounts) -> None:
         assert accounts.find_key(other) is None
 
 
-def test_secrets_are_long_and_random_and_their_ids_tell_nothing_of_them(
+def test_secrets_and_ids_are_long_and_random(
     accounts: Accounts,
 ) -> None:
     made = [accounts.create_key(["acme"], ["completions"]) for _ in range(50)]
@@ -99,16 +91,16 @@ def test_the_secret_is_nowhere_in_the_database(accounts: Accounts, engine: Engin
 @pytest.mark.parametrize(
     ("account_ids", "scopes", "says"),
     [
-        (["acme"], [], "scopes"),
-        (["acme"], ["completions", "root"], "'root' is none"),
-        (["acme"], ["Completions"], "'Completions' is none"),
+        (["acme"], [], "no scope"),
+        (["acme"], ["completions", "root"], "scope 'root'"),
+        (["acme"], ["Completions"], "scope 'Completions'"),
         ([], ["completions"], "needs an account"),
         ([], ["admin", "usage"], "needs an account"),
         (["acme", "nobody"], ["completions"], "no account 'nobody'"),
         (["ACME"], ["admin"], "no account 'ACME'"),
     ],
 )
-def test_keys_of_no_use_are_refused(
+def test_invalid_keys_are_rejected(
     accounts: Accounts, account_ids: list[str], scopes: list[str], says: str
 ) -> None:
     with pytest.raises(AccountsError, match=says):
@@ -117,8 +109,10 @@ def test_keys_of_no_use_are_refused(
 
 
 @pytest.mark.parametrize("expires_at_ms", [0, NOW_MS - 1, NOW_MS])
-def test_a_key_that_has_expired_already_is_refused(accounts: Accounts, expires_at_ms: int) -> None:
-    with pytest.raises(AccountsError, match="expired already"):
+def test_a_key_that_would_already_be_expired_is_rejected(
+    accounts: Accounts, expires_at_ms: int
+) -> None:
+    with pytest.raises(AccountsError, match="already be expired"):
         accounts.create_key(["acme"], ["completions"], expires_at_ms=expires_at_ms)
 
 
@@ -137,7 +131,7 @@ def test_keys_are_listed_in_the_order_of_their_creation(engine: Engine) -> None:
     assert accounts.list_keys() == made
 
 
-def test_a_revoked_key_says_when_for_good(engine: Engine) -> None:
+def test_a_revocation_is_permanent_and_keeps_its_time(engine: Engine) -> None:
     times_s = iter((1, 2, 3, 4))
     accounts = Accounts(engine, now_s=lambda: next(times_s))
     accounts.create("acme", "n")
@@ -156,80 +150,6 @@ def test_a_key_that_is_not_there_cannot_be_revoked_or_rotated(
         accounts.revoke(key_id)
     with pytest.raises(AccountsError, match="no key"):
         accounts.rotate(key_id)
-
-
-def test_rotation_makes_a_like_key_and_leaves_the_old_one(accounts: Accounts) -> None:
-    old, old_secret = accounts.create_key(["acme", "Acme"], ["usage"], "n")
-    new, secret = accounts.rotate(old.key_id)
-    assert new == replace(old, key_id=new.key_id)
-    assert new.key_id != old.key_id
-    assert accounts.find_key(secret) == new
-    assert accounts.find_key(old_secret) == old
-
-
-def test_a_rotated_key_lives_as_long_as_the_old_one_did(engine: Engine) -> None:
-    times_s = iter((100, 100, 150))
-    accounts = Accounts(engine, now_s=lambda: next(times_s))
-    accounts.create("acme", "n")
-    old, _ = accounts.create_key(["acme"], ["completions"], expires_at_ms=160_000)
-    new, _ = accounts.rotate(old.key_id)
-    assert (new.created_at_ms, new.expires_at_ms) == (150_000, 210_000)
-
-
-def test_one_operation_makes_one_key_and_names_it_when_repeated(accounts: Accounts) -> None:
-    """Case F07: the answer to a rotation was lost, and it is sent again."""
-    old, _ = accounts.create_key(["acme"], ["completions"])
-    new, _ = accounts.rotate(old.key_id, "rotation 1")
-    accounts.revoke(old.key_id)
-    with pytest.raises(AccountsError, match=new.key_id):
-        accounts.rotate(old.key_id, "rotation 1")
-    assert len(accounts.list_keys()) == 2
-
-
-def test_an_operation_id_counts_for_one_key_alone(accounts: Accounts) -> None:
-    keys = [accounts.create_key(["acme"], ["completions"])[0] for _ in range(2)]
-    for key in keys:
-        accounts.rotate(key.key_id, "yearly")
-    accounts.rotate(keys[0].key_id, "again")
-    for _ in range(2):
-        accounts.rotate(keys[0].key_id)
-    assert len(accounts.list_keys()) == 7
-
-
-def test_one_operation_sent_many_times_at_once_makes_one_key(accounts: Accounts) -> None:
-    old, _ = accounts.create_key(["acme"], ["completions"])
-
-    def rotate(_: int) -> str | AccountsError:
-        try:
-            return accounts.rotate(old.key_id, "rotation 1")[0].key_id
-        except AccountsError as exc:
-            return exc
-
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(rotate, range(8)))
-    (made,) = [answer for answer in answers if isinstance(answer, str)]
-    assert all(made in str(answer) for answer in answers)
-    assert len(accounts.list_keys()) == 2
-
-
-@pytest.mark.parametrize("operation_id", ["", "a\0b", "x" * 201])
-def test_operation_ids_of_no_use_are_refused(accounts: Accounts, operation_id: str) -> None:
-    key, _ = accounts.create_key(["acme"], ["completions"])
-    with pytest.raises(AccountsError, match="operation id"):
-        accounts.rotate(key.key_id, operation_id)
-
-
-def test_a_key_that_no_longer_works_is_not_rotated(engine: Engine) -> None:
-    now_s = 100.0
-    accounts = Accounts(engine, now_s=lambda: now_s)
-    accounts.create("acme", "n")
-    revoked, _ = accounts.create_key(["acme"], ["completions"])
-    expired, _ = accounts.create_key(["acme"], ["completions"], expires_at_ms=160_000)
-    accounts.revoke(revoked.key_id)
-    now_s = 160.0
-    for key in (revoked, expired):
-        with pytest.raises(AccountsError, match="revoked or expired"):
-            accounts.rotate(key.key_id)
 
 
 def test_a_database_that_is_not_there_is_unavailable() -> None:

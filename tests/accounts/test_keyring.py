@@ -1,69 +1,29 @@
-"""The key ring: who may, who may not, and for how long an answer is trusted."""
+"""The key ring: which keys are authenticated, and how long the ledger's result is trusted."""
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Barrier, Event, Thread
 
 import pytest
 from sqlalchemy import Engine, event
 
-from app.accounts.accounts import Accounts, ApiKey
-from app.accounts.apikey import secret_digest
+from app.accounts.accounts import Accounts
+from app.accounts.apikey import ApiKey, secret_digest
 from app.accounts.keyring import (
     OUTAGE_TRUST_S,
     REVOCATION_BOUND_S,
     KeyRing,
-    require_scope,
-    select_account,
 )
-from app.storage.sql.database import create_engine
 from app.storage.sql.tables import api_keys
 from app.vocabulary.errors import (
-    AccountNotAllowed,
     InvalidAPIKey,
-    InvalidRequest,
     LedgerUnavailable,
-    ScopeMissing,
 )
+from tests.accounts.outage import Clocks, Ledger
 
 CACHE_S = 5.0
 DEADLINE_S = 60.0
-
-
-@dataclass
-class Clocks:
-    """The ring's clocks, set by the test."""
-
-    monotonic_s: float = 1000.0
-    wall_s: float = 1_780_000_000.0
-
-    def pass_s(self, seconds: float) -> None:
-        self.monotonic_s += seconds
-        self.wall_s += seconds
-
-
-class Ledger:
-    """A real ledger that can be taken away, and counts how often it is asked."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.engine = create_engine(f"sqlite:///{path}")
-        self.questions = 0
-        event.listen(self.engine, "before_cursor_execute", self._count)
-
-    def _count(self, *arguments: object) -> None:
-        self.questions += str(arguments[2]).startswith("SELECT")
-
-    def take_away(self) -> None:
-        self.engine.dispose()
-        self.path.rename(self.path.with_suffix(".away"))
-        self.path.mkdir()
-
-    def bring_back(self) -> None:
-        self.path.rmdir()
-        self.path.with_suffix(".away").rename(self.path)
 
 
 @pytest.fixture
@@ -100,7 +60,7 @@ def new_key(accounts: Accounts, expires_at_ms: int | None = None) -> tuple[ApiKe
     return accounts.create_key(["acme"], ["completions"], expires_at_ms=expires_at_ms)
 
 
-def test_a_live_key_is_told_by_text_or_bytes(engine: Engine) -> None:
+def test_a_live_key_is_authenticated_as_text_or_bytes(engine: Engine) -> None:
     accounts = Accounts(engine)
     accounts.create("acme", "n")
     key, secret = new_key(accounts)
@@ -108,7 +68,7 @@ def test_a_live_key_is_told_by_text_or_bytes(engine: Engine) -> None:
     assert ring.authenticate(secret) == ring.authenticate(secret.encode()) == key
 
 
-def test_whatever_is_wrong_with_a_key_the_caller_hears_the_same(
+def test_every_invalid_key_gets_the_same_error(
     accounts: Accounts, ring: KeyRing, clocks: Clocks
 ) -> None:
     """Cases E06 and E07."""
@@ -131,7 +91,7 @@ def test_whatever_is_wrong_with_a_key_the_caller_hears_the_same(
     assert not re.search(r"sk-other|tg_|key_|sha", heard.pop(), re.IGNORECASE)
 
 
-def test_what_cannot_be_a_key_never_reaches_the_ledger(ledger: Ledger, ring: KeyRing) -> None:
+def test_text_without_a_keys_format_never_reaches_the_ledger(ledger: Ledger, ring: KeyRing) -> None:
     for wrong in ("", "sk-other-123", "x" * 1_000_000, b"\xff"):
         with pytest.raises(InvalidAPIKey):
             ring.authenticate(wrong)
@@ -158,7 +118,7 @@ def test_the_ledger_is_asked_once_while_its_answer_is_fresh(
 def test_a_revoked_key_stops_working_within_the_bound(
     accounts: Accounts, clocks: Clocks, cache_s: float
 ) -> None:
-    """Case F01, whatever the deployment says of the cache."""
+    """Case F01, with any setting of the cache."""
     rings = [new_ring(accounts, clocks, cache_s) for _ in range(3)]
     key, secret = new_key(accounts)
     for ring in rings:
@@ -185,7 +145,7 @@ def test_a_new_key_works_though_its_secret_was_unknown_a_moment_ago(
     assert ring.authenticate(secret) == key
 
 
-def test_a_key_expires_also_while_it_is_remembered(
+def test_a_key_expires_even_while_it_is_cached(
     accounts: Accounts, ledger: Ledger, ring: KeyRing, clocks: Clocks
 ) -> None:
     _, secret = new_key(accounts, int(clocks.wall_s * 1000) + 1000)
@@ -234,10 +194,10 @@ def test_a_key_known_to_be_revoked_is_never_trusted_again_by_an_outage(
         ring.authenticate(secret)
 
 
-def test_guesses_do_not_push_out_a_known_key(
+def test_guesses_do_not_evict_a_valid_key(
     accounts: Accounts, ledger: Ledger, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.accounts.keyring.REMEMBERED", 3)
+    monkeypatch.setattr("app.accounts.keyring.CACHE_SIZE", 3)
     ring = new_ring(accounts, clocks)
     _, secret = new_key(accounts)
     ring.authenticate(secret)
@@ -273,33 +233,3 @@ def test_one_request_asks_the_ledger_and_the_others_do_not_wait(
     answer.set()
     first.join(DEADLINE_S)
     assert not first.is_alive()
-
-
-KEY = ApiKey("key_1", None, ("acme", "beta"), frozenset({"admin"}), 0, None, None)
-
-
-def test_no_scope_includes_another() -> None:
-    require_scope(KEY, "admin")
-    for scope in ("completions", "usage"):
-        with pytest.raises(ScopeMissing, match=scope):
-            require_scope(KEY, scope)
-
-
-def test_the_selected_account_must_be_the_keys_own() -> None:
-    """Case F04."""
-    assert [select_account(KEY, it) for it in KEY.account_ids] == ["acme", "beta"]
-    for other in ("gamma", "Acme", "acme ", "acme,beta"):
-        with pytest.raises(AccountNotAllowed) as raised:
-            select_account(KEY, other)
-        assert raised.value.param == "x-selected-account-id"
-        assert "beta" not in str(raised.value)
-
-
-@pytest.mark.parametrize("selected", [None, ""])
-def test_without_a_selection_the_only_account_pays(selected: str | None) -> None:
-    assert select_account(replace(KEY, account_ids=("acme",)), selected) == "acme"
-    with pytest.raises(InvalidRequest) as raised:
-        select_account(KEY, selected)
-    assert (raised.value.code, raised.value.param) == ("account_required", "x-selected-account-id")
-    with pytest.raises(AccountNotAllowed):
-        select_account(replace(KEY, account_ids=()), selected)

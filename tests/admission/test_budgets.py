@@ -19,8 +19,8 @@ from app.ledger.repricing import reprice
 from app.pricing.price_book import PriceBook, load_prices
 from app.storage.redis.connection import connect
 from app.storage.redis.group_commit import GroupCommit
-from app.storage.sql.database import reading
 from app.storage.sql.tables import corrections, daily_rollups
+from app.storage.sql.transactions import reading
 from app.usage.meter import Meter
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords

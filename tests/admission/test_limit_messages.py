@@ -13,7 +13,8 @@ from app.admission.limit_messages import (
 )
 from app.admission.reservations import UNITS, Check, LimitState
 from app.vocabulary.errors import InsufficientQuota, LimitReached, RateLimited
-from app.vocabulary.limits import NANO, Limits
+from app.vocabulary.limits import Limits
+from app.vocabulary.money import NANO
 
 #: 2026-12-01, in Unix seconds.
 DECEMBER_S = 1_796_083_200

@@ -19,7 +19,7 @@ from app.pricing.price_book import PriceBook, load_prices
 from app.storage.redis.connection import connect
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import EVENTS, OPEN, RESERVED
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from app.usage.meter import Meter
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords

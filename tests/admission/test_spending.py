@@ -12,7 +12,7 @@ from app.accounts.accounts import Accounts
 from app.admission.spending import CACHE_S, Spending
 from app.ledger.posting import Ledger
 from app.pricing.price_book import PriceBook, load_prices
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from app.vocabulary.limits import Kind, Limits
 from tests.support.events import usage_event
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from redis import Redis
 
 from app.storage.redis.keys import EVENTS
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from app.usage.event_id import new_event_id
 from tests.chaos.ledgers import LedgerServer
 from tests.chaos.processes import Process

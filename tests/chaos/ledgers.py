@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from app.storage.sql.database import upgrade
+from app.storage.sql.migrations import upgrade
 from tests.support.services.postgres import Postgres
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from app.accounts.accounts import Accounts
 from app.storage.redis.keys import DEAD, EVENTS, OPEN
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from tests.chaos.ledgers import LedgerServer
 from tests.chaos.processes import Process
 from tests.chaos.served import ServedCalls

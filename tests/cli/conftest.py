@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from tests.cli.command import Tollgate
 
 

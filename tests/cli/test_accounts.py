@@ -33,7 +33,7 @@ def test_an_id_of_no_use_is_refused_with_the_rule(tollgate: Tollgate, account_id
 
 def test_an_account_is_made_once_and_case_tells_two_apart(tollgate: Tollgate) -> None:
     tollgate.run("accounts", "create", "acme")
-    assert "exists already" in tollgate.run("accounts", "create", "acme", exit_code=1).stderr
+    assert "already exists" in tollgate.run("accounts", "create", "acme", exit_code=1).stderr
     tollgate.run("accounts", "create", "ACME")
     listed = json.loads(tollgate.run("accounts", "list", "--json").stdout)
     assert [account["account_id"] for account in listed] == ["ACME", "acme"]

@@ -14,7 +14,7 @@ from app.cli import main
 from app.cli.commands.dead import SHOWN
 from app.ledger.posting import Ledger
 from app.storage.redis.keys import DEAD, EVENTS
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from app.usage.redis.stream import EventStream
 from tests.cli.command import Tollgate
 from tests.support.events import usage_event

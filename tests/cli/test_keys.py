@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.accounts.accounts import Accounts, AccountsError
+from app.accounts.accounts import Accounts
 from app.accounts.apikey import ApiKey
+from app.accounts.errors import AccountsError
 from tests.cli.command import Tollgate
 
 DAY_MS = 86_400_000
@@ -66,11 +67,11 @@ def test_a_key_expires_after_a_span_or_at_a_time_in_utc(acme: Tollgate) -> None:
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "said"),
     [
-        (["acme", "--expires", "2020-01-01"], 1, "expired already"),
-        (["acme", "--expires", "0d"], 1, "expired already"),
+        (["acme", "--expires", "2020-01-01"], 1, "already be expired"),
+        (["acme", "--expires", "0d"], 1, "already be expired"),
         (["acme", "--expires", "soon"], 2, "neither a span"),
         (["acme", "--expires", "9999999d"], 2, "neither a span"),
-        (["acme", "--name", "a\x9bc"], 1, "can be printed"),
+        (["acme", "--name", "a\x9bc"], 1, "printable characters"),
         (["acme", "--scope", "root"], 2, "completions"),
         (["nobody"], 1, "accounts create"),
         ([], 1, "needs an account"),
@@ -133,7 +134,7 @@ def test_rotate_prints_a_second_key_like_the_first_and_both_work(acme: Tollgate)
 def test_a_rotation_that_died_before_it_showed_its_key_may_be_repeated(acme: Tollgate) -> None:
     acme.run("keys", "create", "acme")
     accounts, old = Accounts(acme.engine), _only_key(acme)
-    lost, secret = accounts.rotate(old.key_id, "2026-11", works=False)
+    lost, secret = accounts.rotate(old.key_id, "2026-11", enabled=False)
     found = accounts.find_key(secret)
     assert found is not None
     assert found.revoked_at_ms is not None

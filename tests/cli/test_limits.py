@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from app.accounts.accounts import Accounts
-from app.vocabulary.limits import NANO, Limits
+from app.vocabulary.limits import Limits
+from app.vocabulary.money import NANO
 from tests.cli.command import Tollgate
 
 

@@ -8,7 +8,8 @@ from click.testing import CliRunner
 from sqlalchemy import inspect
 
 from app.cli import COMMANDS, load_command, main
-from app.storage.sql.database import create_engine, schema_is_current
+from app.storage.sql.engine import create_engine
+from app.storage.sql.migrations import schema_is_current
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from app.accounts.accounts import Accounts
 from app.cli.output import write_whole
 from app.ledger.posting import Ledger
 from app.settings import ROOT
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from tests.support.events import usage_event
 from tests.support.services.polling import wait_until
 from tests.support.services.sqlite import new_ledger

@@ -113,7 +113,7 @@ def test_a_price_file_that_is_wrong_or_not_there_is_a_sentence(
 ) -> None:
     wrong = tmp_path / "wrong.toml"
     wrong.write_text("[[prices]]\nmodel = 5\n")
-    for path, problem in ((wrong, "no. 1"), (tmp_path / "nowhere", "names no file")):
+    for path, problem in ((wrong, "number 1"), (tmp_path / "nowhere", "names no file")):
         env = {"TOLLGATE_PRICES": str(path)}
         run = Tollgate(tollgate.database_url, tollgate.engine, env).run
         result = run("prices", "show", "openai/m", exit_code=1)

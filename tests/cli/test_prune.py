@@ -31,7 +31,7 @@ def test_what_was_pruned_is_said_where_it_would_be_missing(tollgate: Tollgate) -
     Ledger(tollgate.engine).post([usage_event(started_at_ms=now_ms - 200 * DAY_MS)])
     tollgate.run("prune", "--older-than", "180d")
     result = tollgate.run("usage", "--since", "2026-01-01", "--by", "user", exit_code=1)
-    assert "quarter of an hour" in result.stderr
+    assert "15-minute totals" in result.stderr
 
 
 def test_what_may_still_be_replayed_is_not_pruned(tollgate: Tollgate) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from app.cli.commands.reconcile import PATIENCE_S, SHOWN
 from app.ledger.posting import Ledger
 from app.storage.redis.keys import DEAD, EVENTS
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import rollups
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream

@@ -17,7 +17,7 @@ from app.pricing.price import EffectivePeriod, Price, PriceHistory, complete_rat
 from app.pricing.price_book import UNKNOWN, PriceBook
 from app.settings import Settings
 from app.usage.event import UsageEvent
-from app.vocabulary.limits import NANO
+from app.vocabulary.money import NANO
 from tests.support.events import usage_event
 
 #: Midnight, 2026-09-01 UTC; the known requests are of this day and the next.

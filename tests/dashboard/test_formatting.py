@@ -3,7 +3,7 @@
 import pytest
 
 from app.dashboard import formatting
-from app.vocabulary.limits import NANO
+from app.vocabulary.money import NANO
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from app.dashboard.requests import PAGE
 from app.settings import Settings
 from app.storage.redis.connection import connect
 from app.usage.redis.stream import EventStream
-from app.vocabulary.limits import NANO
+from app.vocabulary.money import NANO
 from tests.dashboard.site import DashboardSite, at, make_site
 from tests.support.events import usage_event
 

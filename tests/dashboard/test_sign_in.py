@@ -8,8 +8,8 @@ from sqlalchemy import update
 from werkzeug.test import TestResponse
 
 from app.dashboard.sign_in import FORM_LIMIT_BYTES
-from app.storage.sql.database import write
 from app.storage.sql.tables import api_keys, sessions
+from app.storage.sql.transactions import write
 from tests.dashboard.site import DashboardSite
 
 PAGES = ["", "/requests", "/accounts"]

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.ledger.reports.query import UsageQuery, UsageReader, UsageRow
+from app.ledger.reports.query import UsageQuery, UsageRow
+from app.ledger.reports.reader import UsageReader
 from app.settings import Settings
 from tests.support.gateway import ROOT, Gateway, gunicorn, vendor_table, with_account
 from tests.support.services.polling import wait_until

@@ -13,7 +13,8 @@ import sqlalchemy as sa
 
 from app.accounts.accounts import Accounts
 from app.settings import ROOT, database_url
-from app.storage.sql.database import create_engine, reading
+from app.storage.sql.engine import create_engine
+from app.storage.sql.transactions import reading
 from app.vocabulary.errors import LedgerUnavailable
 from tests.e2e.deployment import Candidate, deployed
 from tests.support.services.pgbouncer import PgBouncer, find_pgbouncer

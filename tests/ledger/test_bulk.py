@@ -1,4 +1,4 @@
-"""Rows as the databases get them, many at once."""
+"""Writing many rows in one statement."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 
 from app.ledger.bulk import array_literal
 from app.ledger.posting import Ledger
-from app.storage.sql.database import create_engine
-from tests.ledger.test_posting import as_posted, ledger_of
+from app.storage.sql.engine import create_engine
+from tests.ledger.ledgers import as_posted, ledger_of
 from tests.support.events import usage_event
 
 LIKE_SYNTAX = [
@@ -36,7 +36,7 @@ TEXTS = st.sampled_from(LIKE_SYNTAX) | st.text(
 
 @pytest.fixture
 def postgres_engine(postgres_url: str) -> Iterator[Engine]:
-    """PostgreSQL alone."""
+    """An engine on PostgreSQL."""
     engine = create_engine(postgres_url)
     yield engine
     engine.dispose()

@@ -1,71 +1,23 @@
-"""The ledger: each event posted once, whatever is repeated, reordered or posted at once."""
+"""The ledger: each event is posted once, even if it is repeated."""
 
 import random
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from msgspec.structs import asdict, fields, replace
-from sqlalchemy import Engine, Table
+from msgspec.structs import fields, replace
+from sqlalchemy import Engine
 
-from app.ledger.posting import Entry, Ledger, summed
-from app.ledger.reconcile import day_ranges, differences
-from app.pricing.price import EffectivePeriod, PriceHistory
-from app.pricing.price_book import NO_PRICES, PriceBook
-from app.pricing.rates import load_price
-from app.storage.sql.database import create_engine, reading
-from app.storage.sql.tables import ROLLUP_KEY, SLOT_S, entries, rollups
-from app.usage.call_usage import CallUsage, encode_calls
-from app.usage.cost import cost_of
+from app.ledger.posting import Ledger
+from app.storage.sql.engine import create_engine
+from app.storage.sql.tables import SLOT_S, entries, rollups
+from app.usage.call_usage import CallUsage
 from app.usage.event import UsageEvent
-from app.usage.event_id import new_event_id
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 from app.vocabulary.errors import LedgerUnavailable
 from app.vocabulary.text import TEXT_LIMIT
+from tests.ledger.ledgers import HOUR_MS, MIDNIGHT_MS, as_posted, ledger_of, rows
 from tests.support.events import usage_event
-from tests.support.services.sqlite import new_ledger
-
-HOUR_MS = 3_600_000
-MIDNIGHT_MS = 1_779_926_400_000  # 2026-05-28, UTC
-
-
-def rows(engine: Engine, table: Table) -> list[dict[str, Any]]:
-    with reading(engine) as connection:
-        found = connection.execute(sa.select(table).order_by(*table.primary_key))
-        return [dict(row._mapping) for row in found]
-
-
-def ledger_of(engine: Engine) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    return rows(engine, entries), rows(engine, rollups)
-
-
-def as_posted(
-    events: Sequence[UsageEvent], ledger_prices: PriceBook = NO_PRICES
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return what the ledger must hold after these events, each with an id of its own."""
-    ordered = sorted(events, key=lambda event: event.event_id)
-    costs = [cost_of(event, ledger_prices) for event in ordered]
-    posted = [
-        Entry(event, cost.nanousd, cost.price_id)
-        for event, cost in zip(ordered, costs, strict=True)
-    ]
-    rows = [
-        {
-            **asdict(entry.event),
-            "calls": encode_calls(entry.event.calls),
-            "cost_nanousd": entry.cost_nanousd,
-            "price_id": entry.price_id,
-        }
-        for entry in posted
-    ]
-    return rows, [dict(row) for row in summed(posted)]
 
 
 def test_the_columns_of_an_entry_are_the_fields_of_an_event_and_its_cost() -> None:
@@ -134,7 +86,7 @@ def test_of_two_events_with_one_id_the_first_stays(engine: Engine) -> None:
     assert ledger_of(engine) == as_posted([real])
 
 
-def test_the_true_event_takes_the_place_of_an_abandoned_one(engine: Engine) -> None:
+def test_a_requests_own_event_replaces_an_abandoned_one(engine: Engine) -> None:
     ledger, true = Ledger(engine), usage_event(prompt_tokens=7, total_tokens=17)
     guess = replace(
         true, status="abandoned", source="estimated", prompt_tokens=1, total_tokens=2, model="x"
@@ -157,7 +109,7 @@ def test_a_batch_may_be_of_any_size(engine: Engine) -> None:
 
 
 def test_the_longest_names_fit_in_the_indexes(engine: Engine) -> None:
-    """PostgreSQL takes no index row over 2,704 bytes, and compresses only what repeats."""
+    """PostgreSQL rejects index rows over 2,704 bytes, and compresses only repetitions."""
     letters = random.Random(1)  # noqa: S311 - no secret
     longest = "".join(chr(letters.randrange(0x20000, 0x2A6DF)) for _ in range(TEXT_LIMIT))
     event = usage_event(
@@ -231,112 +183,3 @@ def test_names_keep_their_case_and_their_colons(engine: Engine) -> None:
     Ledger(engine).post(events)
     found = {(row["account_id"], row["vendor"], row["model"]) for row in rows(engine, rollups)}
     assert found == {(event.account_id, event.vendor, event.model) for event in events}
-
-
-@contextmanager
-def empty_ledger() -> Iterator[Engine]:
-    """Yield a new SQLite ledger: hypothesis runs many examples in one test, fixtures only one."""
-    with TemporaryDirectory() as folder:
-        engine = create_engine(new_ledger(Path(folder) / "ledger.db"))
-        yield engine
-        engine.dispose()
-
-
-EVENTS = st.lists(
-    st.builds(
-        usage_event,
-        account_id=st.sampled_from(["a", "A", "b"]),
-        api_key_id=st.sampled_from(["key_1", "key_2"]),
-        vendor=st.sampled_from(["openai", "vllm"]),
-        model=st.sampled_from(["m", "M", "m:1"]),
-        status=st.sampled_from(["completed", "failed", "truncated"]),
-        source=st.sampled_from(["vendor", "estimated"]),
-        prompt_tokens=st.integers(0, 2**40),
-        started_at_ms=st.integers(MIDNIGHT_MS - HOUR_MS, MIDNIGHT_MS + HOUR_MS),
-        event_id=st.builds(new_event_id, st.integers(0, 2**48 - 1)),
-    ),
-    min_size=1,
-    max_size=12,
-)
-
-
-M_PRICE = load_price("openai/m", {"input": "0.15", "cached": "0.0375", "output": "0.6"})
-#: Knows the price of the model `m`, and no other.
-BOOK = PriceBook(
-    lambda _, models, _tier: PriceHistory(
-        ((EffectivePeriod(), M_PRICE if "m" in models else None),)
-    ),
-)
-
-
-@settings(max_examples=40, deadline=None)
-@given(EVENTS, st.data())
-def test_batches_in_any_order_and_number_post_each_event_once(
-    events: list[UsageEvent], data: st.DataObject
-) -> None:
-    again = data.draw(st.lists(st.sampled_from(events), max_size=12))
-    deliveries = data.draw(st.permutations(events + again))
-    with empty_ledger() as engine:
-        posted = 0
-        while deliveries:
-            size = data.draw(st.integers(1, len(deliveries)))
-            posted += Ledger(engine, BOOK).post(deliveries[:size])
-            deliveries = deliveries[size:]
-        assert posted == len(events)
-        assert ledger_of(engine) == as_posted(events, BOOK)
-        assert [it for stretch in day_ranges(engine) for it in differences(engine, stretch)] == []
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=12), st.data())
-def test_guesses_and_truths_in_any_order_end_in_the_truths(
-    told: list[tuple[int, bool]], cuts: st.DataObject
-) -> None:
-    truths = [usage_event(prompt_tokens=10 + at, total_tokens=20 + at) for at in range(4)]
-    guesses = [
-        replace(e, status="abandoned", source="estimated", prompt_tokens=1, total_tokens=1)
-        for e in truths
-    ]
-    events = [truths[at] if true else guesses[at] for at, true in told]
-    cut = cuts.draw(st.integers(0, len(events)))
-    with empty_ledger() as engine:
-        for batch in (events[:cut], events[cut:]):
-            Ledger(engine).post(batch)
-        kept = [
-            truths[at] if (at, True) in told else guesses[at] for at in sorted({n for n, _ in told})
-        ]
-        assert ledger_of(engine) == as_posted(kept)
-
-
-def test_writers_at_once_lose_nothing_and_double_nothing(database_url: str) -> None:
-    """Case D26: overlapping batches over many accounts, in opposite orders."""
-    shuffler = random.Random(26)  # noqa: S311 - no secret
-    rounds = [
-        [usage_event(account_id=f"acct_{n % 60}", model=f"m{n % 2}") for n in range(120)]
-        for _ in range(25)
-    ]
-
-    def post_all(rounds: list[list[UsageEvent]]) -> int:
-        engine = create_engine(database_url)
-        try:
-            return sum(Ledger(engine).post(batch) for batch in rounds)
-        finally:
-            engine.dispose()
-
-    shuffled = [shuffler.sample(batch, len(batch)) for batch in rounds]
-    backwards = [batch[::-1] for batch in rounds[::-1]]
-    with ThreadPoolExecutor(3) as pool:
-        posted = sum(pool.map(post_all, (rounds, shuffled, backwards)))
-    everything = [event for batch in rounds for event in batch]
-    engine = create_engine(database_url)
-    assert posted == len(everything)
-    assert ledger_of(engine) == as_posted(everything)
-    engine.dispose()
-
-
-def test_rollups_are_summed_in_the_order_of_their_keys() -> None:
-    """Every writer locks rows in this order, so that no two wait for each other in a circle."""
-    events = [usage_event(account_id=name, model=model) for name in "bca" for model in "yx"]
-    keys = [tuple(row[name] for name in ROLLUP_KEY) for row in summed(map(Entry, events))]
-    assert keys == sorted(keys)
-    assert len(keys) == 6

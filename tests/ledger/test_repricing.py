@@ -1,4 +1,4 @@
-"""Pricing anew: entries and rollups together, recorded, while events go on being posted."""
+"""Re-pricing: entries and rollups change together, and each re-pricing is recorded."""
 
 from pathlib import Path
 
@@ -7,16 +7,16 @@ from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
 from app.ledger.reconcile import day_ranges, differences
-from app.ledger.reports.query import UsageReader
+from app.ledger.reports.reader import UsageReader
 from app.ledger.repricing import RepricingBatch, count_entries, past_repricings, reprice
 from app.ledger.unpriced import unpriced
 from app.pricing.price_book import NO_PRICES, PriceBook, load_prices
-from app.storage.sql.database import reading
 from app.storage.sql.tables import ROLLUP_TABLES, entries
 from app.storage.sql.tables import prices as prices_table
+from app.storage.sql.transactions import reading
 from app.usage.call_usage import CallUsage
 from app.vocabulary.completion import Usage
-from tests.ledger.reports.test_query import DAY, MIDNIGHT_S, at
+from tests.ledger.ledgers import DAY, MIDNIGHT_S, at
 from tests.support.events import usage_event
 
 START_MS, END_MS = MIDNIGHT_S * 1000, (MIDNIGHT_S + 3600) * 1000
@@ -29,14 +29,16 @@ def costs(engine: Engine) -> tuple[int, int]:
 
 
 def agrees(engine: Engine) -> bool:
-    return not [it for stretch in day_ranges(engine) for it in differences(engine, stretch)]
+    return not [it for days in day_ranges(engine) for it in differences(engine, days)]
 
 
-def update(engine: Engine, book: PriceBook, at_once: int = 7) -> list[RepricingBatch]:
-    return list(reprice(engine, book, START_MS, END_MS, at_once))
+def update(engine: Engine, book: PriceBook, batch_size: int = 7) -> list[RepricingBatch]:
+    return list(reprice(engine, book, START_MS, END_MS, batch_size))
 
 
-def test_a_price_that_was_not_known_is_put_in(engine: Engine, prices: PriceBook) -> None:
+def test_entries_of_unknown_price_are_priced_once_it_is_known(
+    engine: Engine, prices: PriceBook
+) -> None:
     Ledger(engine, NO_PRICES).post(at(n, model="m", model_served="m") for n in range(20))
     assert costs(engine) == (0, 20)
     batches = update(engine, prices)
@@ -70,7 +72,7 @@ def test_many_entries_of_one_instant_are_each_seen_once(engine: Engine, prices: 
     assert costs(engine) == (20 * 1_650, 0)
 
 
-def test_the_price_in_force_is_kept_with_the_entry(engine: Engine, prices: PriceBook) -> None:
+def test_the_effective_price_is_stored_with_the_entry(engine: Engine, prices: PriceBook) -> None:
     Ledger(engine, prices).post([at(0, model="m"), at(0, model="m"), at(0, model="free")])
     with reading(engine) as connection:
         kept = connection.execute(sa.select(prices_table)).all()
@@ -78,7 +80,7 @@ def test_the_price_in_force_is_kept_with_the_entry(engine: Engine, prices: Price
     assert all('"output":' in row.rates for row in kept)
 
 
-def test_a_true_event_takes_its_cost_along_when_it_replaces_a_guess(
+def test_an_event_that_replaces_an_abandoned_one_brings_its_own_cost(
     engine: Engine, prices: PriceBook
 ) -> None:
     ledger, true = Ledger(engine, prices), at(0, model="m", model_served="m")
@@ -95,10 +97,10 @@ def test_a_true_event_takes_its_cost_along_when_it_replaces_a_guess(
     assert agrees(engine)
 
 
-def test_a_request_that_used_nothing_has_no_cost_and_is_no_lack(
+def test_a_request_without_usage_has_no_cost_and_needs_no_price(
     engine: Engine, prices: PriceBook
 ) -> None:
-    """One that an older version gave a cost of 0 gives it back when it is priced anew."""
+    """A cost of 0 that an older version stored is removed by a re-pricing."""
     nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, "status": "failed"}
     failed = at(0, model="m", **nothing)
     Ledger(engine, prices).post([failed, at(1, model="m", **nothing)])
@@ -117,7 +119,7 @@ def test_a_request_that_used_nothing_has_no_cost_and_is_no_lack(
     assert (row.priced_requests, row.empty_requests, row.unpriced_requests) == (0, 2, 0)
 
 
-def test_calls_are_priced_anew_one_by_one_and_their_lacks_are_listed(
+def test_calls_are_repriced_separately_and_those_without_a_price_are_listed(
     engine: Engine, tmp_path: Path
 ) -> None:
     usage = Usage(prompt_tokens=150_000, total_tokens=150_000)
@@ -137,21 +139,3 @@ def test_calls_are_priced_anew_one_by_one_and_their_lacks_are_listed(
     assert [batch.changed for batch in update(engine, load_prices(path))] == [2]
     assert costs(engine) == (150_000_000 + 2 * 225_000_000, 0)
     assert agrees(engine)
-
-
-def test_what_has_no_price_is_listed_by_who_served_it(engine: Engine, prices: PriceBook) -> None:
-    Ledger(engine, prices).post(
-        [
-            at(0, model="x", vendor_served="azure", model_served="y-1"),
-            at(9, model="x", vendor_served="azure", model_served="y-1", total_tokens=9),
-            at(0, model="x", vendor_served=None, model_served=None),
-            at(0, model="m", model_served="m"),
-            at(-1, model="x"),
-        ]
-    )
-    found = unpriced(engine, START_MS, END_MS)
-    assert [(it.vendor, it.model, it.asked, it.requests, it.tokens) for it in found] == [
-        ("azure", "y-1", "x", 2, 14),
-        ("openai", "x", "x", 1, 5),
-    ]
-    assert found[0].last_started_at_ms == START_MS + 9_000

@@ -1,4 +1,4 @@
-"""Retention: entries go, rollups stay, and nobody takes what is left for all there was."""
+"""Retention: entries are pruned, rollups stay, and queries that need pruned entries fail."""
 
 from dataclasses import replace
 
@@ -7,18 +7,20 @@ from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
 from app.ledger.reconcile import day_ranges, differences, rebuild
-from app.ledger.reports.query import UsageQuery, UsageReader
+from app.ledger.reports.query import UsageQuery
+from app.ledger.reports.reader import UsageReader
 from app.ledger.retention import count_older, prune, pruned_until_s
-from app.storage.sql.database import reading
+from app.ledger.slots import DAY_S
+from app.storage.sql.transactions import reading
 from app.vocabulary.errors import UsagePruned
-from tests.ledger.reports.test_query import DAY, DAY_S, MIDNIGHT_S, at, requests
+from tests.ledger.ledgers import DAY, MIDNIGHT_S, at, requests
 
 TWO_DAYS = UsageQuery(MIDNIGHT_S - DAY_S, MIDNIGHT_S + DAY_S)
 
 
 @pytest.fixture
 def pruned(engine: Engine) -> Engine:
-    """A ledger of two days with 24 requests each, whose first day's entries are gone."""
+    """A ledger of two days with 24 requests each, whose first day was pruned."""
     Ledger(engine).post(at(hour * 3600 + 7, user="u") for hour in range(-24, 24))
     assert count_older(engine, MIDNIGHT_S + 5_000) == 24
     assert list(prune(engine, MIDNIGHT_S + 5_000, 10)) == [10, 10, 4]
@@ -44,16 +46,14 @@ def test_sums_stay_as_they_were(pruned: Engine) -> None:
         UsageQuery(MIDNIGHT_S - 60, MIDNIGHT_S - 1),
     ],
 )
-def test_what_rollups_cannot_tell_is_refused_and_not_told_by_half(
-    pruned: Engine, query: UsageQuery
-) -> None:
-    with pytest.raises(UsagePruned, match="quarter of an hour"):
+def test_queries_that_need_pruned_entries_fail(pruned: Engine, query: UsageQuery) -> None:
+    with pytest.raises(UsagePruned, match="15-minute totals"):
         UsageReader(pruned).rows(query)
 
 
-def test_what_is_pruned_is_no_difference_and_a_rebuild_keeps_it(pruned: Engine) -> None:
-    assert [it for stretch in day_ranges(pruned, 5) for it in rebuild(pruned, stretch)] == []
-    assert [it for stretch in day_ranges(pruned, 5) for it in differences(pruned, stretch)] == []
+def test_pruned_days_are_not_compared_and_a_rebuild_keeps_them(pruned: Engine) -> None:
+    assert [it for days in day_ranges(pruned, 5) for it in rebuild(pruned, days)] == []
+    assert [it for days in day_ranges(pruned, 5) for it in differences(pruned, days)] == []
     assert requests(UsageReader(pruned).rows(TWO_DAYS)) == 48
 
 
@@ -63,7 +63,7 @@ def test_pruning_less_than_before_changes_nothing(pruned: Engine) -> None:
         assert pruned_until_s(connection) == MIDNIGHT_S
 
 
-def test_a_prune_that_was_interrupted_is_finished_by_the_next(engine: Engine) -> None:
+def test_the_next_prune_finishes_an_interrupted_one(engine: Engine) -> None:
     Ledger(engine).post(at(-n - 1) for n in range(20))
     steps = prune(engine, MIDNIGHT_S, 5)
     assert next(steps) == 5

@@ -1,4 +1,4 @@
-"""What the recorder raises alarms for, against a real Redis."""
+"""Alarms about a real Redis and a spool."""
 
 import logging
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from tests.support.services.valkey import Valkey
 
 @pytest.fixture
 def own_valkey(tmp_path: Path) -> Iterator[Valkey]:
-    """A Valkey that is set up as it should be."""
+    """A Valkey with the recommended configuration."""
     server = Valkey(tmp_path, persistent=True).start()
     yield server
     server.kill()
@@ -46,7 +46,7 @@ def test_where_all_is_well_there_is_no_alarm(redis: "Redis", alarms: Alarms) -> 
     assert report.oldest_event_age_s < alarms_module.LATE_S
 
 
-def test_a_redis_that_keeps_nothing_on_disk_is_an_alarm(redis: "Redis", alarms: Alarms) -> None:
+def test_a_redis_without_an_append_only_file_is_an_alarm(redis: "Redis", alarms: Alarms) -> None:
     redis.config_set("appendonly", "no")
     assert list(alarms.check().alarms) == ["redis_persistence"]
 
@@ -66,7 +66,7 @@ def test_a_redis_that_is_almost_full_is_an_alarm(redis: "Redis", alarms: Alarms)
     assert (list(report.alarms), report.redis_is_up) == (["redis_memory"], True)
 
 
-def test_a_redis_that_takes_no_write_is_down_though_it_answers(
+def test_a_redis_that_rejects_writes_is_down_although_it_responds(
     redis: "Redis", alarms: Alarms
 ) -> None:
     EventStream(redis).publish(usage_event())
@@ -82,7 +82,7 @@ def test_a_redis_that_takes_no_write_is_down_though_it_answers(
     assert alarms.redis_was_up
 
 
-def test_a_redis_that_tells_nothing_of_itself_is_no_alarm(redis: "Redis", alarms: Alarms) -> None:
+def test_a_redis_that_forbids_info_is_not_an_alarm(redis: "Redis", alarms: Alarms) -> None:
     redis.execute_command("ACL", "SETUSER", "default", "-info")  # type: ignore[no-untyped-call]
     report = alarms.check()
     assert (report.alarms, report.redis_is_up) == ({}, True)
@@ -99,7 +99,7 @@ def test_events_that_wait_too_long_or_could_not_be_posted_are_alarms(
     assert report.oldest_event_age_s > 1_000_000_000
 
 
-def test_many_events_are_an_alarm_though_they_are_young(
+def test_many_events_are_an_alarm_even_if_they_are_new(
     redis: "Redis", alarms: Alarms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(alarms_module, "MANY_EVENTS", 1)
@@ -108,7 +108,7 @@ def test_many_events_are_an_alarm_though_they_are_young(
     assert list(alarms.check().alarms) == ["backlog"]
 
 
-def test_without_redis_the_spool_is_still_looked_at(
+def test_without_redis_the_spool_is_still_checked(
     alarms: Alarms, own_valkey: Valkey, tmp_path: Path
 ) -> None:
     Spool(tmp_path / "spool", "other").append("event", b"{}")
@@ -121,7 +121,7 @@ def test_without_redis_the_spool_is_still_looked_at(
     assert report.spool_bytes == len(b'{"event":{}}\n')
 
 
-def test_an_alarm_is_logged_when_it_is_raised_and_when_it_is_over_and_not_in_between(
+def test_an_alarm_is_logged_only_when_it_is_raised_and_when_it_clears(
     redis: "Redis", alarms: Alarms, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -134,4 +134,4 @@ def test_an_alarm_is_logged_when_it_is_raised_and_when_it_is_over_and_not_in_bet
     first, last = caplog.records
     assert (first.levelname, last.levelname) == ("WARNING", "INFO")
     assert "alarm dead" in first.getMessage()
-    assert last.getMessage() == "alarm dead is over"
+    assert last.getMessage() == "alarm dead has cleared"

@@ -1,4 +1,4 @@
-"""docs/alerts.yml in Prometheus' own hands: which alerts fire on what a web process shows."""
+"""docs/alerts.yml, evaluated by promtool: which alerts fire on a web process's metrics."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from app.container import EXTENSION
 from app.factory import create_app
-from app.observability.metrics import Metrics
+from app.observability.metrics.metrics import Metrics
 from app.settings import ROOT, Settings
 from tests.observability.test_grafana import alerts, selectors
 from tests.support.events import usage_event
@@ -27,7 +27,7 @@ BEFORE, AFTER = 30, 30
 
 @pytest.fixture(scope="session")
 def promtool() -> str:
-    """Prometheus' tool; a laptop without it skips its tests."""
+    """Prometheus's tool; without it, a developer's machine skips these tests."""
     found = shutil.which("promtool")
     if found is None:
         assert "CI" not in os.environ, "CI tests the alerts: install prometheus"
@@ -57,7 +57,7 @@ def scraped(metrics: Metrics) -> list[Sample]:
 
 
 def series(before: Sequence[Sample], after: Sequence[Sample]) -> list[dict[str, str]]:
-    """What promtool is told: all series before and after something happened, minute by minute."""
+    """Return promtool's input: all series before and after an incident, minute by minute."""
     first = {(name, tuple(labels.items())): value for name, labels, value in before}
     found = []
     for name, labels, value in after:
@@ -131,7 +131,7 @@ def test_nothing_fires_while_all_is_well(promtool: str, metrics: Metrics, tmp_pa
 
 
 def test_the_first_fault_fires(promtool: str, metrics: Metrics, tmp_path: Path) -> None:
-    """There is one, once, on a route that had never answered before."""
+    """One error, on a route that had not responded before."""
     before = scraped(metrics)
     metrics.answered("/v5/completions", 500)
     told = series(before, scraped(metrics))

@@ -1,4 +1,4 @@
-"""What docs/ gives Grafana and Prometheus: it parses, and names what there is."""
+"""The files for Grafana and Prometheus in docs/: they parse, and name existing metrics."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import yaml
 
 from app.container import EXTENSION
 from app.factory import create_app
-from app.observability.metrics import Metrics
+from app.observability.metrics.families import Families
 from app.settings import ROOT, Settings
 
 ALERTS = ROOT / "docs" / "alerts.yml"
@@ -54,7 +54,7 @@ def known() -> dict[str, set[str]]:
     """Every metric there is, as it is scraped, with its labels."""
     nowhere = Settings(redis_url="redis://127.0.0.1:1/0", database_url="sqlite:///nowhere.db")
     services = create_app(nowhere).extensions[EXTENSION]
-    counted = [metric for metric in vars(Metrics([])).values() if hasattr(metric, "_labelnames")]
+    counted = [metric for metric in vars(Families()).values() if hasattr(metric, "_labelnames")]
     labels = {
         name: {*metric._labelnames, "le"}
         for metric in counted
@@ -71,7 +71,7 @@ def known() -> dict[str, set[str]]:
 def test_a_query_parses_and_names_metrics_and_labels_that_exist(
     expression: str, known: dict[str, set[str]]
 ) -> None:
-    """A query of nothing shows nothing, and alerts nobody."""
+    """A query of a metric that does not exist never alerts."""
     found = list(selectors(promql_parser.parse(expression)))
     names = set(re.findall(r"tollgate_\w+|\bup\b", expression))
     assert {selector.name for selector in found} == names
@@ -81,8 +81,8 @@ def test_a_query_parses_and_names_metrics_and_labels_that_exist(
         assert used <= known[selector.name]
 
 
-def test_every_alert_says_what_is_wrong_and_what_to_do() -> None:
-    """Whoever is woken by it has not read the code."""
+def test_every_alert_states_the_problem_and_the_next_step() -> None:
+    """The person on call has not read the code."""
     names = [rule["alert"] for rule in alerts()]
     assert len(set(names)) == len(names)
     for rule in alerts():

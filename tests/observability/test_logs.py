@@ -1,4 +1,4 @@
-"""The forms of a log line."""
+"""The formats of a log line."""
 
 import io
 import json
@@ -11,10 +11,9 @@ from app.observability.logs import JSONFormatter, TextFormatter, configure, form
 
 
 class Terminal(io.StringIO):
-    """A stream that a person looks at."""
+    """A stream that is a terminal."""
 
     def isatty(self) -> bool:
-        """Say so."""
         return True
 
 
@@ -37,8 +36,8 @@ def test_a_line_is_one_json_object_with_its_fields() -> None:
     assert parsed["time"].endswith("Z")
 
 
-def test_what_json_has_no_word_for_is_written_as_text() -> None:
-    """A log line is never lost for its form."""
+def test_values_that_json_cannot_represent_are_written_as_text() -> None:
+    """A log line is never lost because of its values."""
     odd = record(fields={"lone": "\ud800", "big": 2**80, "what": object()})
     assert json.loads(JSONFormatter().format(odd))["big"] == 2**80
     assert "\ud800" not in TextFormatter().format(odd)
@@ -55,8 +54,7 @@ def test_a_traceback_is_part_of_the_object() -> None:
     assert "ValueError: invalid literal" in TextFormatter().format(failed)
 
 
-def test_a_person_gets_text() -> None:
-    """Values with blanks are quoted."""
+def test_text_is_readable_and_values_with_blanks_are_quoted() -> None:
     line = TextFormatter().format(record(fields={"account_id": "acme", "model": "a b"}))
     assert line.endswith('INFO    GET / 200  account_id=acme model="a b"')
 
@@ -78,7 +76,7 @@ def test_the_form_follows_the_stream_unless_it_is_set(
 
 
 def test_all_loggers_of_the_process_write_in_one_form(capfd: pytest.CaptureFixture[str]) -> None:
-    """Also those of libraries, from WARNING on."""
+    """Including those of libraries, from WARNING on."""
     root, app = logging.getLogger(), logging.getLogger("app")
     handlers, level = root.handlers, app.level
     try:

@@ -1,33 +1,19 @@
-"""The arithmetic of money: whole nano-dollars, and nothing counted twice."""
+"""The cost of tokens: whole nano-dollars, and each token charged once."""
 
-from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.pricing.price import EffectivePeriod, Price, PriceHistory
-from app.pricing.rates import RatesError, load_price
-from app.vocabulary.completion import Usage
+from tests.pricing.dollars import price, usage
 
 #: Noon, 2026-09-01 UTC.
 NOON_MS = 1_788_264_000_000
 DAY_MS = 86_400_000
-
-
-def price(**rates: Any) -> Price:
-    """Return a price of `input` and `output` and whatever else is given, in dollars a million."""
-    found = load_price("x/m", {"input": "1", "output": "10", **rates})
-    assert found is not None
-    return found
-
-
-def usage(**counts: int) -> Usage:
-    return Usage(**counts)
 
 
 def test_ten_thousand_tiny_requests_cost_exactly_what_one_large_one_does() -> None:
@@ -89,19 +75,13 @@ def test_each_kind_of_token_is_charged_once_at_its_rate(
     assert price(**rates).cost_nanousd(usage(**counts)) == expected
 
 
-def test_a_long_prompt_makes_the_whole_request_dearer() -> None:
+def test_a_long_prompt_raises_the_rates_of_the_whole_request() -> None:
     tiered = price(input=[[0, "1"], [200_000, "2"]], output=[[0, "10"], [200_000, "15"]])
     at, above = (
         tiered.cost_nanousd(usage(prompt_tokens=n, completion_tokens=10))
         for n in (200_000, 200_001)
     )
     assert (at, above) == (200_000_000 + 100_000, 400_002_000 + 150_000)
-
-
-def test_a_rate_without_tiers_goes_on_above_those_of_another() -> None:
-    tiered = price(input=[[0, "1"], [10, "2"]], cached="0.5")
-    counts = usage(prompt_tokens=20, cached_tokens=20, completion_tokens=1)
-    assert tiered.cost_nanousd(counts) == 20 * 500 + 10_000
 
 
 @given(
@@ -120,33 +100,6 @@ def test_the_cost_is_the_true_one_to_half_a_nano_dollar(
     assert abs(cost - true) <= Fraction(1, 2)
 
 
-@pytest.mark.parametrize(
-    ("rates", "problem"),
-    [
-        ({"input": -1}, "from 0 to"),
-        ({"input": "a"}, "no number"),
-        ({"input": True}, "no number"),
-        ({"input": 0.1}, "no number"),  # a float is not exact: files are read as decimals
-        ({"input": "NaN"}, "from 0 to"),
-        ({"input": None}, "no number"),
-        ({"input": []}, "begin at 0"),
-        ({"input": [[5, 1]]}, "begin at 0"),
-        ({"input": [[0, 1], [0, 2]]}, "go up"),
-        ({"input": [[0, 1], [2]]}, "pairs"),
-        ({"input": [1, 2]}, "pairs"),
-        ({"output": [[0, "x"]]}, "output is no number"),
-    ],
-)
-def test_what_is_no_rate_is_refused_by_name(rates: Mapping[str, Any], problem: str) -> None:
-    with pytest.raises(RatesError, match=problem):
-        price(**rates)
-
-
-@pytest.mark.parametrize("rates", [{}, {"input": 1}, {"output": 1}, {"cached": 1}])
-def test_without_a_rate_of_input_or_output_there_is_no_price(rates: Mapping[str, Any]) -> None:
-    assert load_price("x/m", rates) is None
-
-
 def test_another_rate_is_another_price_and_the_same_is_the_same() -> None:
     assert price(cached="0.5").price_id == price(cached="0.50").price_id
     assert price(cached="0.5").price_id != price(cached="0.6").price_id
@@ -154,7 +107,7 @@ def test_another_rate_is_another_price_and_the_same_is_the_same() -> None:
 
 
 def history(*terms: EffectivePeriod) -> PriceHistory:
-    """Return a history of an unconditional price of $1, and one of $2, $3, … for each term."""
+    """Return a history of an unconditional price of $1, and of $2, $3, … for each period."""
     later = [(term, price(input=n)) for n, term in enumerate(terms, 2)]
     return PriceHistory(((EffectivePeriod(), price()), *later))
 
@@ -164,14 +117,14 @@ def dollars(found: Price | None) -> int:
     return found.tiers[0][1].input // 10**9
 
 
-def test_a_price_is_in_force_from_the_first_instant_of_its_day() -> None:
+def test_a_price_is_effective_from_the_first_instant_of_its_day() -> None:
     rising = history(EffectivePeriod(date(2026, 9, 1)), EffectivePeriod(date(2026, 9, 2)))
     midnight_ms = NOON_MS - DAY_MS // 2
     instants = (midnight_ms - 1, midnight_ms, midnight_ms + DAY_MS - 1, midnight_ms + DAY_MS)
     assert [dollars(rising.at(at_ms)) for at_ms in instants] == [1, 2, 2, 3]
 
 
-def test_a_daily_price_is_in_force_between_its_times_and_may_go_past_midnight() -> None:
+def test_a_daily_price_is_effective_between_its_times_even_past_midnight() -> None:
     hour = 3_600
     by_day, by_night = (
         history(EffectivePeriod(None, (hour, 4 * hour))),

@@ -1,41 +1,22 @@
-"""The price book: whose price, of which model, from when; unknown is unknown."""
+"""The price book: which price applies to a model of a vendor; an unknown price is None."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from itertools import permutations
 from pathlib import Path
 
 import pytest
 from msgspec import structs
 
 from app.pricing.price_book import NO_PRICES, PriceBook, load_prices
-from app.settings import ConfigError
 from app.usage.call_usage import CallUsage
 from app.usage.cost import NO_COST, cost_of
 from app.vocabulary.completion import Usage
+from tests.pricing.books import TOKENS, book, ms, row
 from tests.support.events import usage_event
-
-TOKENS = Usage(prompt_tokens=1_000_000, completion_tokens=0, total_tokens=1_000_000)
-
-
-def ms(*day: int) -> int:
-    return int(datetime(*day, tzinfo=UTC).timestamp() * 1000)  # type: ignore[misc, arg-type]
 
 
 @pytest.fixture(scope="module")
 def shipped() -> PriceBook:
     """The prices that come with Tollgate."""
     return load_prices()
-
-
-def book(tmp_path: Path, text: str) -> PriceBook:
-    path = tmp_path / "own.toml"
-    path.write_text(text)
-    return load_prices(path)
-
-
-def row(model: str, dollars: str, more: str = "") -> str:
-    return f'[[prices]]\nmodel = "{model}"\ninput = {dollars}\noutput = {dollars}\n{more}\n'
 
 
 @pytest.mark.parametrize(
@@ -74,7 +55,7 @@ def test_the_vendors_of_the_table_have_prices(shipped: PriceBook, vendor: str, m
         ("x-ai", "grok-4"),  # the name in the list of prices is no vendor's
     ],
 )
-def test_an_unknown_price_is_none_and_never_nothing(
+def test_an_unknown_price_is_none_and_never_zero(
     shipped: PriceBook, vendor: str, model: str
 ) -> None:
     assert shipped.price(vendor, model) is None
@@ -104,7 +85,7 @@ def test_a_request_that_used_nothing_has_no_cost(shipped: PriceBook, model: str)
     assert cost_of(usage_event(model=model, model_served=model, **nothing), shipped) == NO_COST
 
 
-def test_a_file_of_ones_own_is_laid_over_the_prices_that_come_with_tollgate(tmp_path: Path) -> None:
+def test_a_deployments_file_overrides_the_prices_that_come_with_tollgate(tmp_path: Path) -> None:
     own = book(
         tmp_path,
         row("openai/gpt-4o*", "1")
@@ -122,36 +103,6 @@ def test_a_file_of_ones_own_is_laid_over_the_prices_that_come_with_tollgate(tmp_
     )
     (price,) = cost_of(served, own).prices
     assert price.name == "file:azure/my-deployment"
-
-
-@pytest.mark.parametrize("order", list(permutations(range(4))))
-def test_the_newest_row_that_has_begun_counts_whatever_their_order(
-    tmp_path: Path, order: Sequence[int]
-) -> None:
-    rows = (
-        row("openai/gpt-4o", "9", "from = 2026-10-01"),
-        row("openai/*", "8", "from = 2026-09-01"),
-        row("openai/gpt-4o", "7", "from = 2026-09-15"),
-        row("openai/old", "6") + row("openai/old", "5", "from = 2026-09-01"),
-    )
-    own = book(tmp_path, "".join(rows[n] for n in order))
-    found = [
-        own.cost_nanousd("openai", "gpt-4o", TOKENS, at_ms=at_ms)
-        for at_ms in (ms(2026, 8, 31), ms(2026, 9, 1), ms(2026, 9, 20), ms(2026, 10, 1))
-    ]
-    assert found == [2_500_000_000, 8 * 10**9, 7 * 10**9, 9 * 10**9]
-    assert own.cost_nanousd("openai", "o-x", TOKENS, at_ms=ms(2026, 8, 31)) is None
-    old = [own.cost_nanousd("openai", "old", TOKENS, ms(2026, month, 1)) for month in (8, 9)]
-    assert old == [6 * 10**9, 5 * 10**9]
-
-
-def test_a_name_comes_before_a_glob_and_the_first_glob_before_others(tmp_path: Path) -> None:
-    rows = row("x/*", "1", "from = 2026-09-01") + row("x/m*", "2") + row("x/mine", "3")
-    own = book(tmp_path, rows)
-    at_ms = ms(2026, 9, 1)
-    found = [own.cost_nanousd("x", name, TOKENS, at_ms) for name in ("mine", "more", "other")]
-    assert found == [3 * 10**9, 10**9, 10**9]
-    assert own.cost_nanousd("x", "more", TOKENS, at_ms=ms(2026, 8, 31)) == 2 * 10**9
 
 
 def test_a_service_tier_has_its_own_price_or_none(tmp_path: Path) -> None:
@@ -220,61 +171,7 @@ def test_a_request_of_several_prices_names_them_all(tmp_path: Path) -> None:
     assert cost.price_id == "+".join(price.price_id for price in cost.prices)
 
 
-def test_numbers_of_a_file_are_exact(tmp_path: Path) -> None:
-    own = book(tmp_path, row("x/m", "0.1") + row("x/n", "[[0, 0.3], [10, 0.7]]"))
-    assert own.cost_nanousd("x", "m", Usage(prompt_tokens=3)) == 300
-    assert own.cost_nanousd("x", "n", Usage(prompt_tokens=11)) == 7_700
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("nonsense", "cannot be read"),
-        ("[price]\n", "price is none of"),
-        ("prices = 5\n", "prices must be tables"),
-        ("[providers]\nopenai = 5\n", "name of a provider"),
-        ('[[prices]]\nmodel = "openai/x"\ninput = 1\n', "no. 1: input and output are required"),
-        (row("openai", "1"), "model must be"),
-        (row("openai/x", "-1"), "input must be from 0"),
-        (row("openai/x", "1", "from = 5"), "from must be a day"),
-        (row("openai/x", "1", "from = 2026-01-01T00:00:00Z"), "from must be a day"),
-        (row("openai/x", "1", "cahced = 1"), "cahced is not known"),
-        (row("openai/x", "nan"), "input must be from 0"),
-        (row("openai/x", "1", "service_tier = 5"), "service_tier must be"),
-        (row("openai/x", "1", 'service_tier = " "'), "service_tier must be"),
-        ("[unknown]\ninput = 1\n", r"\[unknown\]: input and output are required"),
-        ("unknown = 1\n", r"\[unknown\]: must be a table"),
-        ("[unknown]\ninput = 1\noutput = 1\nfrom = 1\n", "from is not known"),
-        (row("a/*", "1") + row("a/b", "1") + row("a/*", "2"), r"no. 1 and no. 3 differ on a/\*"),
-        (
-            row("a/b", "1", "from = 2026-10-01") + row("a/b", "2", "from = 2026-10-01"),
-            "no. 1 and no. 2 differ on a/b, from 2026-10-01",
-        ),
-        (
-            row("a/b", "1", 'service_tier = "flex"') + row("a/b", "2", 'service_tier = "FLEX"'),
-            "no. 1 and no. 2 differ on a/b in the tier flex, without a `from`",
-        ),
-    ],
-)
-def test_a_file_of_no_use_is_refused_with_what_is_wrong(
-    tmp_path: Path, text: str, problem: str
-) -> None:
-    with pytest.raises(ConfigError, match=problem):
-        book(tmp_path, text)
-
-
-def test_rows_that_say_the_same_contradict_nobody(tmp_path: Path) -> None:
-    same = row("a/b", "1") + row("a/b", "1.0") + row("a/b", "2", "from = 2026-10-01")
-    assert book(tmp_path, same + row("a/b", "3", 'service_tier = "flex"')).price("a", "b")
-
-
-def test_a_file_says_all_that_is_wrong_at_once(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError) as refusal:
-        book(tmp_path, row("openai", "1", "x = 1") + row("b/c", "-1"))
-    assert len(str(refusal.value).splitlines()) == 3
-
-
-def test_names_that_callers_make_up_take_no_memory_without_bound(shipped: PriceBook) -> None:
+def test_the_cache_of_model_names_is_bounded(shipped: PriceBook) -> None:
     for n in range(5_000):
         assert shipped.price("openai", f"made-up-{n}") is None
     assert shipped.find.cache_info().currsize <= 4_096  # type: ignore[attr-defined]

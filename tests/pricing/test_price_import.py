@@ -1,4 +1,4 @@
-"""What comes with Tollgate against genai-prices itself: the same models, and the same costs."""
+"""The snapshot compared with genai-prices: the same models and the same costs."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -85,7 +85,7 @@ def test_every_model_of_every_provider_costs_what_genai_prices_says(snapshot: Sn
         ("nobody", ["gpt-4o"]),
     ],
 )
-def test_a_name_finds_the_same_model_here_and_there(
+def test_a_name_finds_the_same_model_as_in_genai_prices(
     snapshot: Snapshot, provider: str, names: list[str]
 ) -> None:
     theirs = next((it for it in providers if it.id == provider), None)

@@ -1,7 +1,6 @@
-"""Limits as values: whether they make sense, their periods, and money."""
+"""Limits as values: which are valid, and their periods."""
 
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,14 +9,11 @@ from hypothesis import strategies as st
 
 from app.vocabulary.limits import (
     BUDGET_LIMIT_NANOUSD,
-    NANO,
     NUMBER_LIMIT,
     Limits,
     Period,
-    nanousd_of,
     period_end,
     period_start,
-    show_usd,
 )
 
 
@@ -76,29 +72,3 @@ def test_a_period_holds_its_time_and_touches_the_next(period: Period, at_ms: int
     end = period_end(period, start)
     assert start.timestamp() * 1000 <= at_ms < end.timestamp() * 1000
     assert period_start(period, int(end.timestamp() * 1000)) == end
-
-
-@pytest.mark.parametrize(
-    ("nanousd", "text"),
-    [
-        (0, "$0.00"),
-        (NANO, "$1.00"),
-        (1_500_000_000, "$1.50"),
-        (15_000, "$0.000015"),
-        (1, "$0.000000001"),
-        (-1_234_567_890_000_000, "-$1,234,567.89"),
-    ],
-)
-def test_money_is_shown_to_the_nano_dollar(nanousd: int, text: str) -> None:
-    assert show_usd(nanousd) == text
-
-
-@given(st.integers(0, BUDGET_LIMIT_NANOUSD))
-def test_what_is_shown_reads_as_the_same_money(nanousd: int) -> None:
-    assert nanousd_of(Decimal(show_usd(nanousd).replace("$", "").replace(",", ""))) == nanousd
-
-
-@pytest.mark.parametrize("usd", ["0.0000000001", "NaN", "Infinity"])
-def test_money_of_no_whole_nano_dollars_is_refused(usd: str) -> None:
-    with pytest.raises(ValueError, match="nano-dollars"):
-        nanousd_of(Decimal(usd))

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
 from app.storage.redis.connection import connect
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from app.usage.redis.stream import EventStream
 
 

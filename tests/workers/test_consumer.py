@@ -15,8 +15,8 @@ from sqlalchemy import Engine
 from app.ledger.posting import NOT_CHARGED, Ledger
 from app.ledger.reconcile import day_ranges, differences
 from app.storage.redis.connection import connect
-from app.storage.sql.database import reading
 from app.storage.sql.tables import entries, rollups
+from app.storage.sql.transactions import reading
 from app.usage.event import UsageEvent
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable

@@ -9,7 +9,7 @@ from redis import Redis
 from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable
 from tests.support.events import usage_event

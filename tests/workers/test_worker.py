@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from app.settings import Settings
 from app.storage.redis.connection import connect
 from app.storage.redis.keys import OPEN
-from app.storage.sql.database import create_engine
+from app.storage.sql.engine import create_engine
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import StreamUnavailable

@@ -3,7 +3,7 @@
 import click
 
 from app.settings import database_url
-from app.storage.sql.database import upgrade
+from app.storage.sql.migrations import upgrade
 from app.vocabulary.errors import LedgerUnavailable
 
 

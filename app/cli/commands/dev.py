@@ -17,7 +17,8 @@ from app.cli.tables import Cell, format_table
 from app.devstack.children import ChildFailed, Children
 from app.devstack.demo import DAYS, DemoClient, DemoFailed
 from app.devstack.stack import START_S, Stack, free_port, listen
-from app.storage.sql.database import create_engine, upgrade
+from app.storage.sql.engine import create_engine
+from app.storage.sql.migrations import upgrade
 from app.vocabulary.errors import TollgateError
 
 ACCOUNT = "demo"
@@ -91,7 +92,7 @@ def _demo_key(database_url: str, path: Path) -> str:
         if not accounts.exists(ACCOUNT):
             accounts.create(ACCOUNT, "Demo")
         scopes = ["completions", "usage"]
-        key, secret = accounts.create_key([ACCOUNT], scopes, name="tollgate dev", works=False)
+        key, secret = accounts.create_key([ACCOUNT], scopes, name="tollgate dev", enabled=False)
         with accounts.hand_over(key):
             path.touch(mode=0o600)
             path.write_text(secret + "\n", encoding="ascii")

@@ -55,7 +55,7 @@ def create_key(
     with open_ledger() as engine:
         accounts = Accounts(engine)
         key, secret = accounts.create_key(
-            account_ids, scopes, name=name, expires_at_ms=_unix_ms(expires), works=False
+            account_ids, scopes, name=name, expires_at_ms=_unix_ms(expires), enabled=False
         )
         _hand_over(accounts, key, secret)
 
@@ -100,7 +100,7 @@ def rotate_key(key_id: str, operation_id: str | None) -> None:
     """
     with open_ledger() as engine:
         accounts = Accounts(engine)
-        key, secret = accounts.rotate(key_id, operation_id, works=False)
+        key, secret = accounts.rotate(key_id, operation_id, enabled=False)
         _hand_over(accounts, key, secret)
 
 

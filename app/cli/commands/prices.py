@@ -19,12 +19,12 @@ from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import Moment, show_time
 from app.ledger.repricing import count_entries, past_repricings, reprice
 from app.ledger.unpriced import Unpriced, unpriced
-from app.pricing.money import dollars
 from app.pricing.price import Price
 from app.pricing.price_book import PriceBook, load_prices
 from app.pricing.rates import RATE_NAMES
 from app.pricing.snapshot import SNAPSHOT_FILE
 from app.settings import prices_file
+from app.vocabulary.money import dollars
 
 
 @click.group("prices")
@@ -50,7 +50,7 @@ def show(model: str, moment: datetime | None, tier: str | None, as_json: bool) -
     if not vendor or not name:
         raise click.UsageError("The model must be VENDOR/NAME, such as openai/gpt-4o.")
     at_ms = None if moment is None else math.floor(moment.timestamp() * 1000)
-    term, price = load_prices(prices_file()).in_force(vendor, name, at_ms=at_ms, tier=tier)
+    period, price = load_prices(prices_file()).effective(vendor, name, at_ms=at_ms, tier=tier)
     if price is None:
         in_tier = f" in the service tier {tier}" if tier else ""
         raise click.ClickException(
@@ -63,13 +63,13 @@ def show(model: str, moment: datetime | None, tier: str | None, as_json: bool) -
             "model": model,
             "service_tier": tier,
             "price_id": price.price_id,
-            "in_force_from": term.from_day and term.from_day.isoformat(),
+            "in_force_from": period.from_day and period.from_day.isoformat(),
             "usd_per_million_tokens": rates,
         }
         click.echo(json.dumps(shown, indent=2))
         return
-    since = f"in force from {term.from_day} (UTC)" if term.from_day else "always in force"
-    if term.daily_s:
+    since = f"in force from {period.from_day} (UTC)" if period.from_day else "always in force"
+    if period.daily_s:
         since += ", at this time of the day"
     click.echo(f"{model}: {price.price_id}, {since}, in dollars a million tokens", err=True)
     rows = [[tier["above_prompt_tokens"], *(tier[kind] for kind in RATE_NAMES)] for tier in rates]

@@ -12,10 +12,11 @@ from app.accounts.accounts import Accounts
 from app.cli.ledger import open_ledger
 from app.cli.report import FORMS, LABELS, Report
 from app.cli.times import Moment
-from app.ledger.reports.buckets import floor_to
-from app.ledger.reports.query import SLOT_S, GroupKey, UsageQuery, UsageReader
+from app.ledger.reports.query import GroupKey, UsageQuery
+from app.ledger.reports.reader import UsageReader
 from app.ledger.retention import pruned_until_s
-from app.storage.sql.database import reading
+from app.ledger.slots import SLOT_S, floor_to
+from app.storage.sql.transactions import reading
 
 #: Column -> what the ledger groups by; `day` and `hour` are widths of time instead.
 GROUP_KEYS: Mapping[str, GroupKey] = {

@@ -1,4 +1,4 @@
-"""Queries on the ledger: usage and costs by bucket, recent requests, pages, CSV.
+"""Reports from the ledger: usage and cost by bucket, recent requests, pages, CSV.
 
-Does not write. Read `query` first.
+Does not write to the ledger. Read `query` first, then `reader`.
 """

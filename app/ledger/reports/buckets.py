@@ -1,4 +1,4 @@
-"""Buckets of time, and the cursor that leads from one page of them to the next. Pure values."""
+"""Buckets of time, and the cursor from one page of buckets to the next. No I/O."""
 
 import base64
 import binascii
@@ -8,27 +8,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from app.storage.sql.tables import DAY_S
+from app.ledger.slots import DAY_S, floor_to
 from app.vocabulary.errors import InvalidRequest
 
-#: 9999-12-30: the last days that dates can be shown in are another year's in some time zone.
+#: 9999-12-30: later times are in the year 10000 in some time zones, which dates cannot represent.
 TIME_LIMIT_S = 253_402_128_000
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A span of time in Unix seconds, UTC: `start_s` is in it, `end_s` is not."""
+    """A span of time in Unix seconds, UTC; `end_s` is exclusive."""
 
     start_s: int
     end_s: int
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """Buckets in a row, which all start at whole multiples of their width plus `phase_s`.
+class BucketRun:
+    """Consecutive buckets that begin at multiples of their width plus `phase_s`.
 
-    The first may start later and the last end earlier. A phase of None says that there is one
-    bucket alone, of any length.
+    The first bucket may start later and the last one end earlier. If `phase_s` is None, the run is
+    a single bucket of any length.
     """
 
     buckets: Sequence[Bucket]
@@ -36,21 +36,21 @@ class Run:
 
     @property
     def start_s(self) -> int:
-        """Where the first bucket starts."""
+        """The start of the first bucket."""
         return self.buckets[0].start_s
 
     @property
     def end_s(self) -> int:
-        """Where the last bucket ends."""
+        """The end of the last bucket (exclusive)."""
         return self.buckets[-1].end_s
 
 
 def buckets(start_s: int, end_s: int, width_s: int, zone: tzinfo = UTC) -> Iterator[Bucket]:
-    """Cut a range where the clocks of `zone` show a whole multiple of `width_s` since midnight.
+    """Divide a range at multiples of `width_s` since midnight, by the clocks of `zone`.
 
-    The first and the last may be narrower. A day is a local one: of 23 or 25 hours where clocks
-    change. Hours and minutes are always real ones; where clocks change by part of an hour, one hour
-    is cut short.
+    The first and the last bucket may be narrower. Days are local days, which have 23 or 25 hours
+    when clocks change. Hours and minutes always have their usual length, except that one hour is
+    shorter when clocks change by part of an hour.
     Source: OpenAI's usage API, whose first bucket starts with the range and whose last ends with it
     (cookbook, "How to use the Usage API and Cost API").
     """
@@ -75,69 +75,63 @@ def _next_midnight_s(time_s: int, _width_s: int, zone: tzinfo) -> int:
     day = datetime.fromtimestamp(time_s, zone).date()
     while True:
         day += timedelta(days=1)
-        # Of a midnight that comes twice this is the first; one that clocks skip is the instant at
-        # which they do; and of a day that a place skipped nothing is left.
+        # A midnight that occurs twice is the first of both. A midnight that clocks skip is the
+        # instant of the change. A day that a place skipped has no length, and the loop goes on.
         midnight_s = int(datetime.combine(day, datetime.min.time(), zone).timestamp())
         if midnight_s > time_s:
             return midnight_s
 
 
-def runs(page: Sequence[Bucket], width_s: int) -> Iterator[Run]:
-    """Divide buckets so that each part can be cut by one division: more than one only where clocks
-    change.
-    """
+def runs(page: Sequence[Bucket], width_s: int) -> Iterator[BucketRun]:
+    """Divide a page into runs of buckets that one query can sum: several only if clocks change."""
     start = 0
     for index in range(1, len(page) + 1):
-        if index == len(page) or not _go_on(page[start:index], page[index], width_s):
+        if index == len(page) or not _continues(page[start:index], page[index], width_s):
             yield _run(page[start:index], width_s)
             start = index
 
 
-def _go_on(run: Sequence[Bucket], bucket: Bucket, width_s: int) -> bool:
+def _continues(run: Sequence[Bucket], bucket: Bucket, width_s: int) -> bool:
     phases_s = {it.start_s % width_s for it in (*run[1:2], bucket)}
     return len(phases_s) == 1 and all(it.end_s - it.start_s <= width_s for it in (run[-1], bucket))
 
 
-def _run(run: Sequence[Bucket], width_s: int) -> Run:
-    return Run(run, run[1].start_s % width_s if len(run) > 1 else None)
-
-
-def floor_to(time_s: int, width_s: int) -> int:
-    """Return the start of the UTC hour, day or other width that holds `time_s`."""
-    return time_s - time_s % width_s
+def _run(run: Sequence[Bucket], width_s: int) -> BucketRun:
+    return BucketRun(run, run[1].start_s % width_s if len(run) > 1 else None)
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where the next page starts and where the range ends, also when the query left the end open.
+    """The start of the next page and the end of the range, in Unix seconds.
 
-    It grants nothing, since each page checks the caller's key anew; its digest catches slips.
+    `end_s` stays the same on all pages of a query that left its end open. A cursor grants no
+    access, since each page authenticates the caller again; its digest detects mistakes.
     """
 
     start_s: int
     end_s: int
 
     def encode(self, query: bytes) -> str:
-        """Return the cursor as text that is good for this query alone."""
+        """Return the cursor as text that only the same query can decode."""
         digest = hashlib.sha256(query + _POSITION.pack(_VERSION, self.start_s, self.end_s)).digest()
         raw = _POSITION.pack(_VERSION, self.start_s, self.end_s) + digest[:_DIGEST_BYTES]
         return _PREFIX + base64.urlsafe_b64encode(raw).decode()
 
     @classmethod
     def decode(cls, text: str, query: bytes) -> "Cursor":
-        """Read what `encode` returned for the same query.
+        """Parse a cursor that `encode` returned for the same query.
 
-        Raises: InvalidRequest naming `page`.
+        Raises: InvalidRequest, with the parameter `page`.
         """
         try:
             raw = base64.urlsafe_b64decode(text.removeprefix(_PREFIX))
             _version, start_s, end_s = _POSITION.unpack_from(raw)
         except (ValueError, binascii.Error, struct.error) as exc:
-            raise _not_ours() from exc
+            raise _invalid_cursor() from exc
         cursor = cls(start_s, end_s)
-        # Comparing the whole text leaves no second spelling of a cursor.
+        # Comparing the whole text rejects other spellings of the same cursor.
         if not 0 <= start_s < end_s <= TIME_LIMIT_S or cursor.encode(query) != text:
-            raise _not_ours()
+            raise _invalid_cursor()
         return cursor
 
 
@@ -148,7 +142,7 @@ _POSITION = struct.Struct(">Bqq")
 _DIGEST_BYTES = 16
 
 
-def _not_ours() -> InvalidRequest:
+def _invalid_cursor() -> InvalidRequest:
     return InvalidRequest(
-        "`page` must be the `next_page` of an answer to this same query.", param="page"
+        "`page` must be the `next_page` of a response to the same query.", param="page"
     )

@@ -1,19 +1,19 @@
-"""CSV that spreadsheets may open: names that callers chose must not run as formulas."""
+"""CSV that is safe to open in a spreadsheet: names chosen by callers never run as formulas."""
 
 import csv
 import io
 from collections.abc import Iterable
 from typing import Any
 
-#: What makes a spreadsheet take a cell for a formula, the wide signs of Asian keyboards as well.
+#: Characters at which a spreadsheet starts a formula, including full-width signs.
 #: Source: OWASP, "CSV Injection".
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def csv_line(cells: Iterable[Any]) -> str:
-    """Return one line, as RFC 4180 has it.
+    """Return one line in the format of RFC 4180.
 
-    Text that would be a formula gets an apostrophe before it; None is empty, numbers stay.
+    Text that would run as a formula is prefixed with an apostrophe. None becomes an empty cell.
     """
     line = io.StringIO()
     csv.writer(line).writerow([_cell(cell) for cell in cells])

@@ -1,6 +1,6 @@
-"""The ledger's newest entries, one by one: what was asked, how it ended, and how long it took.
+"""Reads the ledger's newest entries one by one, and latency percentiles from them.
 
-An entry holds no prompt and no answer. Knows no HTTP; sums are `app.ledger.reports.query`'s.
+Entries contain no prompts and no completions. Does not depend on HTTP. `reader` reads totals.
 """
 
 import math
@@ -10,20 +10,21 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, Select, select, tuple_, union_all
 
-from app.ledger.reports.query import UsageQuery, conditions
-from app.storage.sql.database import reading
+from app.ledger.reports.query import UsageQuery
+from app.ledger.reports.reader import conditions
 from app.storage.sql.tables import entries
+from app.storage.sql.transactions import reading
 from app.usage.event import SideSource, Source, Status, sides_of
 
-#: Entries that latencies are taken from: enough for a 99th percentile, and read in milliseconds.
+#: Entries that latencies are computed from: enough for a 99th percentile, read in milliseconds.
 SAMPLE = 5000
-#: Accounts that are looked up one by one; those of more are sorted together.
-ACCOUNTS_APART = 50
+#: Up to this many accounts are read one by one through an index; more are sorted together.
+SINGLE_ACCOUNTS_LIMIT = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a list of entries goes on: after this one, in the order of newest first."""
+    """The entry after which a list continues, in the order of newest first."""
 
     started_at_ms: int
     event_id: str
@@ -31,7 +32,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request that has ended, as the ledger has it; fields are those of a UsageEvent."""
+    """One finished request; its fields are those of UsageEvent, and its cost."""
 
     event_id: str
     request_id: str
@@ -57,28 +58,28 @@ class Request:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it used nothing, and so has no cost to be known."""
+        """Whether the request used no tokens, and so has no cost."""
         return not (self.prompt_tokens or self.completion_tokens)
 
     @property
     def guessed_prompt(self) -> bool:
-        """Whether the prompt's tokens are our count."""
+        """Whether Tollgate estimated the prompt's tokens."""
         return (self.prompt_source or sides_of(self.source)) == "estimated"
 
     @property
     def guessed_completion(self) -> bool:
-        """Whether the completion's tokens are our count."""
+        """Whether Tollgate estimated the completion's tokens."""
         return (self.completion_source or sides_of(self.source)) == "estimated"
 
     @property
     def position(self) -> Position:
-        """Where it stands among others."""
+        """The request's place in the order of entries."""
         return Position(self.started_at_ms, self.event_id)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestOutcome:
-    """How one request ended at the vendor that served it, and how long it took."""
+    """The status and the latencies of one request, at the vendor that served it."""
 
     vendor: str
     status: Status
@@ -89,9 +90,9 @@ class RequestOutcome:
 
 @dataclass(frozen=True, slots=True)
 class RecentReader:
-    """The newest entries of one ledger; every method raises LedgerUnavailable.
+    """Reads the newest entries of one ledger; every method raises LedgerUnavailable.
 
-    Of a UsageQuery, the range and the filters count; what it sums by does not.
+    Methods use a query's range and filters, and ignore its buckets and groups.
     """
 
     engine: Engine
@@ -104,12 +105,15 @@ class RecentReader:
         statuses: frozenset[str] | None = None,
         after: Position | None = None,
     ) -> list[Request]:
-        """Return up to `limit` requests, newest first, from `after` on."""
+        """Return up to `limit` requests, newest first, after the position `after`.
+
+        `statuses` None includes all.
+        """
         more: list[ColumnElement[bool]] = []
         if statuses is not None:
             more.append(entries.c.status.in_(sorted(statuses)))
         if after is not None:
-            # The index knows times alone: the first condition is what it can use.
+            # The index contains only times, so the first condition is the one that it serves.
             more.append(entries.c.started_at_ms <= after.started_at_ms)
             here = tuple_(entries.c.started_at_ms, entries.c.event_id)
             more.append(here < (after.started_at_ms, after.event_id))
@@ -117,19 +121,26 @@ class RecentReader:
         with reading(self.engine) as connection:
             return [Request(**row._mapping) for row in connection.execute(statement)]
 
-    def endings(self, query: UsageQuery, limit: int = SAMPLE) -> list[RequestOutcome]:
-        """Return how the last `limit` requests ended, newest first."""
-        statement = _newest(query, limit, _ENDING)
+    def outcomes(self, query: UsageQuery, limit: int = SAMPLE) -> list[RequestOutcome]:
+        """Return the outcomes of the last `limit` requests, newest first."""
+        statement = _newest(query, limit, _OUTCOME_COLUMNS)
         with reading(self.engine) as connection:
-            return [_ending(**row._mapping) for row in connection.execute(statement)]
+            return [_outcome(**row._mapping) for row in connection.execute(statement)]
 
 
 _COLUMNS = tuple(Request.__dataclass_fields__)
-_ENDING = ("vendor", "vendor_served", "status", "http_status", "first_token_ms", "duration_ms")
+_OUTCOME_COLUMNS = (
+    "vendor",
+    "vendor_served",
+    "status",
+    "http_status",
+    "first_token_ms",
+    "duration_ms",
+)
 _ORDER = ("started_at_ms", "event_id")
 
 
-def _ending(vendor: str, vendor_served: str | None, **others: Any) -> RequestOutcome:
+def _outcome(vendor: str, vendor_served: str | None, **others: Any) -> RequestOutcome:
     return RequestOutcome(vendor=vendor_served or vendor, **others)
 
 
@@ -139,12 +150,13 @@ def _newest(
     names: Sequence[str],
     more: Sequence[ColumnElement[bool]] = (),
 ) -> Select[Any]:
-    """Return the newest entries; of several accounts, the newest of each account's newest.
+    """Return a SELECT of the newest entries, newest first.
 
-    An index gives one account's entries in the order of time, and not those of several.
+    The index orders one account's entries by time, but not the entries of several accounts. So the
+    newest entries of each account are selected first, and then the newest of those.
     """
     account_ids = query.account_ids
-    if account_ids is None or not 1 < len(account_ids) <= ACCOUNTS_APART:
+    if account_ids is None or not 1 < len(account_ids) <= SINGLE_ACCOUNTS_LIMIT:
         parts = [query]
     else:
         parts = [replace(query, account_ids=frozenset({it})) for it in sorted(account_ids)]
@@ -171,7 +183,7 @@ def _in_order(
 
 
 def percentile(values: Sequence[int], percent: int) -> int | None:
-    """Return the smallest value that `percent` of the values do not exceed; None of no values."""
+    """Return the nearest-rank percentile, which is one of `values`; None if there are none."""
     if not values:
         return None
     rank = max(1, math.ceil(len(values) * percent / 100))
@@ -179,5 +191,5 @@ def percentile(values: Sequence[int], percent: int) -> int | None:
 
 
 def known(values: Iterable[int | None]) -> list[int]:
-    """Return the values that there are."""
+    """Return the values that are not None."""
     return [value for value in values if value is not None]

@@ -1,4 +1,4 @@
-"""The database: engines, transactions, errors, and the one schema of all tables.
+"""The ledger's database on SQLite and PostgreSQL: engines, transactions, migrations, tables.
 
-Does not know any query. Read `database` first.
+Does not know what the tables are for. Read `engine` first, then `transactions`.
 """

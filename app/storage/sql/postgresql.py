@@ -1,7 +1,7 @@
-"""Engines on PostgreSQL, asked directly or through a pooler of transactions (PgBouncer).
+"""Engines on PostgreSQL, directly or through a transaction pooler (PgBouncer).
 
-A pooler gives each transaction to whichever session is free. So what we need of a session is set
-within each transaction; nothing is prepared in one, and none is asked for settings at its start.
+A pooler may give each transaction another session. So settings are made in each transaction, no
+statement is prepared, and connections start without session settings.
 """
 
 import re
@@ -15,16 +15,17 @@ from sqlalchemy.exc import DBAPIError
 #: How long a thread waits for a free connection.
 POOL_WAIT_S = 5.0
 
-#: Defaults of a connection; the same name in the URL's query wins. All but the first stay here.
+#: Defaults of a connection; parameters in the URL have priority. Only the first one is sent to the
+#: server.
 CONNECTION_DEFAULTS: Mapping[str, str] = {
     "application_name": "tollgate",
     "connect_timeout": "5",
-    # A peer that vanished without a word is found out within this, in milliseconds.
+    # The longest time in which a lost peer goes unnoticed, in milliseconds.
     "tcp_user_timeout": "30000",
 }
 
-#: Of each transaction, unless the URL's `options` have the setting. An event leaves Redis once it
-#: is committed here, so a commit outlives a crash of the server.
+#: Settings of each transaction, unless the URL's `options` contain them. An event leaves Redis once
+#: it is committed here, so a commit must survive a crash of the server.
 TRANSACTION_SETTINGS: Mapping[str, str] = {
     "synchronous_commit": "on",
     "statement_timeout": "30s",
@@ -32,14 +33,14 @@ TRANSACTION_SETTINGS: Mapping[str, str] = {
 }
 
 _READ_ONLY = "25006"
-_REFUSED = re.compile(r"unsupported startup parameter(?: in options)?: (\w+)")
+_REJECTED = re.compile(r"unsupported startup parameter(?: in options)?: (\w+)")
 
 
 def postgresql_engine(url: URL) -> Engine:
-    """Return an engine; nothing is connected yet."""
+    """Return an engine, without connecting."""
     engine = sa.create_engine(
         url.set(drivername="postgresql+psycopg", query={**CONNECTION_DEFAULTS, **url.query}),
-        # Else psycopg prepares what is asked often, for a session that the next query may not get.
+        # Otherwise psycopg prepares frequent statements, in a session that the pooler may change.
         connect_args={"prepare_threshold": None},
         pool_pre_ping=True,
         pool_timeout=POOL_WAIT_S,
@@ -52,14 +53,14 @@ def postgresql_engine(url: URL) -> Engine:
     return engine
 
 
-def refused_parameter(error: DBAPIError) -> str | None:
-    """Return the start-up parameter for which a pooler refused to connect, if that is the error."""
-    found = _REFUSED.search(str(error.orig))
+def rejected_parameter(error: DBAPIError) -> str | None:
+    """Return the startup parameter that a pooler rejected; None if the error is another one."""
+    found = _REJECTED.search(str(error.orig))
     return found[1] if found else None
 
 
 def _setting_up(settings: Mapping[str, str]) -> Callable[[Connection], None]:
-    """Return what begins a transaction with settings that end with it."""
+    """Return a listener that makes settings for the transaction that begins."""
     calls = ", ".join(f"set_config('{name}', '{it}', true)" for name, it in settings.items())
 
     def set_up(connection: Connection) -> None:
@@ -70,6 +71,6 @@ def _setting_up(settings: Mapping[str, str]) -> Callable[[Connection], None]:
 
 
 def _drop_stale_primary(context: ExceptionContext) -> None:
-    """Have the pool connect anew where a server only reads: after a failover, it is the old one."""
+    """Drop the pool's connections to a read-only server, which is a former primary."""
     if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
         context.is_disconnect = True

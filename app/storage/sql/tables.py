@@ -1,7 +1,7 @@
-"""The ledger's tables, as the newest migration leaves them; knows no query.
+"""The ledger's tables after the newest migration. Contains no queries.
 
-Text compares byte by byte on both databases: accounts, keys and models keep their case. Times are
-Unix time in UTC, in the unit that the name ends in.
+Text compares byte by byte on both databases, so names are case-sensitive. Times are Unix times, in
+the unit at the end of the column's name.
 """
 
 from sqlalchemy import (
@@ -19,12 +19,12 @@ from sqlalchemy import (
 
 from app.vocabulary.completion import USAGE_COUNTS
 
-#: Width of a rollup's slot: every time zone's day is a whole number of quarters of an hour.
+#: Width of a slot of `rollups` in seconds: all time zones' days begin at a multiple of 15 minutes.
 SLOT_S = 15 * 60
 HOUR_S = 3_600
 DAY_S = 86_400
 
-#: SQLite compares bytes of its own accord; PostgreSQL by the language of the machine.
+#: SQLite compares bytes by default; PostgreSQL's default depends on the host's locale.
 BYTEWISE = Text().with_variant(Text(collation="C"), "postgresql")
 
 metadata = MetaData()
@@ -43,7 +43,7 @@ api_keys = Table(
     Column("key_id", BYTEWISE, primary_key=True),
     Column("secret_sha256", LargeBinary, nullable=False, unique=True),
     Column("name", Text),
-    #: Scopes in alphabetical order, between single spaces.
+    #: Scopes in alphabetical order, separated by single spaces.
     Column("scopes", Text, nullable=False),
     Column("created_at_ms", BigInteger, nullable=False),
     Column("expires_at_ms", BigInteger),
@@ -60,7 +60,7 @@ api_key_accounts = Table(
     Column("account_id", BYTEWISE, ForeignKey("accounts.account_id"), primary_key=True),
 )
 
-#: Sign-ins at the dashboard. Only digests of tokens are kept: who reads them can sign in nowhere.
+#: Sessions of the dashboard. Only digests of tokens are stored, which cannot be used to sign in.
 sessions = Table(
     "sessions",
     metadata,
@@ -69,8 +69,8 @@ sessions = Table(
     Column("expires_at_ms", BigInteger, nullable=False),
 )
 
-#: What accounts and keys may use: `kind` says which of them, and a null is no limit. Money is in
-#: nano-dollars a `period`, `day` or `month`.
+#: Limits of accounts and keys: `kind` is `account` or `key`, and null means no limit. Budgets are
+#: in nano-dollars per `period`, which is `day` or `month`.
 limits = Table(
     "limits",
     metadata,
@@ -84,8 +84,8 @@ limits = Table(
     Column("period", BYTEWISE, nullable=False),
 )
 
-#: One row per UsageEvent, column by field, with what it cost. It names accounts and keys without
-#: foreign keys: what was used is recorded whatever has become of them.
+#: One row per UsageEvent, with a column for each field, and its cost. Accounts and keys are not
+#: foreign keys, so that usage is recorded even if they no longer exist.
 entries = Table(
     "entries",
     metadata,
@@ -102,7 +102,7 @@ entries = Table(
     Column("stream", Boolean, nullable=False),
     Column("status", BYTEWISE, nullable=False),
     Column("source", BYTEWISE, nullable=False),
-    # Null in entries that the version before has posted: both sides are as `source` says.
+    # Null in entries that an older version has posted; `source` then applies to both sides.
     Column("prompt_source", BYTEWISE),
     Column("completion_source", BYTEWISE),
     *(Column(name, BigInteger, nullable=False) for name in USAGE_COUNTS),
@@ -113,26 +113,26 @@ entries = Table(
     Column("started_at_ms", BigInteger, nullable=False),
     Column("first_token_ms", BigInteger),
     Column("duration_ms", BigInteger, nullable=False),
-    #: JSON: what each call used; null where the other columns tell.
+    #: JSON: the usage of each call; null if the request took one call, as in the other columns.
     Column("calls", Text),
-    #: In nano-dollars; null where the price was not known.
+    #: In nano-dollars; null if the price was unknown.
     Column("cost_nanousd", BigInteger),
     Column("price_id", BYTEWISE),
     Index("entries_by_account_and_time", "account_id", "started_at_ms"),
-    # A range of every account that ends within a slot needs a few entries out of all.
+    # For ranges of all accounts that end inside a slot, which need only a few entries.
     Index("entries_by_time", "started_at_ms"),
 )
 
-#: The prices that entries name, each kept as it was when it was first used.
+#: The prices that entries refer to, as they were at their first use.
 prices = Table(
     "prices",
     metadata,
     Column("price_id", BYTEWISE, primary_key=True),
-    #: JSON: nano-dollars a million tokens.
+    #: JSON: nano-dollars per million tokens.
     Column("rates", Text, nullable=False),
 )
 
-#: Every time that entries were priced anew: which (Unix ms), how many changed, by how much in all.
+#: A row for each re-pricing: its range (Unix ms), how many entries it changed, and by how much.
 repricings = Table(
     "repricings",
     metadata,
@@ -144,8 +144,7 @@ repricings = Table(
     Column("added_nanousd", BigInteger, nullable=False),
 )
 
-#: By how much the cost of what was posted has changed since, and in how many changes, by the day on
-#: which it was used: what a budget has counted before is put right by it.
+#: Changes of costs that budgets have already counted, summed by the day of the usage.
 corrections = Table(
     "corrections",
     metadata,
@@ -157,7 +156,7 @@ corrections = Table(
     sqlite_with_rowid=False,
 )
 
-#: One row, or none where nothing was ever pruned: before this time there are rollups alone.
+#: One row with the time before which entries were pruned; no row if none ever were.
 retention = Table(
     "retention",
     metadata,
@@ -175,8 +174,8 @@ ROLLUP_MEASURES: tuple[str, ...] = (
     "priced_requests",
     "empty_requests",
 )
-#: Measures that rollups have not always had; what was summed before counts as nothing, and what a
-#: version that does not know them adds, too.
+#: Measures added in a later version. They are 0 in older sums, and in sums that an older version
+#: still writes.
 LATER_MEASURES: tuple[str, ...] = ("cost_nanousd", "priced_requests", "empty_requests")
 
 
@@ -202,14 +201,14 @@ def _rollup_table(name: str) -> Table:
     )
 
 
-#: Sums of entries; `slot_s` is the start of the slot that holds `started_at_ms`.
+#: Sums of entries by 15 minutes; `slot_s` is the start of the slot that contains `started_at_ms`.
 rollups = _rollup_table("rollups")
 
-#: The same by days in UTC, so that a month of many keys and models is read in a moment.
+#: Sums by days in UTC, so that a month of many keys and models is read quickly.
 daily_rollups = _rollup_table("daily_rollups")
 
-#: The same by hours in UTC, of which days in other time zones are made but for their edges.
+#: Sums by hours in UTC, from which days of other time zones are summed, except at their edges.
 rollups_by_hour = _rollup_table("rollups_by_hour")
 
-#: Width of the slots in seconds -> rollups, the widest first.
+#: Width of the slots in seconds -> rollups; the widest first.
 ROLLUP_TABLES: dict[int, Table] = {DAY_S: daily_rollups, HOUR_S: rollups_by_hour, SLOT_S: rollups}

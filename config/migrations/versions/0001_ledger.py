@@ -24,14 +24,14 @@ USAGE_COUNTS = (
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     _create_accounts()
     _create_entries()
     _create_rollups()
 
 
 def downgrade() -> None:
-    """Drop the tables, and everything in them."""
+    """Drop the tables and their content."""
     for table in ("rollups", "entries", "api_key_accounts", "api_keys", "accounts"):
         op.drop_table(table)
 

@@ -1,7 +1,7 @@
-"""What an entry cost and by which price; what rollups cost.
+"""Costs and prices of entries, and costs of rollups.
 
-Safe on a live table: columns that may be null, or have a constant default, rewrite no row and take
-their lock for a moment. Entries and rollups of before stay unpriced until they are priced anew.
+Safe on a table in use: nullable columns and constant defaults rewrite no rows, and hold their lock
+only briefly. Existing entries and rollups stay unpriced until they are re-priced.
 """
 
 import sqlalchemy as sa

@@ -1,4 +1,4 @@
-"""What accounts and keys may use."""
+"""Limits of accounts and keys."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,7 +11,7 @@ BYTEWISE = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 def upgrade() -> None:
-    """Make the table."""
+    """Create the table."""
     numbers = ("requests_per_minute", "tokens_per_minute", "streams")
     money = ("budget_nanousd", "soft_nanousd")
     op.create_table(

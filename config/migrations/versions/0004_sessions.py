@@ -1,4 +1,4 @@
-"""Sign-ins at the dashboard."""
+"""Sessions of the dashboard."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,7 +11,7 @@ BYTEWISE = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 def upgrade() -> None:
-    """Make the table."""
+    """Create the table."""
     op.create_table(
         "sessions",
         sa.Column("token_sha256", sa.LargeBinary, primary_key=True),
@@ -21,5 +21,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop the table; everybody has to sign in again."""
+    """Drop the table; all users must sign in again."""
     op.drop_table("sessions")

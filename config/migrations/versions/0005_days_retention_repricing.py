@@ -1,7 +1,7 @@
-"""Rollups by the day; up to when entries have been pruned; what was priced anew, and when.
+"""Daily rollups, the time up to which entries were pruned, and records of re-pricings.
 
-A worker of the version before knows no daily rollups: what it posts after this, they lack, until
-`tollgate reconcile --rebuild`. With the workers stopped, events wait in the stream.
+Workers of the previous version do not update daily rollups: `tollgate reconcile --rebuild` adds
+what they post after this migration. If workers are stopped, events wait in the stream.
 """
 
 import sqlalchemy as sa
@@ -34,8 +34,9 @@ MEASURES = (
 
 
 def upgrade() -> None:
-    """Make the tables, and sum up the days."""
+    """Create the tables, and sum the existing rollups by day."""
     _create_daily_rollups()
+    _fill_daily_rollups()
     op.create_table(
         "retention",
         sa.Column("row", sa.BigInteger, primary_key=True, autoincrement=False),
@@ -79,8 +80,11 @@ def _create_daily_rollups() -> None:
         ),
         sqlite_with_rowid=False,
     )
+
+
+def _fill_daily_rollups() -> None:
     if op.get_bind().dialect.name == "postgresql":
-        # Posts wait, so that none is left out; reads go on.
+        # Posts wait, so that none is missed; reads continue.
         op.execute("LOCK TABLE rollups IN SHARE MODE")
     rollups, daily = (
         sa.table(table, *(sa.column(name, sa.BigInteger) for name in (*KEY, *MEASURES)))

@@ -1,7 +1,7 @@
-"""Rollups by the hour.
+"""Hourly rollups.
 
-A worker of the version before knows none: what it posts after this, they lack, until
-`tollgate reconcile --rebuild`. With the workers stopped, events wait in the stream.
+Workers of the previous version do not update them: `tollgate reconcile --rebuild` adds what they
+post after this migration. If workers are stopped, events wait in the stream.
 """
 
 import sqlalchemy as sa
@@ -34,7 +34,17 @@ MEASURES = (
 
 
 def upgrade() -> None:
-    """Make the table, and sum up the hours."""
+    """Create the table, and sum the existing rollups by hour."""
+    _create_hourly_rollups()
+    _fill_hourly_rollups()
+
+
+def downgrade() -> None:
+    """Drop the table."""
+    op.drop_table("rollups_by_hour")
+
+
+def _create_hourly_rollups() -> None:
     op.create_table(
         "rollups_by_hour",
         *(
@@ -54,8 +64,11 @@ def upgrade() -> None:
         ),
         sqlite_with_rowid=False,
     )
+
+
+def _fill_hourly_rollups() -> None:
     if op.get_bind().dialect.name == "postgresql":
-        # Posts wait, so that none is left out; reads go on.
+        # Posts wait, so that none is missed; reads continue.
         op.execute("LOCK TABLE rollups IN SHARE MODE")
     rollups, hourly = (
         sa.table(table, *(sa.column(name, sa.BigInteger) for name in (*KEY, *MEASURES)))
@@ -67,8 +80,3 @@ def upgrade() -> None:
     op.execute(
         hourly.insert().from_select([*KEY, *MEASURES], sa.select(*key, *sums).group_by(*key))
     )
-
-
-def downgrade() -> None:
-    """Drop the table."""
-    op.drop_table("rollups_by_hour")

@@ -1,8 +1,7 @@
-"""A request's calls, its service tier, and whose count each side of it is; how many requests used
-nothing; corrections of what was spent.
+"""Calls, service tiers and sources of entries; empty requests of rollups; corrections of costs.
 
-Safe on a live table: columns that may be null, or have a constant default, rewrite no row and take
-their lock for a moment. Workers of the version before post on, without them.
+Safe on a table in use: nullable columns and constant defaults rewrite no rows, and hold their lock
+only briefly. Workers of the previous version continue to post, without the new columns.
 """
 
 import sqlalchemy as sa
@@ -38,7 +37,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop them; what each call of a request used is lost."""
+    """Drop the columns and the table; the usage of each call is lost."""
     op.drop_table("corrections")
     for table in ROLLUPS:
         op.drop_column(table, "empty_requests")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ledger.reports.buckets import TIME_LIMIT_S, Bucket, Cursor, Run, buckets, runs
+from app.ledger.reports.buckets import TIME_LIMIT_S, Bucket, BucketRun, Cursor, buckets, runs
 from app.storage.sql.tables import DAY_S
 from app.vocabulary.errors import InvalidRequest
 
@@ -27,7 +27,7 @@ def test_buckets_fill_the_range_and_each_lies_in_one_whole_width(
         assert bucket.start_s // width_s == (bucket.end_s - 1) // width_s
 
 
-def test_a_huge_range_costs_only_the_buckets_that_are_taken() -> None:
+def test_buckets_of_a_huge_range_are_made_one_by_one() -> None:
     assert next(buckets(5, TIME_LIMIT_S, 3600)) == Bucket(5, 3600)
     assert list(buckets(5, 5, 3600)) == []
 
@@ -47,7 +47,7 @@ def test_a_cursor_comes_back_as_it_was_for_its_query_alone(
 @pytest.mark.parametrize(
     "cursor", [Cursor(-1, 5), Cursor(5, 5), Cursor(6, 5), Cursor(0, TIME_LIMIT_S + 1)]
 )
-def test_a_cursor_that_was_made_up_cannot_leave_the_range_of_times(cursor: Cursor) -> None:
+def test_a_forged_cursor_cannot_leave_the_range_of_times(cursor: Cursor) -> None:
     with pytest.raises(InvalidRequest):
         Cursor.decode(cursor.encode(b"q"), b"q")
 
@@ -148,5 +148,5 @@ def test_a_run_of_buckets_is_cut_by_one_division(
 
 def test_utc_is_one_run() -> None:
     page = list(buckets(1_000, 50 * DAY_S + 7, DAY_S))
-    assert list(runs(page, DAY_S)) == [Run(page, 0)]
+    assert list(runs(page, DAY_S)) == [BucketRun(page, 0)]
     assert list(runs([], DAY_S)) == []

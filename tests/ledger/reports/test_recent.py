@@ -70,7 +70,7 @@ def test_the_newest_of_several_accounts_come_in_one_order(engine: Engine) -> Non
     assert [request.event_id for request in page] == ["10", "09", "07"]
     page = reader.requests(two, 3, after=page[-1].position)
     assert [request.event_id for request in page] == ["06", "04", "03"]
-    assert len(reader.endings(two, 5)) == 5
+    assert len(reader.outcomes(two, 5)) == 5
 
 
 def test_requests_are_found_by_how_they_ended(engine: Engine) -> None:
@@ -80,17 +80,17 @@ def test_requests_are_found_by_how_they_ended(engine: Engine) -> None:
     assert [request.status for request in found] == ["truncated", "failed"]
 
 
-def test_endings_are_of_the_vendor_that_served(engine: Engine) -> None:
+def test_outcomes_are_those_of_the_vendor_that_served(engine: Engine) -> None:
     failed = {"status": "failed", "http_status": 500, "first_token_ms": None, "duration_ms": 7}
     post(engine, at(1, "a", vendor_served="groq"), at(2, "b", vendor_served=None, **failed))
-    assert RecentReader(engine).endings(ALL) == [
+    assert RecentReader(engine).outcomes(ALL) == [
         RequestOutcome("openai", "failed", 500, None, 7),
         RequestOutcome("groq", "completed", 200, 40, 90),
     ]
-    assert len(RecentReader(engine).endings(ALL, 1)) == 1
+    assert len(RecentReader(engine).outcomes(ALL, 1)) == 1
 
 
-def test_a_position_need_not_be_an_entrys(engine: Engine) -> None:
+def test_a_position_between_entries_is_valid(engine: Engine) -> None:
     post(engine, at(1, "a"), at(2, "b"))
     after = Position((START_S + 1) * 1000 + 500, "zzz")
     assert [r.event_id for r in RecentReader(engine).requests(ALL, 10, after=after)] == ["a"]

@@ -15,16 +15,18 @@ from app.accounts.accounts import Accounts
 from app.cli import main
 from app.ledger.posting import Ledger, entry_of
 from app.ledger.reconcile import day_ranges, differences, rebuild
-from app.ledger.reports.query import UsageReader
+from app.ledger.reports.reader import UsageReader
 from app.ledger.reports.recent import RecentReader
 from app.ledger.repricing import reprice
 from app.pricing.price_book import PriceBook
 from app.settings import CONFIG_DIR
-from app.storage.sql import database
-from app.storage.sql.database import create_engine, reading, schema_is_current, upgrade
+from app.storage.sql import migrations
+from app.storage.sql.engine import create_engine
+from app.storage.sql.migrations import known_revisions, schema_is_current, upgrade
 from app.storage.sql.tables import LATER_MEASURES, daily_rollups, entries, rollups
+from app.storage.sql.transactions import reading
 from app.vocabulary.errors import LedgerUnavailable
-from tests.ledger.reports.test_query import DAY, MIDNIGHT_S, at, requests
+from tests.ledger.ledgers import DAY, MIDNIGHT_S, at, requests
 from tests.support.services.postgres import Postgres
 
 #: Columns of entries that the first version did not know.
@@ -35,7 +37,7 @@ OLD_MEASURES = [it.name for it in rollups.c if it.name not in LATER_MEASURES]
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    """A ledger with the schema of the first version, and a request a quarter of an hour."""
+    """A ledger with the schema of the first version, and a request every 15 minutes."""
     if request.param == "sqlite":
         yield from _old(f"sqlite:///{tmp_path / 'old.db'}")
         return
@@ -59,7 +61,7 @@ def _old(url: str) -> Iterator[Engine]:
 
 
 def post_as_before(engine: Engine, time_s: int) -> None:
-    """Post a request as the first version did, which knows no costs, days, hours and calls."""
+    """Post a request as the first version did, without costs, daily or hourly rollups, or calls."""
     event = at(time_s - MIDNIGHT_S)
     names = [name for name in event.__struct_fields__ if name not in LATER_COLUMNS]
     values = {name: getattr(event, name) for name in names}
@@ -73,10 +75,10 @@ def post_as_before(engine: Engine, time_s: int) -> None:
 
 
 def lacking(engine: Engine) -> list[object]:
-    return [it for stretch in day_ranges(engine) for it in differences(engine, stretch)]
+    return [it for days in day_ranges(engine) for it in differences(engine, days)]
 
 
-def test_what_was_there_is_there_unpriced_and_summed_by_days_and_hours(old: Engine) -> None:
+def test_old_entries_stay_unpriced_and_are_summed_by_days_and_hours(old: Engine) -> None:
     upgrade(old.url.render_as_string(hide_password=False))
     (row,) = UsageReader(old).rows(DAY)
     assert (row.requests, row.unpriced_requests, row.cost_nanousd) == (96, 96, 0)
@@ -85,18 +87,18 @@ def test_what_was_there_is_there_unpriced_and_summed_by_days_and_hours(old: Engi
     assert requests(UsageReader(old).rows(DAY)) == 97
 
 
-def test_what_the_version_before_posts_in_the_meantime_is_mended(old: Engine) -> None:
+def test_a_rebuild_adds_what_the_previous_version_posted_in_the_meantime(old: Engine) -> None:
     upgrade(old.url.render_as_string(hide_password=False))
     post_as_before(old, MIDNIGHT_S - 900)
     assert [getattr(it, "width_s", 0) for it in lacking(old)] == [86_400, 3_600]
-    for stretch in day_ranges(old):
-        rebuild(old, stretch)
+    for days in day_ranges(old):
+        rebuild(old, days)
     assert lacking(old) == []
     with reading(old) as connection:
         assert connection.scalar(sa.select(sa.func.count()).select_from(daily_rollups)) == 2
 
 
-def test_what_the_version_before_has_posted_is_read_listed_and_priced_anew(
+def test_entries_of_the_previous_version_are_read_listed_and_repriced(
     old: Engine, prices: PriceBook
 ) -> None:
     upgrade(old.url.render_as_string(hide_password=False))
@@ -130,11 +132,11 @@ def set_sources(engine: Engine, source: str) -> None:
 
 
 @pytest.mark.parametrize("old", ["postgresql"], indirect=True)
-def test_a_table_that_is_in_use_is_not_waited_for_without_end(
+def test_a_migration_does_not_wait_forever_for_a_table_in_use(
     old: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On PostgreSQL, whoever waits for a table keeps every later reader of it waiting."""
-    monkeypatch.setattr(database, "MIGRATION_WAIT_S", 1)
+    """On PostgreSQL, a transaction that waits for a table blocks every later reader."""
+    monkeypatch.setattr(migrations, "MIGRATION_WAIT_S", 1)
     url = old.url.render_as_string(hide_password=False)
     with old.connect() as connection, connection.begin():
         connection.execute(sa.text("SELECT count(*) FROM entries"))
@@ -150,16 +152,16 @@ def test_the_files_are_named_by_their_revisions() -> None:
     config.set_main_option("script_location", str(CONFIG_DIR / "migrations"))
     script = ScriptDirectory.from_config(config)
     steps = [step.revision for step in script.walk_revisions()]
-    assert list(database._known_revisions()) == steps[::-1]
+    assert list(known_revisions()) == steps[::-1]
 
 
-def test_every_migration_only_adds_so_that_the_version_before_works_on(tmp_path: Path) -> None:
-    """It writes the columns that it knows, and reads them; it may be rolled back to."""
+def test_migrations_only_add_so_that_the_previous_version_keeps_working(tmp_path: Path) -> None:
+    """It reads and writes the columns that it knows, so a release can be rolled back."""
     engine = create_engine(f"sqlite:///{tmp_path / 'ledger.db'}")
     config = Config()
     config.set_main_option("script_location", str(CONFIG_DIR / "migrations"))
     before: dict[str, dict[str, bool]] = {}
-    for revision in database._known_revisions():
+    for revision in known_revisions():
         with engine.execution_options(writes=True).begin() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, revision)
@@ -173,7 +175,7 @@ def test_every_migration_only_adds_so_that_the_version_before_works_on(tmp_path:
 
 
 def columns(engine: Engine) -> dict[str, dict[str, bool]]:
-    """Each table's columns, and whether whoever adds a row must give a value."""
+    """Return each table's columns, and whether a new row must have a value for it."""
     found = sa.inspect(engine)
     return {
         table: {
@@ -186,7 +188,7 @@ def columns(engine: Engine) -> dict[str, dict[str, bool]]:
 
 @pytest.fixture
 def newer(database_url: str) -> str:
-    """A ledger that a version of the future has migrated."""
+    """A ledger that a later version has migrated."""
     engine = create_engine(database_url)
     with engine.execution_options(writes=True).begin() as connection:
         for table in ("entries", "rollups", "daily_rollups", "rollups_by_hour"):
@@ -228,6 +230,6 @@ def test_the_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["db", "upgrade"], env={"DATABASE_URL": url})
     assert result.exit_code == 1
     (line,) = result.stderr.splitlines()
-    assert "another program's" in line
+    assert "belongs to another program" in line
     assert sa.inspect(engine).get_table_names() == ["alembic_version"]
     engine.dispose()

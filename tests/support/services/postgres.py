@@ -15,7 +15,7 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import make_url
 
-from app.storage.sql.database import upgrade
+from app.storage.sql.migrations import upgrade
 from tests.support.services.polling import wait_until
 
 TEMPLATE = "migrated"

@@ -4,7 +4,7 @@ import functools
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from app.storage.sql.database import upgrade
+from app.storage.sql.migrations import upgrade
 
 
 def new_ledger(path: Path) -> str:

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from app.observability.metrics_directory import VARIABLE, make, remove
+from app.observability.metrics.directory import VARIABLE, make, remove
 
 
 def elsewhere(parent: Path) -> Path:
     """A directory of another process, which ends at once."""
-    program = f"from app.observability.metrics_directory import make; print(make({str(parent)!r}))"
+    program = f"from app.observability.metrics.directory import make; print(make({str(parent)!r}))"
     run = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
     return Path(run.stdout.decode().strip())
 
 
-def test_what_a_killed_master_left_is_removed_and_what_a_live_one_has_is_not(
+def test_the_directory_of_a_killed_master_is_removed_and_that_of_a_live_one_stays(
     tmp_path: Path,
 ) -> None:
-    """The lock tells them apart, not the number of a process."""
+    """The lock is what distinguishes them, not a process ID."""
     left = elsewhere(tmp_path)
     (left / "counter_1.db").write_bytes(b"x")
     live = Path(make(str(tmp_path)))
@@ -28,18 +28,18 @@ def test_what_a_killed_master_left_is_removed_and_what_a_live_one_has_is_not(
     assert live.is_dir()
 
 
-def test_two_masters_share_none_and_nobody_else_can_read_it(tmp_path: Path) -> None:
-    """It is named by no guess."""
+def test_two_masters_have_separate_private_directories(tmp_path: Path) -> None:
+    """Their names cannot be guessed."""
     one, other = Path(make(str(tmp_path))), Path(make(str(tmp_path)))
     assert one != other
     assert one.stat().st_mode & 0o777 == 0o700
     assert list(one.iterdir()) == []
 
 
-def test_it_is_removed_with_all_that_is_in_it(
+def test_the_directory_is_removed_with_its_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where there is none, nothing is."""
+    """Without a directory, nothing is removed."""
     monkeypatch.delenv(VARIABLE, raising=False)
     remove()
     path = Path(make(str(tmp_path)))

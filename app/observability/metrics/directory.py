@@ -1,8 +1,8 @@
-"""Where the web processes of one master keep their counts: a directory that no other master has.
+"""The directory in which the web processes of one master share their counts.
 
-The master makes it before any of them starts, and holds a lock on it. One whose lock nobody holds
-was left by a master that was killed, and is removed by the next. Imports no metrics: the library
-looks for the directory when it is imported.
+The master creates it before its processes start, and holds a lock on it. A directory without a lock
+belongs to a master that was killed, and the next master removes it. Must not import
+prometheus_client, which reads VARIABLE when it is imported.
 """
 
 import contextlib
@@ -12,33 +12,33 @@ import shutil
 import tempfile
 from pathlib import Path
 
-#: The library reads it.
+#: The environment variable in which prometheus_client expects the directory.
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
 PREFIX = "tollgate-metrics-"
 
 
 def make(parent: str | None) -> str:
-    """Make a directory in `parent`, by default the one for temporary files; return its path.
+    """Create a directory in `parent`, by default the one for temporary files; return its path.
 
-    It is locked as long as this process lives, or one that it forks.
+    It stays locked until this process and all processes that it forks have exited.
     """
     _sweep(Path(parent or tempfile.gettempdir()))
     new = Path(tempfile.mkdtemp(prefix="tollgate-new-", dir=parent))
     fcntl.flock(os.open(new, os.O_RDONLY), fcntl.LOCK_EX)  # left open on purpose
-    # Named only now: a sweep finds no directory that has no lock yet.
+    # Renamed after locking, so that a sweep never finds it without a lock.
     return str(new.rename(new.with_name(new.name.replace("tollgate-new-", PREFIX))))
 
 
 def remove() -> None:
-    """Remove the directory that `make` made, if VARIABLE has it."""
+    """Remove the directory in VARIABLE, if it is set."""
     if path := os.environ.get(VARIABLE):
         shutil.rmtree(path, ignore_errors=True)
 
 
 def _sweep(parent: Path) -> None:
     for path in parent.glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):  # another user's, or held, or gone already
+        with contextlib.suppress(OSError):  # another user's, locked, or removed already
             lock = os.open(path, os.O_RDONLY)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

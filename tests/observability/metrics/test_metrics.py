@@ -1,11 +1,11 @@
-"""What is counted, and under how many names."""
+"""What is counted, and by which labels."""
 
 from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from app.observability.metrics import MODELS_LIMIT, OTHER, Metrics
+from app.observability.metrics.metrics import MODELS_LIMIT, OTHER, Metrics
 from app.usage.event import UsageEvent
 from app.vendors.vendor import Vendor
 from tests.support.events import usage_event
@@ -38,7 +38,7 @@ def value(metrics: Metrics, series: str) -> float:
 
 
 def test_ten_thousand_misspelt_models_add_no_line(metrics: Metrics) -> None:
-    """B08: whatever callers make up becomes one series."""
+    """B08: all names that callers make up are one series."""
     metrics.recorded(ended(model="missing-0", status="failed", http_status=404))
     before = len(shown(metrics))
     for number in range(10_000):
@@ -49,7 +49,7 @@ def test_ten_thousand_misspelt_models_add_no_line(metrics: Metrics) -> None:
 
 
 def test_models_that_are_answered_have_names_up_to_a_limit(metrics: Metrics) -> None:
-    """A vendor that takes any name does not fill the memory either."""
+    """A vendor that accepts any name does not fill the memory either."""
     for number in range(MODELS_LIMIT + 100):
         metrics.recorded(ended(model=f"m{number}", status="completed"))
     lines = [line for line in shown(metrics) if line.startswith("tollgate_completions_total{")]
@@ -61,7 +61,7 @@ def test_models_that_are_answered_have_names_up_to_a_limit(metrics: Metrics) -> 
 
 
 def test_a_model_of_the_vendor_table_has_its_name_before_any_answer(metrics: Metrics) -> None:
-    """Its first failures are the ones to see."""
+    """So alerts see its first failures."""
     metrics.recorded(ended(model="listed", status="failed", http_status=500))
     series = 'tollgate_completions_total{model="listed",status="failed",vendor="sim"}'
     assert value(metrics, series) == 1
@@ -72,7 +72,7 @@ def test_a_model_of_the_vendor_table_has_its_name_before_any_answer(metrics: Met
 def test_errors_are_counted_by_the_vendors_status(
     metrics: Metrics, status: int | None, label: str
 ) -> None:
-    """A status that no standard knows has no series of its own."""
+    """Invalid statuses have no series of their own."""
     metrics.recorded(ended(status="truncated", http_status=status))
     series = f'tollgate_vendor_errors_total{{status="{label}",vendor="sim"}}'
     assert value(metrics, series) == 1
@@ -107,7 +107,7 @@ def test_a_request_is_counted_with_its_tokens_times_and_calls(metrics: Metrics) 
 
 
 def test_a_failover_is_counted_where_it_was_served(metrics: Metrics) -> None:
-    """A vendor that is in no table any more is none of the labels."""
+    """A vendor that is no longer in the table has no label of its own."""
     metrics.recorded(ended(vendor="gone", model="listed", status="completed"))
     assert value(metrics, 'tollgate_vendor_calls_total{vendor="sim"}') == 1
     metrics.recorded(ended(vendor="gone", vendor_served=None))

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
 from app.ledger.posting import Ledger
-from app.ledger.reports.query import UsageQuery, UsageReader
+from app.ledger.reports.query import UsageQuery
+from app.ledger.reports.reader import UsageReader
 from app.ledger.retention import prune
 from app.storage.sql.tables import DAY_S, HOUR_S, SLOT_S
-from tests.ledger.reports.test_query import MIDNIGHT_S, at
-from tests.ledger.test_posting import empty_ledger
+from tests.ledger.ledgers import MIDNIGHT_S, at, empty_ledger
 
 #: Kathmandu's midnight in UTC.
 PHASE_S = 18 * HOUR_S + 15 * 60
@@ -58,7 +58,7 @@ def test_a_bucket_is_made_of_the_widest_rollups_that_fit_into_it(
     assert {it for it in tables if ("FROM", it) in pairwise(words)} == reads
 
 
-def test_days_of_a_zone_are_told_after_entries_are_pruned(engine: Engine) -> None:
+def test_days_of_a_zone_are_read_from_rollups_after_entries_are_pruned(engine: Engine) -> None:
     Ledger(engine).post(at(quarter * SLOT_S) for quarter in range(3 * 96))
     list(prune(engine, MIDNIGHT_S + 3 * DAY_S))
     start_s = MIDNIGHT_S + PHASE_S
@@ -79,7 +79,7 @@ def test_days_of_a_zone_are_told_after_entries_are_pruned(engine: Engine) -> Non
     length_s=st.integers(0, 20 * DAY_S),
     edge_s=st.sampled_from([1, SLOT_S, HOUR_S, DAY_S]),
 )
-def test_whatever_the_zone_and_the_range_each_request_is_in_its_own_bucket(
+def test_each_request_is_in_its_own_bucket_in_every_zone_and_range(
     seconds: list[int],
     bucket_s: int | None,
     phase: int,

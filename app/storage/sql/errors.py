@@ -1,0 +1,71 @@
+"""The only place that translates the database's errors, into LedgerUnavailable."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from app.storage.sql.postgresql import rejected_parameter
+from app.vocabulary.errors import LedgerUnavailable
+
+_MISSING_TABLE = "42P01"
+_RETRYABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
+_UNAVAILABLE = "The usage ledger is unavailable."
+_FILE_ERRORS = {
+    sqlite3.SQLITE_CANTOPEN: (
+        "The usage ledger's file cannot be opened: check its directory's permissions."
+    ),
+    sqlite3.SQLITE_READONLY: "The usage ledger's file is read-only: check its owner and mode.",
+    sqlite3.SQLITE_FULL: "The disk of the usage ledger is full.",
+}
+_NOT_MIGRATED = "The usage ledger's schema is not up to date."
+
+
+@contextmanager
+def ledger_errors() -> Iterator[None]:
+    """Raise LedgerUnavailable for each failure of the database in this block.
+
+    IntegrityError and DataError pass unchanged: an invalid value is Tollgate's own mistake.
+    """
+    try:
+        yield
+    except (IntegrityError, DataError):
+        raise
+    except DBAPIError as exc:
+        raise LedgerUnavailable(_message(exc)) from exc
+    except PoolTimeout as exc:
+        raise LedgerUnavailable(_UNAVAILABLE) from exc
+
+
+def is_retryable(error: DBAPIError) -> bool:
+    """Return whether the same transaction may succeed if it runs again.
+
+    That is so after a deadlock, a serialization failure, or a locked SQLite file.
+    """
+    return _sqlstate(error) in _RETRYABLE or _sqlite_code(error) == sqlite3.SQLITE_BUSY
+
+
+def _message(error: DBAPIError) -> str:
+    if parameter := rejected_parameter(error):
+        return (
+            f"The pooler of the usage ledger rejects the startup parameter `{parameter}`:"
+            " remove it from DATABASE_URL, or add it to PgBouncer's ignore_startup_parameters."
+        )
+    if _is_table_missing(error):
+        return _NOT_MIGRATED
+    return _FILE_ERRORS.get(_sqlite_code(error), _UNAVAILABLE)
+
+
+def _sqlstate(error: DBAPIError) -> str | None:
+    return getattr(error.orig, "sqlstate", None)
+
+
+def _sqlite_code(error: DBAPIError) -> int:
+    """Return SQLite's primary code, the low byte of an extended one; 0 for another driver."""
+    return (getattr(error.orig, "sqlite_errorcode", 0) or 0) & 0xFF
+
+
+def _is_table_missing(error: DBAPIError) -> bool:
+    return _sqlstate(error) == _MISSING_TABLE or "no such table" in str(error.orig)

@@ -1,0 +1,42 @@
+"""Money: whole nano-dollars inside Tollgate, dollars for people and in JSON. No I/O."""
+
+from decimal import Context, Decimal
+
+#: Nano-dollars per dollar.
+NANO = 10**9
+
+#: Wide enough for every sum, so that a division never rounds.
+_EXACT = Context(prec=40)
+
+
+def usd_of(nanousd: int) -> Decimal:
+    """Return an amount in dollars, exactly."""
+    return _EXACT.scaleb(Decimal(nanousd), -9)
+
+
+def dollars(nanousd: int) -> str:
+    """Return an amount in dollars as a plain number, exactly: `0.0015`."""
+    return f"{usd_of(nanousd).normalize(_EXACT):f}"
+
+
+def show_usd(nanousd: int) -> str:
+    """Return an amount with its sign, cents and as many digits as it has: `$1.50`, `$0.000015`."""
+    whole, nano = divmod(abs(nanousd), NANO)
+    cents = f"{nano:09d}".rstrip("0").ljust(2, "0")
+    return f"{'-' if nanousd < 0 else ''}${whole:,}.{cents}"
+
+
+def nanousd_of(usd: Decimal) -> int:
+    """Return dollars in nano-dollars.
+
+    Raises: ValueError when `usd` is not finite, or is not a whole number of nano-dollars.
+    """
+    nano = usd * NANO
+    if not nano.is_finite() or nano != nano.to_integral_value():
+        raise ValueError(f"{usd} is not a whole number of nano-dollars")
+    return int(nano)
+
+
+def nearest_nanousd(usd: Decimal) -> int:
+    """Return dollars in nano-dollars, rounded; `usd` must be finite."""
+    return round(usd * NANO)

@@ -1,0 +1,84 @@
+"""Rotation of keys."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import Engine
+
+from app.accounts.accounts import Accounts
+from app.accounts.errors import AccountsError
+
+
+def test_rotation_creates_a_key_like_the_old_one_which_stays_live(accounts: Accounts) -> None:
+    old, old_secret = accounts.create_key(["acme", "Acme"], ["usage"], "n")
+    new, secret = accounts.rotate(old.key_id)
+    assert new == replace(old, key_id=new.key_id)
+    assert new.key_id != old.key_id
+    assert accounts.find_key(secret) == new
+    assert accounts.find_key(old_secret) == old
+
+
+def test_a_rotated_key_lives_as_long_as_the_old_one_did(engine: Engine) -> None:
+    times_s = iter((100, 100, 150))
+    accounts = Accounts(engine, now_s=lambda: next(times_s))
+    accounts.create("acme", "n")
+    old, _ = accounts.create_key(["acme"], ["completions"], expires_at_ms=160_000)
+    new, _ = accounts.rotate(old.key_id)
+    assert (new.created_at_ms, new.expires_at_ms) == (150_000, 210_000)
+
+
+def test_one_operation_makes_one_key_and_names_it_when_repeated(accounts: Accounts) -> None:
+    """Case F07: the response to a rotation was lost, and the rotation is retried."""
+    old, _ = accounts.create_key(["acme"], ["completions"])
+    new, _ = accounts.rotate(old.key_id, "rotation 1")
+    accounts.revoke(old.key_id)
+    with pytest.raises(AccountsError, match=new.key_id):
+        accounts.rotate(old.key_id, "rotation 1")
+    assert len(accounts.list_keys()) == 2
+
+
+def test_an_operation_id_counts_for_one_key_alone(accounts: Accounts) -> None:
+    keys = [accounts.create_key(["acme"], ["completions"])[0] for _ in range(2)]
+    for key in keys:
+        accounts.rotate(key.key_id, "yearly")
+    accounts.rotate(keys[0].key_id, "again")
+    for _ in range(2):
+        accounts.rotate(keys[0].key_id)
+    assert len(accounts.list_keys()) == 7
+
+
+def test_one_operation_sent_many_times_at_once_makes_one_key(accounts: Accounts) -> None:
+    old, _ = accounts.create_key(["acme"], ["completions"])
+
+    def rotate(_: int) -> str | AccountsError:
+        try:
+            return accounts.rotate(old.key_id, "rotation 1")[0].key_id
+        except AccountsError as exc:
+            return exc
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(rotate, range(8)))
+    (made,) = [answer for answer in answers if isinstance(answer, str)]
+    assert all(made in str(answer) for answer in answers)
+    assert len(accounts.list_keys()) == 2
+
+
+@pytest.mark.parametrize("operation_id", ["", "a\0b", "x" * 201])
+def test_invalid_operation_ids_are_rejected(accounts: Accounts, operation_id: str) -> None:
+    key, _ = accounts.create_key(["acme"], ["completions"])
+    with pytest.raises(AccountsError, match="operation ID"):
+        accounts.rotate(key.key_id, operation_id)
+
+
+def test_a_key_that_no_longer_works_is_not_rotated(engine: Engine) -> None:
+    now_s = 100.0
+    accounts = Accounts(engine, now_s=lambda: now_s)
+    accounts.create("acme", "n")
+    revoked, _ = accounts.create_key(["acme"], ["completions"])
+    expired, _ = accounts.create_key(["acme"], ["completions"], expires_at_ms=160_000)
+    accounts.revoke(revoked.key_id)
+    now_s = 160.0
+    for key in (revoked, expired):
+        with pytest.raises(AccountsError, match="revoked or expired"):
+            accounts.rotate(key.key_id)
