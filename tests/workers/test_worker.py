@@ -122,7 +122,7 @@ def test_a_database_that_hangs_holds_up_no_other_task(
             OpenRecords(redis).open("lost", record.encode(), long_ago_ms)
             wait_until(lambda: not redis.hlen(OPEN))
             assert waiting(redis)[1] == 1
-        wait_until(lambda: entry_count(engine) == 2)
+        wait_until(lambda: entry_count(engine) == 3)
     finally:
         worker.kill()
         engine.dispose()
