@@ -3,7 +3,7 @@
 # Beat sends a post task every second; its scheduler prevents a queue of them behind a slow
 # database. Tasks do not expire: if beat's clock were behind the worker's, no task would ever run.
 beat_schedule = {
-    "drain": {
+    "post": {
         "task": "usage.post",
         "schedule": 1.0,
     },
@@ -45,7 +45,7 @@ worker_concurrency = 2
 worker_max_memory_per_child = 200_000  # KiB; a larger process is replaced after its task
 
 # The broker uses the same Redis as the keys `usage:*`.
-task_default_queue = "drain"
+task_default_queue = "usage"
 broker_transport_options = {
     "global_keyprefix": "celery:",
     "visibility_timeout": 3600,  # seconds; only prefetched tasks are unacknowledged

@@ -1,1 +1,4 @@
-"""The processes that move usage events from the stream to the ledger."""
+"""The worker processes: they post usage events from the stream to the ledger.
+
+Do not know HTTP, vendors or accounts. Read `tasks`, then `consumer`.
+"""

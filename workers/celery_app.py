@@ -1,5 +1,4 @@
-"""The Celery application: `celery -A workers.celery_app worker`, `celery -A workers.celery_app
-beat`.
+"""The Celery application: `celery --app workers.celery_app worker` and `… beat`.
 
 Knows how tasks are sent and run; `workers.tasks` knows which.
 """
@@ -16,22 +15,30 @@ from redis.connection import parse_url
 
 from app.settings import CONFIG_DIR, Settings
 
-#: Tasks that beat lets wait. With no worker there, a day of them would take 88 MB of Redis.
+#: Tasks that may wait before beat stops sending more. If no worker ran, a day of them would take
+#: 88 MB of Redis.
 WAITING_LIMIT = 5
 
-#: A key that is never there; to delete it changes nothing.
+#: A key that never exists, so that deleting it changes nothing.
 NOTHING = "nothing"
 
 logger = logging.getLogger(__name__)
 
-settings = Settings.from_env()
+
+def create_celery(settings: Settings) -> Celery:
+    """Return an application that sends tasks through the Redis of `settings`."""
+    celery = Celery("tollgate", broker=settings.redis_url, include=["workers.tasks"])
+    names = runpy.run_path(str(CONFIG_DIR / "celeryconfig.py"))
+    options = {name: value for name, value in names.items() if not name.startswith("_")}
+    celery.conf.update(options, broker_use_ssl=broker_tls(settings.redis_url))
+    return celery
 
 
 def broker_tls(redis_url: str) -> dict[str, Any] | None:
-    """Return Celery's TLS options for a Redis URL, the same that `app.usage.redis.stream.connect`
-    takes.
+    """Return Celery's TLS options for a Redis URL; None without TLS.
 
-    Celery connects to `rediss://` without TLS unless it is told.
+    They are those that `app.storage.redis.connection.connect` uses. Without them, Celery connects
+    to `rediss://` without TLS.
     """
     if not redis_url.startswith("rediss://"):
         return None
@@ -42,38 +49,31 @@ def broker_tls(redis_url: str) -> dict[str, Any] | None:
     }
 
 
-celery_app = Celery("tollgate", broker=settings.redis_url, include=["workers.tasks"])
-celery_app.conf.update(
-    {
-        name: value
-        for name, value in runpy.run_path(str(CONFIG_DIR / "celeryconfig.py")).items()
-        if not name.startswith("_")
-    },
-    broker_use_ssl=broker_tls(settings.redis_url),
-)
+settings = Settings.from_env()
+celery_app = create_celery(settings)
 
 
 class BoundedScheduler(Scheduler):  # type: ignore[misc]
-    """Beat's scheduler in memory, which sends nothing while enough tasks wait already."""
+    """Beat's scheduler in memory; it sends nothing while enough tasks wait."""
 
     def apply_async(self, entry: ScheduleEntry, *args: Any, **kwargs: Any) -> Any:
-        """Send the entry's task; return its result, or None when it was not sent.
+        """Send the entry's task; return its result, or None if it was not sent.
 
-        One that the broker refuses is run here: Redis may be full of events, which only a drain
-        removes.
+        If the broker rejects the task, it runs here: Redis may be full of events, and only posting
+        them makes room.
         """
         if self._enough_wait():
             return None
         try:
             return super().apply_async(entry, *args, **kwargs)
         except SchedulingError:
-            logger.warning("the broker refuses %s; it runs in beat", entry.task)
+            logger.warning("the broker rejects %s; it runs in beat", entry.task)
             return self.app.tasks[entry.task]()
 
     def _enough_wait(self) -> bool:
-        """Say whether tasks wait already; not if a former primary of Redis says so.
+        """Return whether enough tasks wait; False if a former primary of Redis answers.
 
-        It refuses the write that comes first. Sending then finds the present one.
+        A former primary rejects the write that comes first. Sending then finds the present one.
         """
         client = self.producer.channel.client
         try:
@@ -84,7 +84,7 @@ class BoundedScheduler(Scheduler):  # type: ignore[misc]
 
 
 def first_line_only(record: logging.LogRecord) -> bool:
-    """Cut a log record to its first line, without its traceback."""
+    """Truncate a log record to its first line, without its traceback."""
     record.msg, record.args = record.getMessage().partition("\n")[0], None
     record.exc_info = record.exc_text = None
     return True
@@ -92,8 +92,8 @@ def first_line_only(record: logging.LogRecord) -> bool:
 
 @after_setup_logger.connect  # type: ignore[untyped-decorator]
 def _quiet_the_clock(**_: Any) -> None:
-    """Keep what happens every second out of the log: a drain that moved something says so."""
+    """Keep what happens every second out of the log; the consumer logs each run that posted."""
     for name in ("celery.beat", "celery.app.trace", "celery.worker.strategy"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    # While the broker is away, beat would log some hundred lines a second.
+    # While the broker is down, beat would log some hundred lines a second.
     logging.getLogger("celery.beat").addFilter(first_line_only)

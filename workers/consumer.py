@@ -1,6 +1,6 @@
-"""The drain: moves usage events from the stream to the ledger, batch by batch.
+"""The consumer: posts usage events from the stream to the ledger, batch by batch.
 
-Does not know Celery, nor who calls it and how often.
+Does not depend on Celery, and does not know how often it is called.
 """
 
 import logging
@@ -17,16 +17,16 @@ from app.usage.event import UsageEvent
 from app.usage.message import UndecodableMessage
 from app.usage.redis.stream import EventStream, StreamEntry
 
-#: What a ledger says of an event that it can never hold. Anything else is a fault of ours or of a
-#: service: it goes up, and the events stay in the stream until it is mended.
-REFUSALS = (DataError, IntegrityError, ValueError, OverflowError)
+#: Errors of a ledger that can never store an event. Any other error is a fault of Tollgate or of a
+#: service: it is raised, and the events stay in the stream until the fault is fixed.
+REJECTIONS = (DataError, IntegrityError, ValueError, OverflowError)
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Claimed entries: those that hold an event, and those that do not, with the reason."""
+    """Claimed entries: those with an event, and the others with the reason."""
 
     decoded: list[tuple[StreamEntry, UsageEvent]]
     undecodable: list[tuple[StreamEntry, str]]
@@ -38,22 +38,22 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class PostReport:
-    """How many events were posted, were there already, and went to the dead stream."""
+    """How many events were posted, were in the ledger already, and became dead letters."""
 
     posted: int = 0
     repeated: int = 0
-    buried: int = 0
+    dead_lettered: int = 0
 
     def __add__(self, other: "PostReport") -> "PostReport":
         """Sum two reports, count by count."""
         return PostReport(
             self.posted + other.posted,
             self.repeated + other.repeated,
-            self.buried + other.buried,
+            self.dead_lettered + other.dead_lettered,
         )
 
 
-def drain(
+def consume(
     stream: EventStream,
     ledger: Ledger,
     *,
@@ -61,48 +61,51 @@ def drain(
     limit: int = 5000,
     time_budget_s: float = 10.0,
 ) -> PostReport:
-    """Move batches of up to `limit` events until one is not full or the time is over.
+    """Post batches of up to `limit` events until one is not full or the time is over.
 
-    Commit, then ack. Each batch goes through these steps; after each, a crash costs:
+    Commit, then ack. Each batch takes these steps. A crash after a step costs:
     1. claim: nothing; the entries stay pending, and another consumer claims them.
-    2. post what can be decoded in one transaction: a repeated post, a no-op by event id.
-    3. ack that: nothing; the rest is claimed again.
-    4. bury the rest, last, since a full Redis has room for it only now: nothing is left to do.
+    2. post the decodable events in one transaction: a repeated post, a no-op by event id.
+    3. ack them: nothing; the rest is claimed again.
+    4. dead-letter the rest, last, because a full Redis has room only now: nothing remains to do.
 
-    Once the ledger has taken a batch, the next one is claimed while it works on the present one.
+    Once the ledger has accepted a batch, the next batch is claimed while the ledger posts the
+    present one.
     `consumer` is a name that no other process uses at the same time.
-    Raises: StreamUnavailable, LedgerUnavailable; what is not posted stays in the stream.
+    Raises: StreamUnavailable, LedgerUnavailable; events that are not posted stay in the stream.
     """
     deadline_s = time.monotonic() + time_budget_s
     report = PostReport()
     with closing(_batches(stream, consumer, limit, deadline_s)) as batches:
         for batch in batches:
-            report += _post(stream, ledger, batch.decoded) + _bury(stream, batch.undecodable)
+            report += _post(stream, ledger, batch.decoded)
+            report += _dead_letter(stream, batch.undecodable)
     if report != PostReport():
-        logger.info("drained: %s", report)
+        logger.info("posted usage events: %s", report)
     return report
 
 
 def _batches(stream: EventStream, consumer: str, limit: int, deadline_s: float) -> Generator[Batch]:
-    """Yield batches until the time is over, or one is not full; what is claimed is yielded.
+    """Yield batches until the time is over, or one is not full; all that is claimed is yielded.
 
-    Events come in all the time: what comes in while the last batch is posted is left for the next
-    drain, or it would be posted by the handful. What dead consumers left comes first, while nothing
-    of ours is under way: it might be that.
+    Events that arrive while the last batch is posted wait for the next run, to keep batches large.
+    Entries of dead consumers are claimed first, while this consumer has none pending that could be
+    taken for theirs.
     """
     while entries := stream.claim_left_over(consumer, limit):
         yield _decode_all(entries)
         if time.monotonic() >= deadline_s:
             return
-    is_taken = False
+    is_posted = False
     batch = _claim(stream, consumer, limit)
     with ThreadPoolExecutor(1, "claim") as pool:
         while batch:
-            goes_on = len(batch) == limit and time.monotonic() < deadline_s
-            ahead = pool.submit(_claim, stream, consumer, limit) if goes_on and is_taken else None
+            is_last = len(batch) < limit or time.monotonic() >= deadline_s
+            reads_ahead = is_posted and not is_last
+            ahead = pool.submit(_claim, stream, consumer, limit) if reads_ahead else None
             yield batch
-            is_taken = True
-            if not goes_on:
+            is_posted = True
+            if is_last:
                 return
             batch = ahead.result() if ahead else _claim(stream, consumer, limit)
 
@@ -130,14 +133,15 @@ def _decode(entry: StreamEntry) -> UsageEvent:
 def _post(
     stream: EventStream, ledger: Ledger, batch: Sequence[tuple[StreamEntry, UsageEvent]]
 ) -> PostReport:
-    """Post and acknowledge a batch; halve a refused one until the bad event stands alone."""
+    """Post and acknowledge a batch; halve a rejected one until the bad event stands alone."""
     if not batch:
         return PostReport()
     try:
         posted = ledger.post([event for _, event in batch], _charged(batch))
-    except REFUSALS as exc:
+    except REJECTIONS as exc:
         if len(batch) == 1:
-            return _bury(stream, [(batch[0][0], f"the ledger refuses it: {type(exc).__name__}")])
+            reason = f"the ledger rejects it: {type(exc).__name__}"
+            return _dead_letter(stream, [(batch[0][0], reason)])
         middle = len(batch) // 2
         return _post(stream, ledger, batch[:middle]) + _post(stream, ledger, batch[middle:])
     stream.ack([entry.entry_id for entry, _ in batch], [event.event_id for _, event in batch])
@@ -148,10 +152,10 @@ def _charged(batch: Sequence[tuple[StreamEntry, UsageEvent]]) -> dict[str, int]:
     return {event.event_id: entry.charged for entry, event in batch if entry.charged is not None}
 
 
-def _bury(stream: EventStream, rejected: Sequence[tuple[StreamEntry, str]]) -> PostReport:
+def _dead_letter(stream: EventStream, rejected: Sequence[tuple[StreamEntry, str]]) -> PostReport:
     if not rejected:
         return PostReport()
     stream.dead_letter(rejected)
     for entry, reason in rejected:
-        logger.error("usage event %s went to the dead stream: %s", entry.entry_id, reason)
-    return PostReport(buried=len(rejected))
+        logger.error("usage event %s went to the dead-letter stream: %s", entry.entry_id, reason)
+    return PostReport(dead_lettered=len(rejected))

@@ -20,6 +20,14 @@ CHARS_PER_TOKEN = 4
 #: A record younger than this is never reaped, in ms: its process may not have sent a heartbeat yet.
 YOUNG_MS = 10_000
 
+_COMPUTED = ("prompt_tokens", "completion_tokens", "prompt_source", "completion_source")
+#: Fields that the event takes from the record unchanged: all that both have, except the computed.
+_CARRIED_OVER = tuple(
+    name
+    for name in OpenRecord.__struct_fields__
+    if name in UsageEvent.__struct_fields__ and name not in _COMPUTED
+)
+
 logger = logging.getLogger(__name__)
 
 
@@ -70,17 +78,9 @@ def abandoned(record: OpenRecord) -> UsageEvent:
     completion_source = _source(record.completion_source, record.completion_tokens)
     is_counted = prompt_source == completion_source == "vendor"
     return UsageEvent(
-        event_id=record.event_id,
-        request_id=record.request_id,
-        account_id=record.account_id,
-        api_key_id=record.api_key_id,
-        user=record.user,
-        vendor=record.vendor,
-        model=record.model,
+        **{name: getattr(record, name) for name in _CARRIED_OVER},
         vendor_served=None,
         model_served=None,
-        service_tier=record.service_tier,
-        stream=record.stream,
         status="abandoned",
         source="vendor" if is_counted else "estimated",
         prompt_source=prompt_source,
@@ -88,20 +88,9 @@ def abandoned(record: OpenRecord) -> UsageEvent:
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,
         total_tokens=prompt_tokens + completion_tokens,
-        cached_tokens=record.cached_tokens,
-        cache_write_tokens=record.cache_write_tokens,
-        reasoning_tokens=record.reasoning_tokens,
-        audio_prompt_tokens=record.audio_prompt_tokens,
-        audio_completion_tokens=record.audio_completion_tokens,
-        accepted_prediction_tokens=record.accepted_prediction_tokens,
-        rejected_prediction_tokens=record.rejected_prediction_tokens,
         vendor_request_id=None,
         http_status=None,
-        attempts=record.attempts,
-        client_retry_count=record.client_retry_count,
-        started_at_ms=record.started_at_ms,
         first_token_ms=None,
-        duration_ms=record.duration_ms,
     )
 
 

@@ -1,4 +1,4 @@
-"""The tasks, of one statement each; what they need is made once in each task process."""
+"""The Celery tasks, one statement each. Each task process makes the objects that they need once."""
 
 import fcntl
 import functools
@@ -22,18 +22,18 @@ from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import Unavailable
 from workers.celery_app import celery_app, settings
-from workers.consumer import drain
+from workers.consumer import consume
 from workers.reaper import reap
 
 logger = logging.getLogger(__name__)
 
-#: Read at the start, so that a worker does not start with a price file of no use.
+#: Loaded at import, so that a worker does not start with an invalid price file.
 PRICES = load_prices(settings.prices_file)
 
 
 @functools.cache
 def _stream() -> EventStream:
-    # Made on first use, so after the fork: connections must not be shared between processes.
+    # On first use, after the fork: processes must not share connections.
     return EventStream(connect(settings.redis_url, settings.redis_timeout_s))
 
 
@@ -54,9 +54,9 @@ def _alarms() -> Alarms:
 
 @worker_before_create_process.connect  # type: ignore[untyped-decorator]
 def _freeze_gc(**_: object) -> None:
-    """Have the task process' collector pass over all that there is by now.
+    """Have the task process's garbage collector skip everything that exists by now.
 
-    To look through every module again and again takes a fifth of a drain's processor time.
+    Searching every module again and again takes a fifth of the time that a task process computes.
     """
     gc.collect()
     gc.freeze()
@@ -64,74 +64,74 @@ def _freeze_gc(**_: object) -> None:
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]
 def _ignore_sigterm(**_: object) -> None:
-    """Have this process finish its task at a SIGTERM, which platforms send to every process.
+    """Have this process finish its task on SIGTERM, which platforms send to every process.
 
-    The worker ends it once that is done, and kills it where it hangs.
+    Its parent ends it after the task, and kills it if it hangs.
     """
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 @contextmanager
 def _skip_if_unavailable() -> Iterator[None]:
-    """Say in one line that a service is away: beat asks again, and nothing is lost meanwhile."""
+    """Log an unavailable service in one line: beat sends the task again, and nothing is lost."""
     try:
         yield
     except Unavailable as exc:
-        logger.warning("left for the next time: %s", exc)
+        logger.warning("skipped until the next run: %s", exc)
 
 
 def _nameless_file() -> int:
     if hasattr(os, "memfd_create"):  # which needs no directory
-        return os.memfd_create("draining")
+        return os.memfd_create("posting")
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
 
 
-#: Locked by the one task process of this worker that drains; a dead process' lock is gone.
-_draining = _nameless_file()
+#: Locked by the one task process of this worker that posts; the lock of a dead process is released.
+_posting = _nameless_file()
 
 
 @contextmanager
 def _alone() -> Iterator[bool]:
-    """Yield whether this task process is the one that drains."""
+    """Yield whether no other task process of this worker posts."""
     try:
-        fcntl.lockf(_draining, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(_posting, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         yield False
         return
     try:
         yield True
     finally:
-        fcntl.lockf(_draining, fcntl.LOCK_UN)
+        fcntl.lockf(_posting, fcntl.LOCK_UN)
 
 
 @celery_app.task(name="usage.post")  # type: ignore[untyped-decorator]
 @_skip_if_unavailable()
 def post_events() -> None:
-    """Post what waits in the stream, unless another process of this worker is at it.
+    """Post the events of the stream, unless another process of this worker does so.
 
-    So a slow database holds up one task process, and the other tasks have the rest.
+    A slow database then holds up one task process; the other one runs the other tasks.
     """
     with _alone() as alone:
         if alone:
-            drain(_stream(), _ledger(), consumer=f"{socket.gethostname()}:{os.getpid()}")
+            consume(_stream(), _ledger(), consumer=f"{socket.gethostname()}:{os.getpid()}")
 
 
 @celery_app.task(name="usage.reap")  # type: ignore[untyped-decorator]
 @_skip_if_unavailable()
 def reap_open_records() -> None:
-    """Post the requests of processes that died."""
+    """Publish events for the open requests of crashed processes."""
     reap(_open_records(), prices=PRICES)
 
 
 @celery_app.task(name="usage.forget_idle_consumers")  # type: ignore[untyped-decorator]
 @_skip_if_unavailable()
 def forget_idle_consumers() -> None:
-    """Drop the names of worker processes that are gone."""
+    """Delete the consumer names of worker processes that have exited."""
     _stream().forget_idle_consumers()
 
 
 @celery_app.task(name="usage.alarms")  # type: ignore[untyped-decorator]
 def check_alarms() -> None:
-    """Log what wants a person, once."""
+    """Log conditions that need attention, once when they are raised and once when they clear."""
     _alarms().check()

@@ -1,4 +1,4 @@
-"""Whether a request fits in its limits: the rate limiter, reservations, and spending so far.
+"""Decides whether a request fits in its limits: limiter, reservations, spending so far.
 
 Does not know HTTP or vendors. Read `limiter` first.
 """

@@ -1,6 +1,6 @@
-"""What a request may use and cost at most, before anybody has answered it: a budget's reservation.
+"""The most that a request may use and cost, before a vendor is called. No I/O.
 
-Whoever may serve it counts, and the dearest of them. Pure, but for the prices it is given.
+A budget reserves the cost at the most expensive vendor entry that may serve the request.
 """
 
 import math
@@ -10,18 +10,19 @@ from dataclasses import dataclass
 from app.pricing.price_book import PriceBook
 from app.vocabulary.completion import CompletionRequest, Usage
 
-#: What a choice may use that the caller set no bound to. A vendor's own bound may be higher: then
-#: the rest is charged when it has been used.
+#: Completion tokens reserved for a choice if the caller sets no bound. A vendor's own bound may be
+#: higher; what the choice uses beyond this is charged afterwards.
 UNBOUND_TOKENS = 1024
 
-#: Bytes of text that make one token, roughly: UTF-8 spends more of them on scripts that do, too.
+#: Bytes of text per token, roughly: scripts that take more tokens also take more bytes in UTF-8.
 BYTES_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
 class CostCandidate:
-    """A deployment that may serve a request: its vendor entry, its name of the model, and how many
-    calls it takes: whether one takes several prompts, and how many samples one gives of each.
+    """A vendor entry that may serve a request, and its name of the model.
+
+    `list_prompts`: one call takes several prompts. `max_n`: samples that one call returns for each.
     """
 
     vendor: str
@@ -31,7 +32,7 @@ class CostCandidate:
 
 
 def usage_at_most(request: CompletionRequest) -> Usage:
-    """Return what a request may use, roughly: its prompts once, and all choices to their bound."""
+    """Return the most that a request may use, roughly: its prompts once, all choices in full."""
     prompt_tokens = sum(map(_prompt_tokens, request.prompts))
     return _usage(prompt_tokens, _per_choice(request) * len(request.prompts) * _samples(request))
 
@@ -39,9 +40,9 @@ def usage_at_most(request: CompletionRequest) -> Usage:
 def cost_at_most(
     request: CompletionRequest, candidates: Sequence[CostCandidate], prices: PriceBook
 ) -> int:
-    """Return the nano-dollars that a request may cost where the dearest of `candidates` serves it.
+    """Return the nano-dollars that a request may cost at the most expensive of `candidates`.
 
-    Where a price is not known, what `prices` reserves for the unknown.
+    If a price is unknown, what `prices` reserves for unknown prices.
     """
     tier = request.extra.get("service_tier")
     tiers = {None, tier} if isinstance(tier, str) else {None}
@@ -60,7 +61,7 @@ def _cost(prices: PriceBook, it: CostCandidate, usage: Usage, tier: str | None) 
 
 
 def _calls(request: CompletionRequest, it: CostCandidate) -> Iterator[tuple[Usage, int]]:
-    """Yield what each call may use, and how many such calls there are."""
+    """Yield the most that a call may use, and the number of such calls."""
     samples, per_choice = _samples(request), _per_choice(request)
     times = math.ceil((request.n or 1) / it.max_n)
     prompts = [_prompt_tokens(prompt) for prompt in request.prompts]

@@ -1,4 +1,4 @@
-"""What a caller is told of its limits: OpenAI's headers, and errors that say what to do. Pure."""
+"""Messages about limits: OpenAI's headers, and errors that name the next step. No I/O."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from app.vocabulary.errors import InsufficientQuota, LimitReached, RateLimited
 from app.vocabulary.limits import Limits
 from app.vocabulary.money import show_usd
 
-#: When to try again where that hangs on requests under way, in seconds.
-UNDER_WAY_S = 2
+#: When to retry if running requests hold the rest of a limit, in seconds.
+RUNNING_S = 2
 
 PERIOD_WORDS = {"day": "daily", "month": "monthly"}
 
 
 @dataclass(frozen=True, slots=True)
 class LimitOutcome:
-    """How one limit of a request came out; `state` is after an admission, or before a refusal."""
+    """The result of one limit check; `state` includes the request if it was admitted."""
 
     limits: Limits
     check: Check
@@ -25,23 +25,23 @@ class LimitOutcome:
 
     @property
     def remaining(self) -> int:
-        """Requests or tokens that are left of a rate."""
+        """Requests or tokens left of a rate."""
         return max(0, self.check.limit - -(-self.state.used // UNITS))
 
     @property
     def reset_ms(self) -> int:
-        """How long it takes until all of a rate is there again."""
+        """Milliseconds until all of a rate is available again."""
         return -(-self.state.used // self.check.limit)
 
     @property
     def wait_s(self) -> int:
-        """How long it takes until a request fits in its rate, in whole seconds."""
+        """Whole seconds until the request fits in the rate, at least 1."""
         over = self.state.used + (self.check.amount - self.check.limit) * UNITS
         return max(1, -(-over // (self.check.limit * 1000)))
 
 
 def limit_headers(outcomes: Sequence[LimitOutcome]) -> dict[str, str]:
-    """Return OpenAI's headers, of each kind of rate for the limit that leaves least.
+    """Return OpenAI's headers; for each kind of rate, those of the limit with the least left.
 
     Source: OpenAI's guide to rate limits, "Rate limits in headers".
     """
@@ -56,24 +56,24 @@ def limit_headers(outcomes: Sequence[LimitOutcome]) -> dict[str, str]:
     return headers
 
 
-def refusal(outcomes: Sequence[LimitOutcome]) -> LimitReached:
-    """Return the error for a request that does not fit: of several, what takes longest to pass."""
-    errors = [_refusal(outcome) for outcome in outcomes if not outcome.state.fits]
+def limit_error(outcomes: Sequence[LimitOutcome]) -> LimitReached:
+    """Return the error of a request that does not fit: of several limits, the longest wait."""
+    errors = [_limit_error(outcome) for outcome in outcomes if not outcome.state.fits]
     return max(errors, key=lambda error: float(error.headers.get("retry-after", "inf")))
 
 
 def warning(outcome: LimitOutcome) -> str:
-    """Return the sentence that warns of a budget whose soft bound is passed."""
+    """Return the warning of a budget whose soft bound is passed."""
     limits = outcome.limits
-    gone = show_usd(outcome.state.used + outcome.state.reserved)
-    text = f"{limits.subject} has spent or reserved {gone} this {limits.period}"
+    spent = show_usd(outcome.state.used + outcome.state.reserved)
+    text = f"{limits.subject} has spent or reserved {spent} this {limits.period}"
     if limits.budget_nanousd is not None:
         text += f" of {show_usd(limits.budget_nanousd)}"
     return f"{text}; the soft bound is {show_usd(limits.soft_nanousd or 0)} ({limits.zone})"
 
 
 def show_duration(ms: int) -> str:
-    """Return a time as OpenAI's headers write it: `17ms`, `1s`, `8.64s`, `6m0s`."""
+    """Return a duration in the format of OpenAI's headers: `17ms`, `1s`, `8.64s`, `6m0s`."""
     if 0 < ms < 1000:
         return f"{ms}ms"
     minutes, rest_ms = divmod(ms, 60_000)
@@ -81,7 +81,7 @@ def show_duration(ms: int) -> str:
     return f"{minutes}m{seconds}" if minutes else seconds
 
 
-def _refusal(outcome: LimitOutcome) -> LimitReached:
+def _limit_error(outcome: LimitOutcome) -> LimitReached:
     if outcome.check.kind == "budget":
         return _over_budget(outcome)
     if outcome.check.kind == "streams":
@@ -110,28 +110,28 @@ def _too_many_streams(outcome: LimitOutcome) -> LimitReached:
     return RateLimited(
         f"The {outcome.limits.subject} may have {outcome.check.limit} streams open at the same"
         f" time, and has {outcome.state.used}. Try again when one has ended,"
-        f" or in {UNDER_WAY_S} s.",
-        headers={"retry-after": str(UNDER_WAY_S)},
+        f" or in {RUNNING_S} s.",
+        headers={"retry-after": str(RUNNING_S)},
     )
 
 
 def _over_budget(outcome: LimitOutcome) -> LimitReached:
     limits, check, state = outcome.limits, outcome.check, outcome.state
-    anew = datetime.fromtimestamp(check.ends_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    resets_at = datetime.fromtimestamp(check.ends_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     whose = f"the {PERIOD_WORDS[limits.period]} budget of the {limits.subject}"
     budget = f"{whose}, {show_usd(check.limit)} ({limits.zone})"
     left = show_usd(max(0, check.limit - state.used))
     if state.used >= check.limit:
-        message = f"{budget[0].upper()}{budget[1:]}, is used up. It begins anew at {anew}."
+        message = f"{budget[0].upper()}{budget[1:]}, is used up. It resets at {resets_at}."
     elif state.used + check.amount > check.limit:
         message = (
             f"This request may cost {show_usd(check.amount)}; {left} is left of {budget}."
-            f" Lower `max_tokens`, or wait for {anew}, when it begins anew."
+            f" Lower `max_tokens`, or wait until it resets at {resets_at}."
         )
     else:
         return RateLimited(
-            f"What is left of {budget}, is reserved for requests under way."
-            f" Try again in {UNDER_WAY_S} s.",
-            headers={"retry-after": str(UNDER_WAY_S)},
+            f"What is left of {budget}, is reserved for running requests."
+            f" Try again in {RUNNING_S} s.",
+            headers={"retry-after": str(RUNNING_S)},
         )
     return InsufficientQuota(message, headers={"x-should-retry": "false"})

@@ -1,6 +1,7 @@
-"""The limiter: admits a request if it fits in the limits of its account and of its key.
+"""Limiter: admits a request if it fits in the limits of its account and of its API key.
 
-Knows what a request may use at most, and how to tell its caller; the counting is in Redis.
+Computes what the request may use at most; `reservations` counts in Redis, and `limit_messages`
+words the response headers and errors.
 """
 
 import logging
@@ -8,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.admission.at_most import CostCandidate, cost_at_most, usage_at_most
-from app.admission.limit_messages import LimitOutcome, limit_headers, refusal, warning
+from app.admission.limit_messages import LimitOutcome, limit_error, limit_headers, warning
 from app.admission.reservations import FIRST_TIME, Check, Reservations
 from app.admission.spending import Spending
 from app.pricing.price_book import PriceBook
@@ -19,7 +20,7 @@ from app.vocabulary.limits import NUMBER_LIMIT, Limits, period_end, period_start
 #: More tokens than any limit allows.
 TOKENS_LIMIT = 2 * NUMBER_LIMIT
 
-#: Sums of two such numbers are exact in Redis' scripts.
+#: The sum of two such numbers is exact in a Lua script.
 MONEY_LIMIT_NANOUSD = 2**52
 
 logger = logging.getLogger(__name__)
@@ -44,17 +45,17 @@ class AdmissionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A request was admitted; `headers` tell its caller what is left."""
+    """A request was admitted; the response `headers` tell its caller what is left."""
 
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-#: Of a request without limits, and of one that is served while nobody counts.
+#: Of a request without limits, or one that is served while Redis is down.
 UNLIMITED = Admission()
 
 
 class Limiter:
-    """Holds requests against limits."""
+    """Admits requests, and reserves the most that they may use."""
 
     def __init__(self, reservations: Reservations, prices: PriceBook, spending: Spending) -> None:
         self._reservations = reservations
@@ -62,16 +63,16 @@ class Limiter:
         self._spending = spending
 
     def admit(self, admission: AdmissionRequest, record: bytes) -> Admission:
-        """Open the request's record and reserve what it may use, or neither.
+        """Open the request's record and reserve the most that it may use, or neither.
 
         Raises: LimitReached; StreamUnavailable.
         """
-        admitted, outcomes = self._ask(admission, record)
-        if not admitted and self._knows_better(outcomes):
-            admitted, outcomes = self._ask(admission, record)
+        admitted, outcomes = self._try(admission, record)
+        if not admitted and self._has_new_corrections(outcomes):
+            admitted, outcomes = self._try(admission, record)
         headers = limit_headers(outcomes)
         if not admitted:
-            error = refusal(outcomes)
+            error = limit_error(outcomes)
             error.headers.update(headers)
             raise error
         if warnings := [warning(outcome) for outcome in outcomes if outcome.state.soft]:
@@ -81,7 +82,7 @@ class Limiter:
                 logger.warning("budget: %s", warning(outcome))
         return Admission(headers)
 
-    def _ask(self, admission: AdmissionRequest, record: bytes) -> tuple[bool, list[LimitOutcome]]:
+    def _try(self, admission: AdmissionRequest, record: bytes) -> tuple[bool, list[LimitOutcome]]:
         checked = [pair for limits in admission.limits for pair in self._checks(limits, admission)]
         admitted, states = self._reservations.admit(
             admission.event_id, record, admission.started_at_ms, [check for _, check in checked]
@@ -90,9 +91,10 @@ class Limiter:
             LimitOutcome(*pair, state) for pair, state in zip(checked, states, strict=True)
         ]
 
-    def _knows_better(self, outcomes: Sequence[LimitOutcome]) -> bool:
-        """Say whether the ledger has been corrected since it was asked about a budget that is used
-        up: nobody is refused for what has turned out not to have been spent.
+    def _has_new_corrections(self, outcomes: Sequence[LimitOutcome]) -> bool:
+        """Return whether the ledger has corrected a used-up budget since it was last queried.
+
+        No request is rejected for money that turned out not to have been spent.
         """
         over = [it for it in outcomes if it.check.kind == "budget" and not it.state.fits]
         return any([self._spending.renew(it.limits, it.check.start_s) for it in over])
@@ -104,7 +106,7 @@ class Limiter:
             yield limits, Check(kind="requests", key=f"{prefix}rpm", limit=limit, amount=1)
         if (limit := limits.tokens_per_minute) is not None:
             amount = min(at_most.total_tokens, TOKENS_LIMIT)
-            if admission.request.max_tokens is None:  # our guess alone is no reason to refuse it
+            if admission.request.max_tokens is None:  # Tollgate's guess alone must not reject it
                 amount = min(amount, max(at_most.prompt_tokens, limit))
             yield limits, Check(kind="tokens", key=f"{prefix}tpm", limit=limit, amount=amount)
         if (limit := limits.streams) is not None and admission.request.stream:

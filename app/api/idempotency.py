@@ -49,7 +49,7 @@ def respond_once(account_id: str, body: bytes, respond: Callable[[], Response]) 
     if isinstance(response.response, EventStreamBody):
         response.response = RecordedBody(response.response, claim, response)
     else:  # before it is sent: a client that has received it can rely on the retry
-        claim.keep(response.status_code, _headers(response), response.get_data())
+        claim.store(response.status_code, _headers(response), response.get_data())
     return response
 
 
@@ -57,7 +57,7 @@ def _store_error(claim: Claim, error: TollgateError) -> None:
     if isinstance(error, GatewayError) and error.billable:
         error.headers |= FINAL
         response = render(error)
-        claim.keep(response.status_code, _headers(response), response.get_data())
+        claim.store(response.status_code, _headers(response), response.get_data())
     elif isinstance(error, GatewayError | InvalidRequest | LimitReached | StreamUnavailable):
         claim.release()
     else:
@@ -111,7 +111,7 @@ class RecordedBody:
 
     def _store(self, *, is_cut: bool = False) -> None:
         body = b"".join(self._frames_sent)
-        self._claim.keep(self._status, self._headers, body, is_cut=is_cut)
+        self._claim.store(self._status, self._headers, body, is_cut=is_cut)
 
 
 def _replayed(kept: StoredResponse) -> Response:

@@ -1,4 +1,4 @@
-"""What a request that has ended is charged against its limits and budgets."""
+"""What a finished request is charged against its limits and budgets. No I/O."""
 
 from app.admission.reservations import Charge
 from app.pricing.price_book import PriceBook

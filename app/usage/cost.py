@@ -1,4 +1,4 @@
-"""What a request cost: each of its calls by the prices of the vendor that served it. No I/O."""
+"""The cost of a request: the sum of its calls, each priced as its vendor served it. No I/O."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -10,9 +10,9 @@ from app.usage.event import UsageEvent
 
 
 class Cost(NamedTuple):
-    """What a request cost, and by which prices; None where that is not known.
+    """The cost of a request in nano-dollars, and the prices applied; None if unknown.
 
-    A request that used nothing has no cost: it is no part of any sum.
+    A request that used nothing has no cost, and is not part of any sum.
     """
 
     nanousd: int | None = None
@@ -20,16 +20,16 @@ class Cost(NamedTuple):
 
     @property
     def price_id(self) -> str | None:
-        """The prices' names in the ledger, which are several where calls went to several models."""
+        """The names of the prices in the ledger, joined by `+`; None if there are none."""
         return "+".join(price.price_id for price in self.prices) or None
 
 
-#: Of a request that used nothing, or whose price is not known.
+#: The cost of a request that used nothing, or whose price is unknown.
 NO_COST = Cost()
 
 
 def cost_of(event: UsageEvent, prices: PriceBook) -> Cost:
-    """Return what a request cost; NO_COST if it used nothing, or if a price is not known."""
+    """Return the cost of a request; NO_COST if it used nothing or a price is unknown."""
     if event.is_empty:
         return NO_COST
     at_ms = event.started_at_ms
@@ -47,12 +47,12 @@ def _cost(tokens: Tokens, price: Price | None) -> Cost:
 
 
 def _names(served: UsageEvent | CallUsage) -> tuple[str, ...]:
-    """Return the model's names, the surest first: as it was served, as it was asked for."""
+    """Return the model's names, the most reliable first: as served, then as requested."""
     return (served.model_served, served.model) if served.model_served else (served.model,)
 
 
 def _sum(costs: Iterable[Cost]) -> Cost:
-    """Return the cost of several calls; NO_COST if one is not known: a part is not the sum."""
+    """Return the cost of several calls; NO_COST if one is unknown, since a part is not the sum."""
     nanousd, prices = 0, dict[Price, None]()
     for cost in costs:
         if cost.nanousd is None:

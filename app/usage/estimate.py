@@ -1,6 +1,6 @@
-"""Token counts for answers whose vendor gave none: an estimate, and always marked as one.
+"""Estimated token counts, for responses whose vendor reports none. Always marked as estimates.
 
-The tokenizer is offline and one for all vendors; another vendor's own count differs from it.
+One offline tokenizer serves all vendors; a vendor's own count differs from it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from app.vocabulary.completion import CompletionRequest
 
 ENCODING = "o200k_base"
 
-#: Characters counted in one go: about a millisecond, after which other requests get their turn.
+#: Characters counted in one go: about a millisecond, after which other requests get a turn.
 SLICE_CHARS = 16 * 1024
 
 
@@ -22,25 +22,25 @@ SLICE_CHARS = 16 * 1024
 def tokenizer() -> Any:
     """Return the tokenizer, loaded on first use: 70 ms, in which nothing else runs, and 34 MB.
 
-    A server does well to load it before it forks: its workers then share one, and none stalls.
+    A server should load it before it forks: its workers then share one, and none stalls.
 
-    The extension module alone: the package around it builds dictionaries of 300,000 entries when
-    it is imported, which takes half a second and more memory than all the rest of a web process.
+    Loads only the extension module. Importing the package around it builds dictionaries of 300,000
+    entries, which takes half a second and more memory than the rest of a web process.
     """
     package = find_spec("bpe_openai")
     found = PathFinder.find_spec(
         "bpe_openai._bindings", package.submodule_search_locations if package else None
     )
     if found is None or found.loader is None:
-        raise ImportError("bpe-openai is not installed as it should be")
+        raise ImportError("bpe-openai is not installed correctly; install it again")
     bindings = module_from_spec(found)
     found.loader.exec_module(bindings)
     return bindings.tokenizer_for_encoding(ENCODING)
 
 
 def count_tokens(text: str) -> int:
-    """Return how many tokens `text` has, near enough: slices are counted apart."""
-    clean = text.encode("utf-8", "replace").decode()  # a lone surrogate is no text to a tokenizer
+    """Return the number of tokens of `text`, approximately: slices are counted separately."""
+    clean = text.encode("utf-8", "replace").decode()  # a tokenizer rejects lone surrogates
     total = 0
     for start in range(0, len(clean), SLICE_CHARS):
         if start:
@@ -50,14 +50,14 @@ def count_tokens(text: str) -> int:
 
 
 def count_prompts(request: CompletionRequest) -> int:
-    """Return the tokens of all prompts of a request, each counted once."""
+    """Return the number of tokens of all prompts of a request, each counted once."""
     return sum(count_tokens(one) if isinstance(one, str) else len(one) for one in request.prompts)
 
 
 def count_completions(request: CompletionRequest, texts: Mapping[int, str]) -> int:
-    """Return the tokens of a request's choices, which have said `texts` so far, by index.
+    """Return the number of tokens of a request's choices; `texts` are their texts so far, by index.
 
-    An echoed prompt was not generated, and so is no part of the completion.
+    An echoed prompt was not generated, so it does not count.
     """
     prompts, n, tokens = request.prompts, request.n or 1, 0
     for index, text in texts.items():
@@ -67,8 +67,8 @@ def count_completions(request: CompletionRequest, texts: Mapping[int, str]) -> i
 
 
 def _count_generated(text: str, echoed: str | Sequence[int]) -> int:
-    if not isinstance(echoed, str):  # what these ids look like as text is the vendor's secret
+    if not isinstance(echoed, str):  # the text of these token ids is unknown
         return max(0, count_tokens(text) - len(echoed))
-    if echoed.startswith(text):  # broke off inside the prompt
+    if echoed.startswith(text):  # it ended within the echoed prompt
         return 0
     return count_tokens(text.removeprefix(echoed))

@@ -1,8 +1,8 @@
-"""The spool: what could not be told to Redis, in files that outlive the process.
+"""Spool: what could not be sent to Redis, in files that outlive the process.
 
-One process writes `<owner>.<number>.jsonl` and holds a lock on it, so that a file without one is a
-dead process' and may be adopted. Each line is whole and on the disk before `append` returns. Does
-not know what becomes of the lines.
+A process writes `<owner>.<number>.jsonl` and holds a lock on it, so that a file without a lock
+belongs to a crashed process and may be adopted. Each line is complete and on the disk before
+`append` returns. Does not know how the lines are used.
 """
 
 import contextlib
@@ -20,17 +20,17 @@ import orjson
 
 Kind = Literal["open", "event"]
 
-#: A file is closed when it has grown to this, in bytes, and the next one begun.
+#: Size at which a file is closed and the next one begun, in bytes.
 SEGMENT_BYTES = 64 * 1024 * 1024
 
 SUFFIX = ".jsonl"
 
-#: Written, and gone at once, to see that there is room, in bytes.
+#: Size of the temporary file that finds out whether there is room, in bytes.
 PROBE_BYTES = 4096
 
 
 class Spool:
-    """The spool of one process, and the orphans beside it."""
+    """The spool of one process, and the orphaned files in the same directory."""
 
     def __init__(self, directory: Path, owner: str) -> None:
         self._directory = directory
@@ -45,18 +45,18 @@ class Spool:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing of this process waits."""
+        """Whether this process has no file."""
         return self._file is None and not self._closed
 
     def append(self, kind: Kind, payload: bytes) -> None:
         """Write one JSON object, and wait until it is on the disk.
 
-        Raises: OSError, and then it is not.
+        Raises: OSError; then it is not stored.
         """
         line = b'{"%s":%s}\n' % (kind.encode(), payload)
         with self._lock:
             file = self._begun()
-            if self._torn:  # half a line stands before: it must not spoil this one
+            if self._torn:  # an incomplete line precedes it: it must not spoil this one
                 line = b"\n" + line
             self._torn = True
             if os.write(file, line) < len(line):
@@ -68,9 +68,9 @@ class Spool:
                 self._end(file)
 
     def segments(self) -> Iterator[Path]:
-        """Yield this process' files, in the order of writing; a file is removed when it is done.
+        """Yield this process's files in the order of writing; each is removed after its turn.
 
-        What is appended meanwhile goes to a file of its own, which comes last.
+        Lines that are appended in the meantime go to a new file, which comes last.
         """
         with self._lock:
             if self._file is not None:
@@ -83,9 +83,10 @@ class Spool:
             self._closed.pop(0)
 
     def orphans(self) -> Iterator[tuple[Path, ...]]:
-        """Yield the files of each dead process, in the order of writing; removed when done.
+        """Yield the files of each crashed process in the order of writing, then remove them.
 
-        They are locked meanwhile: of several processes, one adopts them. Another user's stay.
+        They are locked in the meantime, so that only one process adopts them. Files of other users
+        are skipped.
         """
         owners: dict[str, list[Path]] = {}
         for path in sorted(self._directory.glob(f"*{SUFFIX}"), key=_place):
@@ -102,7 +103,7 @@ class Spool:
                         path.unlink(missing_ok=True)
 
     def _begun(self) -> int:
-        """Return the file to write to; another one where somebody has removed it."""
+        """Return the file to write to; a new one if the present one has been removed."""
         if self._file is not None and os.fstat(self._file).st_nlink == 0:
             self._end(self._file)
         return self._file if self._file is not None else self._begin()
@@ -124,10 +125,10 @@ class Spool:
 
 
 def read(path: Path) -> Iterator[tuple[Kind, bytes]]:
-    """Yield a file's lines, what they are and their objects; a torn line is left out.
+    """Yield the kind and the JSON object of each line of a file; incomplete lines are left out.
 
-    Only the line that was being written when its process died can be torn: nobody was told that
-    it was safe.
+    Only a line whose process crashed while writing it can be incomplete: its `append` has not
+    returned.
     """
     with path.open("rb") as file:
         for line in file:
@@ -140,7 +141,7 @@ def read(path: Path) -> Iterator[tuple[Kind, bytes]]:
 
 
 def spool_fault(directory: Path) -> str | None:
-    """Return why no spool can be written in a directory; None when one can."""
+    """Return why a spool cannot be written in a directory; None if it can."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory, buffering=0) as file:
@@ -158,7 +159,7 @@ def foreign_files(directory: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SpoolFile:
-    """A file of a spool as it is found; `is_orphan` says that its process is gone."""
+    """A spool file; `is_orphan` if its process has exited."""
 
     path: Path
     size_bytes: int
@@ -166,9 +167,9 @@ class SpoolFile:
 
 
 def spool_files(directory: Path) -> list[SpoolFile]:
-    """Return the files of every process that are in a directory, without changing them.
+    """Return the spool files of all processes in a directory.
 
-    Raises: OSError, PermissionError where they are somebody else's.
+    Raises: OSError; PermissionError for a file of another user.
     """
     found = []
     for path in sorted(directory.glob(f"*{SUFFIX}")):
@@ -178,10 +179,10 @@ def spool_files(directory: Path) -> list[SpoolFile]:
 
 
 def spooled_bytes(directory: Path) -> int:
-    """Return how much waits in a directory, this process' files and all others."""
+    """Return the size of all spool files in a directory, in bytes."""
     size = 0
     for path in directory.glob(f"*{SUFFIX}"):
-        with contextlib.suppress(OSError):  # replayed in this moment, or out of our reach
+        with contextlib.suppress(OSError):  # just replayed, or not accessible
             size += path.stat().st_size
     return size
 
@@ -197,10 +198,10 @@ def _place(path: Path) -> tuple[str, int]:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[bool]:
-    """Hold a file's lock, if nobody else does; yield whether that is so."""
+    """Hold a file's lock if no other process does; yield whether it is held."""
     try:
         file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:  # adopted by another process meanwhile
+    except FileNotFoundError:  # adopted by another process in the meantime
         yield False
         return
     try:

@@ -1,4 +1,4 @@
-"""What a request may cost at most: whoever may serve it counts."""
+"""The most that a request may cost, at any vendor entry that may serve it."""
 
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ def test_the_dearest_deployment_that_may_serve_counts(prices: PriceBook) -> None
     assert cost(prices, "free") == 0
 
 
-def test_an_unknown_price_is_taken_for_the_stated_one(prices: PriceBook) -> None:
+def test_an_unknown_price_counts_as_the_configured_one(prices: PriceBook) -> None:
     assert cost(prices, "alias") == cost(prices, "free", "alias") == 140
     assert cost(prices, "alias", "dear", max_tokens=0) == 70
 
@@ -82,7 +82,7 @@ def test_the_shipped_prices_state_one() -> None:
     assert cost_at_most(request, [CostCandidate("vllm", "m")], prices) == 100_000 + 500_000
 
 
-def test_a_tier_that_is_asked_for_may_be_dearer(prices: PriceBook) -> None:
+def test_a_requested_tier_may_be_more_expensive(prices: PriceBook) -> None:
     def in_tier(tier: object) -> int:
         return cost(prices, "dear", extra={"service_tier": tier})
 

@@ -30,7 +30,7 @@ from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usa
 from app.vocabulary.errors import InsufficientQuota, RateLimited
 from app.vocabulary.limits import Limits
 from tests.support.services.polling import wait_until
-from workers.consumer import drain
+from workers.consumer import consume
 from workers.reaper import reap
 
 #: Reserves and uses a thousand tokens.
@@ -76,10 +76,10 @@ class World:
 
     def post(self, prices: PriceBook) -> None:
         """Have the worker post what waits."""
-        drain(self.stream, Ledger(self.engine, prices), consumer="w")
+        consume(self.stream, Ledger(self.engine, prices), consumer="w")
 
     def update(self, prices: PriceBook) -> None:
-        """Price everything anew."""
+        """Re-price everything."""
         list(reprice(self.engine, prices, 0, 2**44))
 
     def budget(self) -> dict[str, int]:
@@ -114,7 +114,7 @@ def opened(process: Recorder, budget_cents: int, key_id: str | None = None) -> M
 
 
 def opened_soon(process: Recorder, budget_cents: int, key_id: str | None = None) -> Meter:
-    """Open a request that was refused until the ledger was corrected, a moment ago."""
+    """Open a request that was rejected until the ledger was corrected, a moment ago."""
     found: list[Meter] = []
 
     def is_open() -> bool:
@@ -169,7 +169,7 @@ def test_what_is_reserved_or_not_yet_posted_survives_a_correction(
     process = world.process(dear)
     for _ in range(2):  # 0.1 and 1 spent, 1 under way: two fit, and no third
         opened(process, 5)
-    with pytest.raises(RateLimited, match="reserved for requests under way"):
+    with pytest.raises(RateLimited, match="reserved for running requests"):
         opened(process, 5)
     assert world.budget()["spent"] == CENT // 10 + CENT
     assert world.budget()["reserved"] == 3 * CENT
@@ -180,7 +180,7 @@ def test_what_is_reserved_or_not_yet_posted_survives_a_correction(
 def test_what_waited_at_an_old_price_is_put_right_when_it_is_posted_at_a_new_one(
     world: World, book: Callable[[int], PriceBook]
 ) -> None:
-    """A price file is mended, and processes are started anew with it, while events wait."""
+    """A price file is fixed, and processes restart with it while events wait."""
     dear, cheap = book(10), book(1)
     old = world.process(dear)
     for _ in range(2):
@@ -219,7 +219,7 @@ def test_a_correction_of_another_time_or_key_changes_nothing(
         rows = connection.execute(sa.select(corrections)).all()
     assert {row.api_key_id: row.added_nanousd for row in rows} == {
         world.key_id: -CENT * 9 // 10,
-        "other": -CENT * 9 // 10,  # told by the drain: it was charged for at another price
+        "other": -CENT * 9 // 10,  # reported by the consumer: it was charged at another price
     }
     assert {row.corrected_requests for row in rows} == {1}
 
@@ -245,7 +245,7 @@ def test_a_ledger_that_said_too_much_and_is_rebuilt_frees_the_budget(
 def test_a_true_event_in_the_place_of_an_estimate_corrects_the_budget(
     world: World, book: Callable[[int], PriceBook]
 ) -> None:
-    """A process that was taken for dead tells what its request really used, which was nothing."""
+    """A process that was only paused publishes what its request really used: nothing."""
     prices = book(10)
     process = world.process(prices)
     meter = opened(process, 1)

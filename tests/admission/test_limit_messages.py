@@ -1,4 +1,4 @@
-"""What callers are told of their limits."""
+"""Headers, warnings and errors about limits."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import pytest
 
 from app.admission.limit_messages import (
     LimitOutcome,
+    limit_error,
     limit_headers,
-    refusal,
     show_duration,
     warning,
 )
@@ -80,7 +80,7 @@ def test_streams_and_budgets_have_no_headers_of_rates() -> None:
     ],
 )
 def test_the_wait_is_as_long_as_it_takes_to_fit(used: int, amount: int, wait_s: int) -> None:
-    error = refusal([outcome("tokens", 60, amount, used)])
+    error = limit_error([outcome("tokens", 60, amount, used)])
     assert isinstance(error, RateLimited)
     assert error.headers == {"retry-after": str(wait_s)}
     left = max(0, 60 - -(-used // UNITS))
@@ -100,16 +100,16 @@ def test_the_wait_is_as_long_as_it_takes_to_fit(used: int, amount: int, wait_s: 
             InsufficientQuota,
             "The monthly budget of the account acme, $10.00 (months are UTC's), is used up",
         ),
-        (12, 0, 1, InsufficientQuota, "It begins anew at 2026-12-01T00:00:00Z."),
+        (12, 0, 1, InsufficientQuota, "It resets at 2026-12-01T00:00:00Z."),
         (9, 0, 2, InsufficientQuota, "This request may cost $2.00; $1.00 is left of the monthly"),
-        (5, 4, 2, RateLimited, "reserved for requests under way. Try again in 2 s."),
+        (5, 4, 2, RateLimited, "reserved for running requests. Try again in 2 s."),
     ],
 )
-def test_a_refusal_for_money_says_what_may_be_done(
+def test_the_error_of_a_budget_names_the_next_step(
     used: int, reserved: int, amount: int, kind: type[LimitReached], text: str
 ) -> None:
     money = (amount * NANO, used * NANO, reserved * NANO)
-    error = refusal([outcome("budget", 10 * NANO, *money)])
+    error = limit_error([outcome("budget", 10 * NANO, *money)])
     assert type(error) is kind
     assert text in str(error)
     final = error.headers.get("x-should-retry") == "false"
@@ -117,12 +117,12 @@ def test_a_refusal_for_money_says_what_may_be_done(
     assert final != ("retry-after" in error.headers)
 
 
-def test_of_several_refusals_the_one_that_takes_longest_is_told() -> None:
+def test_of_several_limits_the_one_with_the_longest_wait_is_reported() -> None:
     short, long = outcome("requests", 60, 1, 60 * UNITS), outcome("tokens", 60, 60, 60 * UNITS)
     never = outcome("budget", 10 * NANO, 0, 10 * NANO)
     fitting = outcome("tokens", 1, 1, 10**9, fits=True)
-    assert refusal([short, long, fitting]).headers["retry-after"] == "60"
-    assert refusal([short, never, long]).code == "insufficient_quota"
+    assert limit_error([short, long, fitting]).headers["retry-after"] == "60"
+    assert limit_error([short, never, long]).code == "insufficient_quota"
 
 
 def test_a_warning_says_how_far_the_budget_is() -> None:

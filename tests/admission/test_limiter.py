@@ -86,7 +86,7 @@ def opened(books: Recorder, request: CompletionRequest = ASKED, limits: Limits =
 
 
 def taken(redis: "Redis") -> dict[str, int]:
-    """Return what the one open request has taken, by kind of limit."""
+    """Return what the only open request has reserved, by kind of limit."""
     values: Any = redis.hvals(RESERVED)
     (checks,) = values
     return {check["kind"]: check["amount"] for check in orjson.loads(checks)}
@@ -152,7 +152,7 @@ def test_an_event_out_of_the_spool_settles_what_redis_still_holds(
     usage = Usage(prompt_tokens=5, completion_tokens=2, total_tokens=7)
     call.observe(Completion("c", 1, "m", (Choice(0, "text", "stop"),), usage))
     meter.record("completed")
-    opened(books).record("failed")  # served while nobody counts
+    opened(books).record("failed")  # served while Redis is down
     own_valkey.start()
     wait_until(lambda: redis.xlen(EVENTS) == 2 and not redis.hlen(OPEN))
     assert budget(redis) == {b"spent": b"7000", b"reserved": b"0"}

@@ -189,7 +189,7 @@ def test_a_limit_that_is_lowered_counts_from_now(gate: Gate) -> None:
         assert not admitted
         wait_ms = (state.used + UNITS - 2 * UNITS) / 2
         assert 25_000 <= wait_ms <= 30_000
-    # it is not forgotten before it has flown back, and it has when it is said to
+    # usage is stored until it has flowed back, and has flowed back when the state says so
     _used, at_ms, limit = map(int, gate.redis.get("limits:x:rpm").split())  # type: ignore[union-attr]
     assert limit == 2
     gate.redis.set("limits:x:rpm", f"{2 * UNITS} {at_ms - 25_000} 2")
@@ -198,7 +198,7 @@ def test_a_limit_that_is_lowered_counts_from_now(gate: Gate) -> None:
     assert gate.admit("in time", requests(2))[0]
 
 
-def test_a_limit_that_is_lowered_below_what_little_was_used_lasts_as_long_as_is_told(
+def test_a_limit_that_is_lowered_below_its_usage_lasts_as_long_as_reported(
     gate: Gate,
 ) -> None:
     """Ten of six hundred flow back in a second; under a limit of five, five are used."""
@@ -207,7 +207,7 @@ def test_a_limit_that_is_lowered_below_what_little_was_used_lasts_as_long_as_is_
     admitted, (state,) = gate.admit("more", requests(5))
     assert not admitted
     assert 4 * UNITS < state.used <= 5 * UNITS
-    assert gate.redis.pttl("limits:x:rpm") > 48_000  # what is told, and not the rest of a second
+    assert gate.redis.pttl("limits:x:rpm") > 48_000  # as reported, and not the rest of a second
 
 
 def test_a_limit_that_is_raised_is_there_at_once(gate: Gate) -> None:
@@ -250,7 +250,7 @@ def test_a_correction_of_the_ledgers_is_applied_once_and_keeps_what_is_under_way
     gate.end("e2", cost_nanousd=5)
     _, (state,) = gate.admit("e4", budget(1, **down))
     assert (state.used, state.reserved) == (35, 7)
-    # a process that has asked the ledger before the correction
+    # a process that queried the ledger before the correction
     _, (state,) = gate.admit("e5", budget(1, spent=90))
     assert (state.used, state.reserved) == (35, 8)
     up = {"spent": 40, "corrections": 3, "corrected": -50}
@@ -289,7 +289,7 @@ def test_nonsense_of_a_vendor_does_not_lock_an_account_out_for_good(gate: Gate) 
     assert gate.budget() == {"spent": EXACT, "reserved": 0}
 
 
-def test_the_ledger_tells_a_redis_that_has_forgotten_what_was_spent(gate: Gate) -> None:
+def test_a_redis_that_lost_its_data_learns_what_was_spent_from_the_ledger(gate: Gate) -> None:
     _, (state,) = gate.admit("e1", budget(10, spent=60))
     assert (state.used, state.reserved) == (60, 10)
     gate.redis.flushall()
@@ -328,7 +328,7 @@ def test_a_budget_is_never_exceeded(
     assert (admitted, state.fits) == (fits, fits)
 
 
-def test_a_soft_bound_is_told_of_each_time_and_marked_the_first(gate: Gate) -> None:
+def test_a_soft_bound_is_reported_each_time_and_marked_the_first(gate: Gate) -> None:
     found = [gate.admit(f"e{n}", budget(10, soft=20))[1][0].soft for n in range(5)]
     assert found == [0, 0, FIRST_TIME, 1, 1]
 
@@ -344,7 +344,7 @@ def test_of_fifty_at_once_as_many_are_admitted_as_fit(
         before_s = redis.time()
         admitted = list(pool.map(lambda n: gate.admit(f"e{n}", check)[0], range(50)))
         after_s = redis.time()
-    # what flows back meanwhile is the stated slack
+    # what flows back in the meantime is the slack
     slack = int(((after_s[0] - before_s[0]) + 2) * 1000 / 60 / 100) if most == 10 else 0
     assert most <= sum(admitted) <= most + slack
 

@@ -1,4 +1,4 @@
-"""What the ledger says was spent, and how long that is believed."""
+"""What was spent by the ledger's sums, and how long they are cached."""
 
 import logging
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 
 from app.accounts.accounts import Accounts
-from app.admission.spending import KEPT_S, Spending
+from app.admission.spending import CACHE_S, Spending
 from app.ledger.posting import Ledger
 from app.pricing.price_book import PriceBook, load_prices
 from app.storage.sql.engine import create_engine
@@ -69,19 +69,19 @@ def test_spending_is_that_of_the_account_or_key_in_the_period(
     assert spending.since(limits("account", "nobody"), NOVEMBER_S).nanousd == 0
 
 
-def test_the_ledger_is_believed_for_a_while(
+def test_the_ledgers_sums_are_cached_for_a_while(
     engine: Engine, prices: PriceBook, clock: Clock
 ) -> None:
     spending, acme = Spending(engine, clock_s=clock), limits("account", "acme")
     assert spending.since(acme, NOVEMBER_S).nanousd == 0
     post(engine, prices, account_id="acme")
-    clock.now_s += KEPT_S - 1
+    clock.now_s += CACHE_S - 1
     assert spending.since(acme, NOVEMBER_S).nanousd == 0
     clock.now_s += 1
     assert spending.since(acme, NOVEMBER_S).nanousd == 5_000
 
 
-def test_a_ledger_that_is_away_has_said_what_it_said(
+def test_while_the_ledger_is_unavailable_its_last_sums_are_used(
     sqlite_url: str,
     prices: PriceBook,
     clock: Clock,
@@ -93,11 +93,11 @@ def test_a_ledger_that_is_away_has_said_what_it_said(
     assert spending.since(acme, NOVEMBER_S).nanousd == 5_000
     engine.dispose()
     Path(sqlite_url.removeprefix("sqlite:///")).rename(f"{sqlite_url[10:]}.away")
-    clock.now_s += KEPT_S
+    clock.now_s += CACHE_S
     with caplog.at_level(logging.WARNING):
         assert spending.since(acme, NOVEMBER_S).nanousd == 5_000
         assert spending.since(acme, NOVEMBER_S).nanousd == 5_000
         assert spending.since(limits("account", "new"), NOVEMBER_S).nanousd == 0
-    assert len(caplog.records) == 2  # asked once a minute, not once a request
-    assert "account acme is held against old figures" in caplog.text
+    assert len(caplog.records) == 2  # queried once per minute, not once per request
+    assert "account acme is checked with old sums" in caplog.text
     engine.dispose()

@@ -18,7 +18,7 @@ from tests.cli.command import Tollgate
 from tests.support.gateway import Gateway, running
 from tests.support.services.polling import wait_until
 from tests.support.vendor import Asked, Reply, SimulatedVendor, completed, json_reply
-from workers.consumer import drain
+from workers.consumer import consume
 
 #: Reserves and uses 10 tokens of prompt and 90 of completion.
 HUNDRED: dict[str, Any] = {"prompt": "abc " * 10, "max_tokens": 90}
@@ -104,7 +104,7 @@ def test_spend_that_is_corrected_down_is_free_again_at_once(
     assert gateway.post(ask).status_code == 200
     gateway.event()
     with Redis.from_url(priced.redis_url) as redis:
-        drain(
+        consume(
             EventStream(redis),
             Ledger(gateway.engine, load_prices(priced.prices_file)),
             consumer="w",

@@ -263,7 +263,7 @@ def test_a_caller_that_hangs_up_stops_the_vendor_and_is_recorded_once(
     assert 0 < recorded.completion_tokens < 3000
 
 
-def test_a_drained_vendor_is_read_to_its_end_and_its_count_recorded(
+def test_a_vendor_is_read_to_its_end_and_its_count_recorded(
     gateway: Gateway, vendor: SimulatedVendor
 ) -> None:
     go_on = threading.Event()

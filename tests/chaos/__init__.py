@@ -1,4 +1,4 @@
-"""Faults under load, and the simulated vendor's own list of calls held against the ledger.
+"""Faults under load: the simulated vendor's call log is compared with the ledger.
 
 `make chaos` runs it at length, tests/chaos/test_chaos.py in a short form.
 """

@@ -1,4 +1,4 @@
-"""`make chaos`: load through real clients while everything fails, then the reckoning."""
+"""`make chaos`: load through real clients while everything fails, then the verdict."""
 
 import shutil
 import signal
@@ -19,15 +19,15 @@ from tests.support.services.postgres import find_binaries
 
 
 class Finding(Protocol):
-    """What a run found."""
+    """The result of a run."""
 
     @property
     def is_good(self) -> bool:
-        """Whether it is as it must be."""
+        """Whether the result is as required."""
         ...
 
     def lines(self) -> list[str]:
-        """Return the figures, for people."""
+        """Return the result as lines of text."""
         ...
 
 
@@ -41,7 +41,7 @@ class Finding(Protocol):
 def main(
     seed: int | None, seconds: float, haste: float, ledger: str, backlog: int, *, keep: bool
 ) -> None:
-    """Strike for a while on each ledger, then drain a backlog.
+    """Inject faults for a while with each ledger, then consume a backlog.
 
     Exit 1 when a call is missing, doubled or wrong, or the worker's memory grows.
     """
@@ -58,7 +58,7 @@ def main(
 
 
 def found_good(run: Callable[[Path], Finding], *, keep: bool) -> bool:
-    """Run, print what was found, and return whether it is good; keep what explains the rest."""
+    """Run, print the result, and return whether it is good; if not, save the logs."""
     root = Path(tempfile.mkdtemp(prefix="tollgate-chaos-"))
     click.echo(f"logs in {root}", err=True)
     finding = run(root)

@@ -1,4 +1,4 @@
-"""A backlog drained by one real worker, and how its memory fares meanwhile."""
+"""A backlog consumed by one real worker, and the worker's memory in the meantime."""
 
 import time
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ from tests.workers.contents import entry_count, rolled_up
 #: Events published in one round trip.
 AT_ONCE = 1000
 
-#: What a worker's memory may still grow by after the first tenth of the backlog, in KiB.
+#: The most that a worker's memory may grow after the first tenth of the backlog, in KiB.
 GROWTH_KIB = 20_000
 
 
 @dataclass(frozen=True)
 class Drained:
-    """What became of a backlog. Memory is the largest resident set of any process of the worker."""
+    """The result of a backlog. Memory is the largest resident set of a process of the worker."""
 
     events: int
     entries: int
@@ -43,10 +43,10 @@ class Drained:
         return self.entries == self.rolled_up == self.events and is_flat
 
     def lines(self) -> list[str]:
-        """Return the figures, for people."""
+        """Return the result as lines of text."""
         return [
             f"backlog of {self.events:,} events",
-            f"  drained in   {self.seconds:.0f} s, {self.events / self.seconds:,.0f} events/s",
+            f"  consumed in  {self.seconds:.0f} s, {self.events / self.seconds:,.0f} events/s",
             f"  ledger       {self.entries:,} entries, {self.rolled_up:,} in rollups",
             f"  memory       {self.early_kib / 1024:.0f} MiB at a tenth,"
             f" {self.peak_kib / 1024:.0f} MiB at most",
@@ -82,7 +82,7 @@ def drain_backlog(root: Path, ledger: LedgerServer, events: int) -> Drained:
 
 
 def publish(redis: "Redis", events: int) -> None:
-    """Append events of fifty accounts to the stream, as fast as it goes."""
+    """Append events of fifty accounts to the stream, as fast as possible."""
     encoded_events = _encoded(events)
     for _ in range(0, events, AT_ONCE):
         with redis.pipeline(transaction=False) as pipe:

@@ -1,4 +1,4 @@
-"""The script: which fault befalls whom, and for how long, drawn from a seed."""
+"""The script of faults: which process or service has which fault for how long, by a seed."""
 
 import heapq
 import itertools
@@ -17,14 +17,14 @@ from tests.chaos.processes import Process, send
 from tests.chaos.system import System
 from tests.chaos.traps import CLOCK, JUMP_S
 
-#: What an entry that no ledger can take may look like.
+#: Entries that no ledger can store.
 POISON: tuple[dict[str, str], ...] = (
     {"event": "not JSON"},
     {"event": '{"event_id": "1"}'},
     {"something": "else"},
 )
 
-#: Chosen moments, and what may happen to the process that comes to one.
+#: Moments of a process, and the faults that may happen at each.
 MOMENTS = {
     "before the open record": ("SIGKILL", CLOCK),
     "before the vendor call": ("SIGKILL",),
@@ -45,7 +45,7 @@ Repair = Callable[[], None]
 
 @dataclass(frozen=True)
 class Fault:
-    """What befalls one party. `strike` returns how it is mended; `pause_s` says when."""
+    """One fault. `strike` causes it and returns its repair, which is due after `pause_s`."""
 
     party: str
     name: str
@@ -55,7 +55,7 @@ class Fault:
 
 @dataclass
 class Script:
-    """Strikes until it is told that the time is over; then everything is mended.
+    """Causes faults until the time is over; then everything is repaired.
 
     `haste` divides the pauses, as it does the waiting times of what is under test.
     """
@@ -72,7 +72,7 @@ class Script:
         self._stopped: dict[int, float] = {}
 
     def run(self, duration_s: float) -> None:
-        """Strike for so long, then mend everything."""
+        """Cause faults for a time, then repair everything."""
         end_s = time.monotonic() + duration_s
         faults = list(self._faults())
         # Each fault once in a random order before any comes again, so that a short run has them.
@@ -95,7 +95,7 @@ class Script:
             self.struck[fault.name] += 1
 
     def _heartbeat_and_replay(self, until_s: float) -> None:
-        """Mend what is due, wake what stood still long enough, start what has ended."""
+        """Repair what is due, resume paused processes, restart those that ended."""
         while time.monotonic() < until_s:
             while self._repairs and self._repairs[0][0] <= time.monotonic():
                 heapq.heappop(self._repairs)[3]()
@@ -154,7 +154,7 @@ class Script:
             Fault("ledger", f"ledger {name}", partial(self._ledger, befall), (1, 12))
             for name, befall in system.ledger.faults.items()
         ]
-        # While Valkey is well: each of them is to be buried once.
+        # While Valkey works: each of them must become one dead letter.
         faults.append(Fault("valkey", "poison event", self._poison, (0, 0)))
         faults += [
             Fault("trap", moment, partial(self._set_trap, moment, what), (0.5, 0.5))
@@ -252,4 +252,4 @@ class Script:
 
 
 def nothing() -> None:
-    """Mend nothing."""
+    """Repair nothing."""

@@ -1,4 +1,4 @@
-"""The product's waiting times, shortened alike, so that a short run sees what a long one would."""
+"""Tollgate's waiting times, all divided by one number, so that a short run covers them."""
 
 import os
 
@@ -10,7 +10,7 @@ HASTE = float(os.environ.get("CHAOS_HASTE", "1"))
 
 
 def hasten_owners() -> None:
-    """Shorten what it takes a dead process to count as dead."""
+    """Shorten the time until a crashed process counts as crashed."""
     open_records.OWNER_TTL_S = max(1, int(open_records.OWNER_TTL_S / HASTE))
     recorder.OWNER_RENEWAL_S = open_records.OWNER_RENEWAL_S / HASTE  # type: ignore[attr-defined,assignment]
     recorder.CHECKPOINT_AFTER_S /= HASTE

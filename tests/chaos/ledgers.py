@@ -1,4 +1,4 @@
-"""The ledgers under test, and what can befall them."""
+"""The ledgers under test, and their faults."""
 
 import random
 import sqlite3
@@ -11,7 +11,7 @@ from tests.support.services.postgres import Postgres
 
 
 class LedgerServer(Protocol):
-    """A ledger's database. Each fault begins when it is called, and `mend` ends them all."""
+    """A ledger's database. Calling a fault causes it; `mend` repairs all of them."""
 
     @property
     def url(self) -> str:
@@ -20,20 +20,20 @@ class LedgerServer(Protocol):
 
     @property
     def faults(self) -> Mapping[str, Callable[[random.Random], None]]:
-        """What can befall it."""
+        """Its faults."""
         ...
 
     def mend(self) -> None:
-        """Have it work again."""
+        """Repair it."""
         ...
 
     def stop(self) -> None:
-        """End it."""
+        """Stop it."""
         ...
 
 
 class Sqlite:
-    """A file, which somebody else may keep to themselves."""
+    """A file, which another program may lock."""
 
     def __init__(self, root: Path) -> None:
         self._path = root / "ledger.db"
@@ -47,7 +47,7 @@ class Sqlite:
 
     @property
     def faults(self) -> Mapping[str, Callable[[random.Random], None]]:
-        """One: another writer takes its time."""
+        """Only one: another writer holds the lock."""
         return {"locked": self._take}
 
     def _take(self, _: random.Random) -> None:
@@ -55,14 +55,14 @@ class Sqlite:
         self._lock.execute("BEGIN IMMEDIATE")
 
     def mend(self) -> None:
-        """Let go of it."""
+        """Release the lock."""
         if self._lock is not None:
             self._lock.execute("ROLLBACK")
             self._lock.close()
             self._lock = None
 
     def stop(self) -> None:
-        """Let go of it."""
+        """Release the lock."""
         self.mend()
 
 
@@ -84,11 +84,11 @@ class PostgresLedger:
         }
 
     def mend(self) -> None:
-        """Have it run and answer."""
+        """Have it run and respond."""
         self._server.resume()
         self._server.serve()
 
     def stop(self) -> None:
-        """End it, and forget what it held."""
+        """Stop it and delete its data."""
         self._server.resume()
         self._server.stop()

@@ -1,4 +1,4 @@
-"""Load: callers with real clients, who ask without end, and note what each of them got."""
+"""Load: callers with real clients that send requests all the time and record their responses."""
 
 import random
 import threading
@@ -18,10 +18,10 @@ from tests.support.processes import join
 
 CALLERS = 24
 
-#: Silence after which a caller gives up, in seconds: some processes stand still for longer.
+#: Silence after which a caller gives up, in seconds: some processes are paused for longer.
 PATIENCE_S = 8.0
 
-#: How a request ended for its caller. `refused`: nothing of an answer came.
+#: How a request ended for its caller. `refused`: no part of a response came.
 Ending = Literal["whole", "cut", "refused", "left"]
 
 FAILURES = (
@@ -34,7 +34,7 @@ FAILURES = (
 
 @dataclass(frozen=True)
 class Asked:
-    """One request and what its caller got: `text` is what came of the answer."""
+    """One request and its response: `text` is the part that arrived."""
 
     tag: str
     account_id: str
@@ -43,7 +43,7 @@ class Asked:
 
 
 class Load:
-    """Callers in threads of their own, from `start` to `stop`."""
+    """Callers, one thread each, from `start` to `stop`."""
 
     def __init__(self, system: System, seed: int) -> None:
         self._system = system
@@ -56,12 +56,12 @@ class Load:
         self.broken: list[BaseException] = []
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Start the callers."""
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """Let each caller get its last answer.
+        """Let each caller get its last response.
 
         Raises: whatever a caller did not expect.
         """
@@ -72,7 +72,7 @@ class Load:
 
     @property
     def endings(self) -> Counter[str]:
-        """How many requests ended how."""
+        """The number of requests by how they ended."""
         return Counter(asked.ending for asked in self.asked)
 
     def _call(self, number: int) -> None:
@@ -88,7 +88,7 @@ class Load:
                 count += 1
                 asked = dice.choice(callers).ask(f"t{number}-{count}", dice)
                 self.asked.append(asked)
-                if asked.ending == "refused":  # perhaps nobody listens there just now
+                if asked.ending == "refused":  # perhaps no process listens there at the moment
                     self._over.wait(0.1)
         except BaseException as exc:  # noqa: BLE001 - `stop` raises it
             self.broken.append(exc)
@@ -109,7 +109,7 @@ class Caller:
             self._client = scale_gp_beta.SGPClient(base_url=self._url, account_id="-", **more)
 
     def ask(self, tag: str, dice: random.Random) -> Asked:
-        """Ask for one completion, and read its answer, or leave in the middle."""
+        """Request one completion and read the response, or disconnect in the middle."""
         account_id = dice.choice(ACCOUNTS)
         headers = {"x-selected-account-id": account_id}
         body = self._body(tag, dice)
@@ -134,7 +134,7 @@ class Caller:
             "prompt": f"{tag} {'and so on ' * dice.randrange(20)}",
             "user": f"{tag} {'u' * padding}",
             "max_tokens": dice.randrange(1, 60),
-            # The vendor reads this as its own slowness: mostly fast.
+            # The vendor takes this as its delay: mostly short.
             "top_p": round(dice.random() ** 3, 3),
         }
         if dice.random() < 0.6:
@@ -144,7 +144,7 @@ class Caller:
         return body
 
     def _answer(self, body: dict[str, Any], headers: dict[str, str]) -> Iterator[str]:
-        """Yield the pieces of the answer's text.
+        """Yield the deltas of the response's text.
 
         Raises: one of FAILURES.
         """

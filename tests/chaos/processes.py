@@ -38,7 +38,7 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The parent's."""
+        """The parent's pid."""
         assert self._process is not None, f"{self.name} has not been started"
         return self._process.pid
 
@@ -63,15 +63,15 @@ class Process:
             self._process.wait(KILLED_S)
 
     def leave(self) -> None:
-        """Ask it to leave, as a platform does, and do not wait."""
+        """Send SIGTERM, as a platform does, and do not wait."""
         send(signal.SIGTERM, self.pid)
 
     def pause(self) -> None:
-        """Have all of them stand still."""
+        """Pause all of them."""
         self._signal_all(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Have them go on."""
+        """Resume them."""
         self._signal_all(signal.SIGCONT)
 
     def _signal_all(self, by: signal.Signals) -> None:
@@ -82,7 +82,7 @@ class Process:
 
 
 def send(by: signal.Signals, pid: int) -> None:
-    """Send a signal to a process that may have gone already."""
+    """Send a signal to a process that may have exited already."""
     try:
         os.kill(pid, by)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""One run: everything up, load and faults, everything settled, the verdict."""
+"""One run: everything starts, load and faults, everything converges, the verdict."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tests.support.services.postgres import find_binaries
 
 @dataclass(frozen=True)
 class Report:
-    """What happened and what came of it."""
+    """What happened, and the verdict."""
 
     title: str
     struck: Mapping[str, int]
@@ -25,11 +25,11 @@ class Report:
 
     @property
     def is_good(self) -> bool:
-        """Whether the ledger is right, and nothing but poison was buried."""
+        """Whether the ledger is right, and only invalid events became dead letters."""
         return self.verdict.is_good and self.dead == self.struck.get("poison event", 0)
 
     def lines(self) -> list[str]:
-        """Return the figures, for people."""
+        """Return the result as lines of text."""
         found = self.verdict
         worst = ", ".join(f"{n} ({status})" for status, n in found.worst_error_tokens.items())
         faults = sum(self.struck.values())
@@ -40,11 +40,11 @@ class Report:
             f"  asked        {_counts(self.endings)}",
             f"  vendor       {found.calls} calls",
             f"  ledger       {found.entries} entries: {_counts(found.statuses)}",
-            f"  settled in   {self.settled_s:.0f} s",
+            f"  converged in {self.settled_s:.0f} s",
             f"  exact        {found.exact}",
             f"  estimated    {found.estimated}; worst error, tokens: {worst or 'none'}",
             f"  no call made {found.unreached} (the request ended before it)",
-            f"  buried       {self.dead} of {self.struck.get('poison event', 0)} poison events",
+            f"  dead letters {self.dead} of {self.struck.get('poison event', 0)} poison events",
             f"  missing      {found.missing}",
             f"  doubled      {found.doubled}",
             *(f"  WRONG        {problem}" for problem in found.problems[:50]),
@@ -61,7 +61,7 @@ LEDGERS: Mapping[str, Callable[[Path], LedgerServer]] = {"sqlite": Sqlite, "post
 
 
 def run_chaos(root: Path, ledger: str, seed: int, duration_s: float, haste: float) -> Report:
-    """Strike for so long, wait until all is settled, and return what was found.
+    """Inject faults for a time, wait until the system has converged, and return the result.
 
     Raises: TimeoutError when it does not settle.
     """

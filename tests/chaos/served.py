@@ -1,4 +1,4 @@
-"""The simulated vendor's own list: what it was asked, and what it sent of each answer."""
+"""The simulated vendor's call log: each request, and how much of the response it sent."""
 
 import random
 import threading
@@ -21,13 +21,13 @@ from tests.support.vendor import event as sse_event
 
 WORDS = ("the", "of", "and", "to", "in", "is", "that", "it", "was", "for", "on", "are", "with")
 
-#: Shares of calls that the vendor refuses for a moment, and that it breaks off.
+#: Shares of calls that the vendor rejects for a moment, and that it ends early.
 OVERLOADED, BROKEN_OFF = 0.05, 0.03
 
 
 @dataclass
 class Call:
-    """One call that reached the vendor. `sent` counts the words of the answer that went out."""
+    """One call that reached the vendor. `sent` counts the words of the response that were sent."""
 
     tag: str
     prompt: str
@@ -43,30 +43,30 @@ class Call:
 
     @property
     def text(self) -> str:
-        """The answer as it was to be."""
+        """The complete response."""
         return "".join(self.words)
 
     @property
     def completion_tokens(self) -> int:
-        """The tokens of the whole answer."""
+        """The tokens of the complete response."""
         return count_tokens(self.text)
 
     @property
     def sent_tokens(self) -> int:
-        """The tokens of what went out."""
+        """The tokens that were sent."""
         return count_tokens("".join(self.words[: self.sent]))
 
 
 @dataclass
 class ServedCalls:
-    """The vendor's answers, and its list of them by the tag that each prompt begins with."""
+    """The vendor's responses, and its log of them by the tag that each prompt starts with."""
 
     seed: int
     by_tag: defaultdict[str, list[Call]] = field(default_factory=lambda: defaultdict(list))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, asked: Asked) -> Reply:
-        """Answer as OpenAI would, most of the time."""
+        """Respond as OpenAI would, most of the time."""
         body = asked.body
         tag = body["prompt"].partition(" ")[0]
         with self._lock:
@@ -78,7 +78,7 @@ class ServedCalls:
         if dice.random() < OVERLOADED:
             call.refused = True
             return json_reply({"error": {"message": "Overloaded.", "type": "overloaded"}}, 503)
-        pause_s = float(body["top_p"]) * 0.1  # how the caller says how slow the answer is to be
+        pause_s = float(body["top_p"]) * 0.1  # the caller sets the delay with it
         return _stream(call, dice, pause_s) if body.get("stream") else _whole(call, pause_s)
 
 
@@ -89,7 +89,7 @@ def _whole(call: Call, pause_s: float) -> Reply:
     def sent() -> None:
         call.sent, call.sent_usage = len(call.words), True
 
-    # Before the last byte, so that nobody has read all and finds the list behind.
+    # Before the last byte, so that the log is complete once the response has been read.
     reply.body = [min(2.0, pause_s * len(call.words)), sent, *reply.body]
     return Reply(reply.body, reply.status, reply.headers, framing="length")
 

@@ -1,4 +1,4 @@
-"""A whole deployment to be broken: two web processes, two workers, beat, Valkey, a ledger."""
+"""A deployment to inject faults into: two web processes, two workers, beat, Valkey, a ledger."""
 
 import contextlib
 import http.client
@@ -22,10 +22,10 @@ from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
 from tests.support.vendor import SimulatedVendor
 
-#: Two of them differ in case alone.
+#: Two of them differ only in case.
 ACCOUNTS = ("acme", "Acme", "globex", "initech")
 
-#: What settling may take, in seconds: far above what it does, since machines are shared.
+#: The longest that converging may take, in seconds: far more than it takes, for slow hosts.
 SETTLING_S = 240.0
 
 VENDORS = """
@@ -49,7 +49,7 @@ retries = 0
 
 @dataclass
 class System:
-    """Everything that runs, and where it is."""
+    """All processes and services."""
 
     root: Path
     valkey: Valkey
@@ -63,16 +63,16 @@ class System:
 
     @property
     def processes(self) -> list[Process]:
-        """All of Tollgate's own."""
+        """All processes of Tollgate."""
         return [*self.webs.values(), *self.workers, self.beat]
 
     @property
     def traps(self) -> Path:
-        """Where traps are set."""
+        """The directory of the traps."""
         return self.root / "traps"
 
     def keep_up(self, out: Collection[str] = ()) -> None:
-        """Start again what has ended, as a platform does, but for what is `out`, by name."""
+        """Restart processes that ended, as a platform does, except those named in `out`."""
         for process in self.processes:
             if process.name not in out:
                 process.start()
@@ -83,7 +83,7 @@ class System:
             wait_until(partial(is_ready, port), every_s=0.1, deadline_s=SETTLING_S)
 
     def settle(self) -> float:
-        """Wait until nothing is under way any more; return how long that took, in seconds."""
+        """Wait until nothing is in flight; return how long that took, in seconds."""
         started_s = time.monotonic()
         with Redis.from_url(self.valkey.url) as redis:
             self.wait_until_up()
@@ -97,7 +97,7 @@ class System:
         return time.monotonic() - started_s
 
     def dead_count(self) -> int:
-        """Count what was buried."""
+        """Count the dead letters."""
         with Redis.from_url(self.valkey.url) as redis:
             return int(redis.xlen(DEAD))
 
@@ -106,7 +106,7 @@ class System:
 def running_system(
     root: Path, make_ledger: Callable[[Path], LedgerServer], seed: int, haste: float
 ) -> Iterator[System]:
-    """Run everything; when it ends, whatever has become of it, nothing is left running."""
+    """Run everything, and stop everything at the end."""
     (root / "traps" / "sprung").mkdir(parents=True)
     with contextlib.ExitStack() as stack:
         served, vendor = ServedCalls(seed), SimulatedVendor()

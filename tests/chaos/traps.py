@@ -1,4 +1,4 @@
-"""Traps: chosen moments at which a process under test dies, stands still or has its clock set back.
+"""Traps: moments at which a process under test crashes, is paused or has its clock set back.
 
 A trap is a file named after its moment, which says what is to happen; the first process that comes
 to the moment takes it, and leaves word of that. Runs inside the processes under test.
@@ -14,12 +14,12 @@ from typing import Any
 
 DIRECTORY = Path(os.environ.get("CHAOS_TRAPS", "/nonexistent"))
 
-#: In a trap: the process' clock jumps back this far, in seconds, for the rest of its life.
+#: In a trap: the process's clock jumps back this far, in seconds, until it ends.
 CLOCK, JUMP_S = "CLOCK", 3600
 
 
 def spring(moment: str, first: Callable[[], object] = lambda: None) -> None:
-    """Fall into the moment's trap, if one is set; `first` is done just before."""
+    """Spring the moment's trap, if one is set, after calling `first`."""
     sprung = DIRECTORY / "sprung" / f"{moment}.{os.getpid()}"
     try:
         os.rename(DIRECTORY / moment, sprung)
@@ -34,7 +34,7 @@ def spring(moment: str, first: Callable[[], object] = lambda: None) -> None:
 
 
 def before(owner: Any, name: str, moment: str) -> None:
-    """Make the start of a method a moment."""
+    """Make the start of a method a moment for traps."""
     original = getattr(owner, name)
 
     @functools.wraps(original)
@@ -46,7 +46,7 @@ def before(owner: Any, name: str, moment: str) -> None:
 
 
 def after(owner: Any, name: str, moment: str) -> None:
-    """Make a method's return a moment."""
+    """Make a method's return a moment for traps."""
     original = getattr(owner, name)
 
     @functools.wraps(original)
@@ -59,7 +59,7 @@ def after(owner: Any, name: str, moment: str) -> None:
 
 
 def set_clock_back(seconds: float) -> None:
-    """Have this process believe that it is earlier; its monotonic clock goes on."""
+    """Set this process's clock back; its monotonic clock stays."""
     now_s, now_ns = time.time, time.time_ns
-    setattr(time, "time", lambda: now_s() - seconds)  # noqa: B010 - mypy: a function is no variable
+    setattr(time, "time", lambda: now_s() - seconds)  # noqa: B010 - mypy: a function is not a variable
     setattr(time, "time_ns", lambda: now_ns() - int(seconds * 1e9))  # noqa: B010

@@ -1,4 +1,4 @@
-"""The verdict: the vendor's list of calls and the callers' answers, held against the ledger."""
+"""The verdict: the vendor's call log and the callers' responses, compared with the ledger."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from workers.reaper import CHARS_PER_TOKEN
 
 @dataclass
 class Verdict:
-    """What was found. `problems` says in words what is wrong, request by request."""
+    """The result. `problems` describes what is wrong, one line per request."""
 
     calls: int = 0
     entries: int = 0
@@ -32,11 +32,11 @@ class Verdict:
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing is missing, doubled or wrong."""
+        """Whether nothing is missing, counted twice or wrong."""
         return not (self.missing or self.doubled or self.problems)
 
     def judge(self, tag: str, calls: Sequence[Call], rows: Sequence[RowMapping]) -> None:
-        """Hold the calls of one request against its entries."""
+        """Compare the calls of one request with its entries."""
         self.calls += len(calls)
         self.entries += len(rows)
         self.statuses.update(row["status"] for row in rows)
@@ -57,7 +57,7 @@ class Verdict:
         if status != "abandoned" and row["attempts"] < len(calls):
             self.problems.append(f"{tag}: {len(calls)} calls, {row['attempts']} attempts")
         told = (row["prompt_tokens"], row["completion_tokens"])
-        if source in ("vendor", "drained"):
+        if source in ("vendor", "read"):
             self.exact += 1
             if told != (last.prompt_tokens, last.completion_tokens):
                 self.problems.append(f"{tag}: {told} is not what the vendor counted")
@@ -113,7 +113,7 @@ def of_an_estimate(calls: Sequence[Call], row: RowMapping) -> Iterator[str]:
 
 
 def verdict(engine: Engine, served: Mapping[str, Sequence[Call]], asked: list[Asked]) -> Verdict:
-    """Return what the ledger says of all that was served, once everything has settled."""
+    """Compare the ledger with all that was served, once the system has converged."""
     by_tag: defaultdict[str, list[RowMapping]] = defaultdict(list)
     with engine.connect() as connection:
         for row in connection.execute(sa.select(entries)).mappings():
@@ -141,7 +141,7 @@ def of_an_answer(asked: Asked, calls: Sequence[Call], rows: Sequence[RowMapping]
     if asked.ending == "whole":
         if not calls or asked.text != calls[-1].text:
             problems.append(f"{asked.tag}: the caller's answer is not the vendor's")
-        # Only a death between the last byte and the event leaves an estimate of a whole answer.
+        # Only a crash between the last byte and the event leaves an estimate of a whole response.
         if any(row["status"] not in ("completed", "abandoned") for row in rows):
             problems.append(f"{asked.tag}: answered whole, and {rows[0]['status']}")
     return problems

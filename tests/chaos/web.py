@@ -9,18 +9,19 @@ from app.usage import spool
 from app.usage.call_meter import CallMeter
 from app.usage.recorder import Recorder
 from app.usage.redis.stream import EventStream
+from app.usage.replay import Replay
 from tests.chaos.haste import hasten_owners
 from tests.chaos.traps import after, before, spring
 
 
 class TornWrites:
-    """`os`, as the spool sees it: a process may die with half a line written."""
+    """`os` for the spool: a process may crash with half a line written."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
 
     def write(self, file: int, line: bytes) -> int:
-        """Write a line; between its halves is a moment."""
+        """Write a line in two halves, with a moment for traps between them."""
         written = 0
 
         def write_half() -> None:
@@ -40,5 +41,5 @@ after(VendorCall, "send", "after the vendor's status line")
 after(CallMeter, "observe", "mid-stream")
 before(Recorder, "publish", "after the last byte, before the event")
 after(EventStream, "publish_encoded", "after the event")
-after(Recorder, "_tell", "between a replay and the end of its file")
-setattr(spool, "os", TornWrites())  # noqa: B010 - mypy: a module is no variable
+after(Replay, "_replay_file", "between a replay and the end of its file")
+setattr(spool, "os", TornWrites())  # noqa: B010 - mypy: a module is not a variable

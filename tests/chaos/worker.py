@@ -20,7 +20,7 @@ CLAIM_IDLE_MS = int(10_000 / HASTE)
 
 @functools.cache
 def hasty_stream() -> EventStream:
-    """Return the stream, whose dead consumers are dead a little earlier."""
+    """Return the stream; its entries are claimable from dead consumers earlier."""
     return EventStream(
         connect(settings.redis_url, settings.redis_timeout_s), claim_idle_ms=CLAIM_IDLE_MS
     )
@@ -35,7 +35,7 @@ def hasten() -> None:
 
 
 def set_celerys_clock_back(seconds: float) -> None:
-    """Have Celery, which asks the clock in a way of its own, be early, too."""
+    """Set the clock of Celery back, too, which reads it differently."""
     now = app.now
 
     def early() -> Any:

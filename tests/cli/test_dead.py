@@ -18,7 +18,7 @@ from app.storage.sql.engine import create_engine
 from app.usage.redis.stream import EventStream
 from tests.cli.command import Tollgate
 from tests.support.events import usage_event
-from workers.consumer import drain
+from workers.consumer import consume
 
 
 @pytest.fixture
@@ -108,8 +108,8 @@ def test_a_retried_event_is_posted_by_the_worker_and_a_bad_one_comes_back(
     result = tollgate.run("dead", "retry", "--all")
     assert (result.stdout, redis.xlen(DEAD)) == ("", 0)
     assert "2 events moved back" in result.stderr
-    report = drain(EventStream(redis), Ledger(engine), consumer="c")
-    assert (report.posted, report.buried) == (1, 1)
+    report = consume(EventStream(redis), Ledger(engine), consumer="c")
+    assert (report.posted, report.dead_lettered) == (1, 1)
     assert [entry["reason"] for entry in listed(tollgate)] == ["not JSON"]
 
 
@@ -122,8 +122,8 @@ def test_what_a_worker_buried_for_a_word_it_did_not_know_is_cured(
     raws = [json.dumps(fields).encode() for fields in (before, later)]
     dead_letter(redis, *raws, reason="status is of a wrong type or out of range")
     tollgate.run("dead", "retry", "--all")
-    report = drain(EventStream(redis), Ledger(engine), consumer="c")
-    assert (report.posted, report.buried, redis.xlen(DEAD)) == (2, 0, 0)
+    report = consume(EventStream(redis), Ledger(engine), consumer="c")
+    assert (report.posted, report.dead_lettered, redis.xlen(DEAD)) == (2, 0, 0)
     usage = json.loads(tollgate.run("usage", "--since", "2026-01-01", "--format", "json").stdout)
     assert usage["total"]["total_tokens"] == 10
 

@@ -71,7 +71,7 @@ def test_an_idle_deployment_agrees(tollgate: Tollgate, engine: Engine) -> None:
     assert report(tollgate)["problems"] == []
 
 
-def test_what_is_on_its_way_is_counted_and_is_no_fault(
+def test_usage_in_flight_is_counted_and_is_not_a_problem(
     tollgate: Tollgate, redis: "Redis", spool_dir: Path
 ) -> None:
     stream, records = EventStream(redis), OpenRecords(redis)

@@ -89,7 +89,7 @@ def test_each_choice_echoes_the_prompt_it_answers() -> None:
     request = asking(("hello", "world"), n=2, echo=True)
     texts = {0: "hello world", 1: "hello", 2: "world hello", 3: "world"}
     assert count_completions(request, texts) == 2
-    # a choice that nobody asked for echoes nothing we know
+    # a choice that was not requested echoes nothing known
     assert count_completions(request, {4: "hello world"}) == 2
 
 

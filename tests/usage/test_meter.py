@@ -1,4 +1,4 @@
-"""The meter: whose count it is, what became of the request, and that it is recorded once."""
+"""Meter: what became of the request, and that it is recorded once."""
 
 import logging
 import time
@@ -19,25 +19,15 @@ from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.usage.request_context import RequestContext
-from app.vocabulary.completion import Choice, Completion, CompletionRequest, HalfUsage, Usage
-from app.vocabulary.errors import (
-    GatewayError,
-    VendorAuthentication,
-    VendorFailed,
-    VendorOverloaded,
-    VendorRateLimited,
-    VendorRejected,
-    VendorTimeout,
-    VendorUnreachable,
-)
+from app.vocabulary.completion import CompletionRequest, Usage
+from app.vocabulary.errors import VendorOverloaded, VendorTimeout
 from app.vocabulary.text import TEXT_LIMIT
 from tests.support.services.polling import wait_until
+from tests.usage.calls import ASKED, COUNT, chunk
 
 CONTEXT = RequestContext(
     request_id="req_1", account_id="acct_1", api_key_id="key_1", client_retry_count=2
 )
-ASKED = CompletionRequest(model="sim/m", prompt="secret words", user="someone", stream=True)
-COUNT = Usage(prompt_tokens=5, completion_tokens=3, total_tokens=8, cached_tokens=4)
 
 
 @pytest.fixture
@@ -49,188 +39,15 @@ def books(redis_url: str, tmp_path: Path) -> Iterator[Recorder]:
     books.close()
 
 
-def chunk(*texts: str, usage: Usage | None = None, model: str = "m") -> Completion:
-    """Return a chunk with a text for each choice."""
-    choices = tuple(Choice(index, text) for index, text in enumerate(texts))
-    return Completion("cmpl-1", 1_790_000_000, model, choices, usage)
-
-
-def metered(*chunks: Completion, request: CompletionRequest = ASKED) -> CallMeter:
-    """Return the meter of a call that was answered with these chunks."""
-    call = CallMeter("sim", request)
-    call.billable = call.is_whole = True
-    for one in chunks:
-        call.observe(one)
-    return call
-
-
 def recorded(redis: "Redis") -> list[UsageEvent]:
     """Return the events on the stream."""
     entries: Any = redis.xrange(EVENTS)
     return [UsageEvent.decode(entry[b"event"]) for _, entry in entries]
 
 
-# Whose count.
-
-
-def test_the_vendors_count_wins_over_any_estimate() -> None:
-    call = metered(chunk("one two three four"), chunk("five", usage=COUNT))
-    assert call.final == (COUNT, "vendor", "vendor")
-
-
-def test_the_last_count_that_is_not_zero_is_the_vendors() -> None:
-    early = Usage(prompt_tokens=5, completion_tokens=1, total_tokens=6)
-    for chunks in (
-        [chunk("a", usage=early), chunk("b", usage=COUNT)],
-        [chunk("a", usage=Usage()), chunk("b", usage=COUNT), chunk(usage=Usage())],
-        [chunk("a", usage=COUNT), chunk("b"), chunk()],
-    ):
-        assert metered(*chunks).final == (COUNT, "vendor", "vendor")
-
-
-def test_without_a_count_the_text_is_counted_and_marked() -> None:
-    for nothing in (None, Usage()):
-        call = metered(chunk("hello", usage=nothing), chunk(" world", usage=nothing))
-        assert call.final == (
-            Usage(prompt_tokens=2, completion_tokens=2, total_tokens=4),
-            "estimated",
-            "estimated",
-        )
-
-
-HALVES: dict[str, tuple[Usage | None, int, int, str, str]] = {
-    # a report, then the tokens and the sources of each side, of an answer of two tokens
-    "a prompt alone": (
-        HalfUsage(prompt_tokens=9, total_tokens=9, lacks="completion"), 9, 2, "vendor", "estimated",
-    ),
-    "a completion alone": (
-        HalfUsage(completion_tokens=9, total_tokens=9, lacks="prompt"), 2, 9, "estimated", "vendor",
-    ),
-    "a total alone": (HalfUsage(total_tokens=9, lacks="both"), 2, 7, "estimated", "estimated"),
-    "a total that is too small": (
-        HalfUsage(total_tokens=1, lacks="both"), 1, 0, "estimated", "estimated",
-    ),
-    "a completion of nothing": (
-        Usage(prompt_tokens=9, total_tokens=9), 9, 2, "vendor", "estimated",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("report", "prompt", "completion", "prompt_source", "completion_source"),
-    HALVES.values(),
-    ids=HALVES,
-)
-def test_half_a_count_is_a_fact_and_the_other_half_an_estimate(
-    report: Usage, prompt: int, completion: int, prompt_source: str, completion_source: str
+def test_the_open_record_exists_until_the_request_is_recorded(
+    books: Recorder, redis: "Redis"
 ) -> None:
-    usage = Usage(
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        total_tokens=prompt + completion,
-    )
-    for chunks in (
-        [chunk("hello world", usage=report)],
-        [chunk("hello world"), chunk(usage=report)],
-    ):
-        assert metered(*chunks).final == (usage, prompt_source, completion_source)
-
-
-def test_a_running_count_and_the_text_after_it_make_the_count_of_a_cut_stream() -> None:
-    running = Usage(prompt_tokens=9, completion_tokens=5, total_tokens=14, cached_tokens=4)
-    call = CallMeter("sim", ASKED)
-    for one in (chunk("a b c d e", usage=running), chunk("hello world")):
-        call.observe(one)
-    call.failed(VendorFailed("broke off", billable=True))
-    usage = Usage(prompt_tokens=9, completion_tokens=7, total_tokens=16, cached_tokens=4)
-    assert call.final == (usage, "vendor", "estimated")
-
-
-def test_a_count_that_only_says_that_the_answer_has_begun_is_none_of_its_text() -> None:
-    begun = Usage(prompt_tokens=9, completion_tokens=1, total_tokens=10)
-    call = CallMeter("sim", ASKED)
-    for one in (chunk(usage=begun), chunk("hello world")):
-        call.observe(one)
-    assert call.final.usage.completion_tokens == 2
-
-
-def test_an_echo_is_no_part_of_an_estimate() -> None:
-    request = CompletionRequest(model="sim/m", prompt="hello world", echo=True, n=2)
-    call = metered(chunk("hello ", "hello world"), chunk("world", " again"), request=request)
-    assert call.final[0].completion_tokens == 1
-
-
-def test_a_prompt_that_may_have_been_billed_is_estimated_and_else_there_is_nothing() -> None:
-    call = CallMeter("sim", ASKED)
-    assert call.final == (Usage(), "none", "none")
-    call = CallMeter("sim", ASKED)
-    call.billable = True
-    assert call.final == (Usage(prompt_tokens=2, total_tokens=2), "estimated", "estimated")
-
-
-FAILURES: list[tuple[GatewayError, bool]] = [
-    # the failure, and whether the call is billed
-    (VendorUnreachable("x"), False),
-    (VendorFailed("x"), False),
-    (VendorFailed("x", billable=True), True),
-    (VendorTimeout("x"), False),
-    (VendorTimeout("x", billable=True), True),
-    (VendorRejected("x", vendor_status=400), False),
-    (VendorAuthentication("x", vendor_status=401), False),
-    (VendorRateLimited("x"), False),
-    (VendorOverloaded("x"), False),
-]
-
-
-@pytest.mark.parametrize(("error", "billed"), FAILURES, ids=lambda v: type(v).__name__)
-def test_a_failure_is_billed_as_far_as_work_may_have_been_done(
-    error: GatewayError, billed: bool
-) -> None:
-    for begun in (False, True):
-        call = CallMeter("sim", ASKED)
-        call.billable = begun
-        call.failed(error)
-        assert call.final[1] == ("estimated" if billed else "none")
-        # what was said was generated, whatever came after
-        call = metered(chunk("hello world"))
-        call.failed(error)
-        assert call.final[0].completion_tokens == 2
-
-
-def test_the_words_of_an_error_are_never_counted() -> None:
-    call = metered()
-    call.failed(VendorFailed("a very long story of what went wrong", billable=True))
-    assert call.final[0].completion_tokens == 0
-
-
-def test_a_failure_tells_its_status_and_leaves_the_one_there_was() -> None:
-    call = metered()
-    call.http_status = 200
-    call.failed(VendorFailed("broke off", billable=True))
-    assert call.http_status == 200
-    call.failed(VendorFailed("x", vendor_status=503))
-    assert call.http_status == 503
-
-
-@pytest.mark.parametrize(
-    ("models", "served"),
-    [
-        (["m-2026", "m-2026"], "m-2026"),
-        # a chunk that names no model bears the name that was asked for
-        (["m", "m-2026", "m"], "m-2026"),
-        (["m-2026", "m"], "m-2026"),
-        (["m", "m"], "m"),
-        ([], None),
-    ],
-)
-def test_the_model_served_is_the_vendors_word(models: list[str], served: str | None) -> None:
-    assert metered(*(chunk("a", model=model) for model in models)).model_served == served
-
-
-# What is recorded.
-
-
-def test_the_open_record_is_there_before_and_gone_after(books: Recorder, redis: "Redis") -> None:
     meter = Meter(books, CONTEXT, ASKED)
     meter.open()
     record = orjson.loads(redis.hget(OPEN, meter.event_id) or b"")
@@ -253,7 +70,7 @@ def test_the_open_record_is_there_before_and_gone_after(books: Recorder, redis: 
     assert len(recorded(redis)) == 1
 
 
-def test_an_event_says_all_that_is_known(books: Recorder, redis: "Redis") -> None:
+def test_an_event_has_everything_that_is_known(books: Recorder, redis: "Redis") -> None:
     meter = Meter(books, CONTEXT, ASKED)
     meter.open()
     call = meter.call("backup", ASKED)
@@ -322,7 +139,7 @@ STATUSES: list[tuple[Status, bool, bool, bool, str]] = [
 
 
 @pytest.mark.parametrize(("status", "read_to_end", "counted", "worked", "source"), STATUSES)
-def test_an_event_tells_its_status_and_whose_count_it_is(
+def test_an_event_has_its_status_and_source(
     books: Recorder,
     redis: "Redis",
     status: Status,
@@ -380,14 +197,14 @@ def test_calls_of_one_request_are_summed_and_one_estimate_makes_an_estimate(
 
 
 def used(meter: Meter, vendor: str, model: str, tokens: int, tier: str | None = None) -> None:
-    """Make a call that was answered, with so many tokens in its prompt."""
+    """Make a call whose prompt has `tokens` tokens."""
     asked = CompletionRequest(model=f"{vendor}/{model}", prompt="x")
     call = meter.call(vendor, asked)
     call.service_tier = tier
     call.observe(chunk(usage=Usage(prompt_tokens=tokens, total_tokens=tokens), model=f"{model}-1"))
 
 
-def test_one_call_of_what_was_asked_for_is_told_by_the_event_alone(
+def test_one_call_of_the_requested_model_is_described_by_the_event(
     books: Recorder, redis: "Redis"
 ) -> None:
     meter = Meter(books, CONTEXT, ASKED)
@@ -399,9 +216,7 @@ def test_one_call_of_what_was_asked_for_is_told_by_the_event_alone(
     assert (event.prompt_source, event.completion_source) == ("vendor", "vendor")
 
 
-def test_several_calls_that_used_tokens_are_told_one_by_one(
-    books: Recorder, redis: "Redis"
-) -> None:
+def test_several_calls_that_used_tokens_are_listed(books: Recorder, redis: "Redis") -> None:
     meter = Meter(books, CONTEXT, ASKED)
     used(meter, "sim", "m", 3)
     meter.call("sim", ASKED).failed(VendorOverloaded("x", vendor_status=503))
@@ -417,7 +232,7 @@ def test_several_calls_that_used_tokens_are_told_one_by_one(
 
 
 @pytest.mark.parametrize("which", ["another deployment", "an earlier call"])
-def test_a_single_call_that_the_event_does_not_describe_is_told(
+def test_a_single_call_that_the_event_does_not_describe_is_listed(
     books: Recorder, redis: "Redis", which: str
 ) -> None:
     meter = Meter(books, CONTEXT, ASKED)

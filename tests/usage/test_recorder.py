@@ -14,7 +14,7 @@ from redis import Redis
 
 from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS, OPEN, OWNER
-from app.usage import recorder as accounting_module
+from app.usage import recorder as recorder_module
 from app.usage.event import UsageEvent
 from app.usage.meter import Meter
 from app.usage.open_record import OpenRecord
@@ -40,7 +40,7 @@ def redis_url(own_valkey: Valkey) -> str:
     return own_valkey.url
 
 
-def books_of(valkey: Valkey, directory: Path, **options: Any) -> Recorder:
+def recorder_of(valkey: Valkey, directory: Path, **options: Any) -> Recorder:
     redis = connect(valkey.url, 0.5)
     return Recorder(EventStream(redis), OpenRecords(redis), directory / "spool", **options)
 
@@ -48,7 +48,7 @@ def books_of(valkey: Valkey, directory: Path, **options: Any) -> Recorder:
 @pytest.fixture
 def books(own_valkey: Valkey, tmp_path: Path) -> Iterator[Recorder]:
     """The recorder of one web process."""
-    books = books_of(own_valkey, tmp_path)
+    books = recorder_of(own_valkey, tmp_path)
     yield books
     books.close()
 
@@ -124,7 +124,7 @@ class Killed(BaseException):
     """What a server throws into a thread that it gives up; like gevent's GreenletExit."""
 
 
-def test_a_request_that_is_killed_while_it_tells_redis_is_recorded_all_the_same(
+def test_a_request_that_is_killed_while_it_publishes_is_still_recorded(
     books: Recorder, redis: "Redis", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meter = request(books)
@@ -141,13 +141,13 @@ def test_a_request_that_is_killed_while_it_tells_redis_is_recorded_all_the_same(
     assert redis.hlen(OPEN) == 0
 
 
-def test_while_redis_is_away_nobody_waits_for_it(
+def test_while_redis_is_down_no_request_waits_for_it(
     books: Recorder, own_valkey: Valkey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request(books)
     own_valkey.pause()
     asked: list[str] = []
-    monkeypatch.setattr(accounting_module, "RETRY_S", 3600.0)
+    monkeypatch.setattr(recorder_module, "RETRY_S", 3600.0)
     real = OpenRecords.open
 
     def noted(self: OpenRecords, event_id: str, record: bytes, started_at_ms: int) -> None:
@@ -161,13 +161,13 @@ def test_while_redis_is_away_nobody_waits_for_it(
     own_valkey.resume()
 
 
-def test_without_redis_a_request_is_refused_where_that_is_wanted(
+def test_without_redis_a_request_is_rejected_if_configured(
     own_valkey: Valkey, tmp_path: Path
 ) -> None:
-    books = books_of(own_valkey, tmp_path, serve_without_redis=False)
+    books = recorder_of(own_valkey, tmp_path, serve_without_redis=False)
     begun = request(books)
     own_valkey.kill()
-    answer(begun)  # its vendor was paid, so its event is kept all the same
+    answer(begun)  # its vendor was paid, so its event is still recorded
     for _ in range(2):
         with pytest.raises(StreamUnavailable) as refused:
             request(books)
@@ -177,10 +177,10 @@ def test_without_redis_a_request_is_refused_where_that_is_wanted(
     books.close()
 
 
-def test_a_new_process_tells_what_a_dead_one_left(
+def test_a_new_process_replays_what_a_crashed_one_left(
     own_valkey: Valkey, redis: "Redis", tmp_path: Path
 ) -> None:
-    dead = books_of(own_valkey, tmp_path)
+    dead = recorder_of(own_valkey, tmp_path)
     own_valkey.kill()
     answered, unanswered = request(dead), request(dead)
     answer(answered)
@@ -189,7 +189,7 @@ def test_a_new_process_tells_what_a_dead_one_left(
         os.close(file)  # as the kernel does for a killed process: its locks go
     dead._closing.set()
     own_valkey.start()
-    heir = books_of(own_valkey, tmp_path)
+    heir = recorder_of(own_valkey, tmp_path)
     other = request(heir)
     wait_until(lambda: len(events(redis)) == 1)
     wait_until(lambda: redis.hlen(OPEN) == 2)
@@ -206,7 +206,7 @@ def a_file_is_in_its_place(spool: Path) -> None:
     spool.write_text("a file where the directory should be")
 
 
-def test_without_redis_and_spool_a_request_is_refused_and_told_once(
+def test_without_redis_and_spool_a_request_is_rejected_and_logged_once(
     books: Recorder,
     own_valkey: Valkey,
     tmp_path: Path,
@@ -263,10 +263,10 @@ def test_when_the_disk_fails_too_the_event_is_in_the_log_and_no_prompt_is(
     assert "generated" not in caplog.text
 
 
-def test_a_long_request_tells_how_far_it_has_come(
+def test_a_long_request_is_checkpointed(
     books: Recorder, redis: "Redis", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(accounting_module, "CHECKPOINT_AFTER_S", 0.0)
+    monkeypatch.setattr(recorder_module, "CHECKPOINT_AFTER_S", 0.0)
     meter = request(books)
     call = meter.call("sim", ASKED)
     call.billable = True
@@ -285,7 +285,7 @@ def test_a_long_request_tells_how_far_it_has_come(
 def test_a_request_whose_vendor_is_not_called_yet_has_its_prompt(
     books: Recorder, redis: "Redis", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(accounting_module, "CHECKPOINT_AFTER_S", 0.0)
+    monkeypatch.setattr(recorder_module, "CHECKPOINT_AFTER_S", 0.0)
     meter = request(books)
     wait_until(lambda: time.time_ns() // 1_000_000 > meter.started_at_ms)
     books._heartbeat_and_replay()
@@ -309,7 +309,7 @@ def test_what_a_restored_redis_has_forgotten_is_estimated_and_not_lost(
     meter, live = request(books), request(books)
     restored = redis.hget(OPEN, meter.event_id) or b""
     answer(meter)
-    redis.delete(EVENTS)  # the last second is gone: the event, and that its record was removed
+    redis.delete(EVENTS)  # the last second is lost: the event, and the removal of its record
     redis.hset(OPEN, meter.event_id, restored)
     own_valkey.kill()
     answer(request(books))
@@ -327,7 +327,7 @@ def test_what_a_restored_redis_has_forgotten_is_estimated_and_not_lost(
 def test_after_an_outage_a_process_disowns_its_own_requests_alone(
     books: Recorder, own_valkey: Valkey, redis: "Redis", tmp_path: Path
 ) -> None:
-    others = books_of(own_valkey, tmp_path)
+    others = recorder_of(own_valkey, tmp_path)
     theirs, ended = request(others), request(books)
     forgotten = redis.hget(OPEN, ended.event_id) or b""
     answer(ended)
@@ -338,7 +338,7 @@ def test_after_an_outage_a_process_disowns_its_own_requests_alone(
 
     def owners() -> dict[str, str | None]:
         records = OpenRecords(redis).all()
-        return {event_id: orjson.loads(raw)["owner"] for event_id, raw in records.items()}
+        return {event_id: OpenRecord.decode(raw).owner for event_id, raw in records.items()}
 
     wait_until(lambda: owners().get(ended.event_id, "") is None)
     wait_until(lambda: live.event_id in owners())
@@ -362,7 +362,7 @@ def test_the_oldest_of_the_requests_that_an_outage_meets_is_told(
     assert books.oldest_spooled_ms == old.started_at_ms < new.started_at_ms
 
 
-def test_a_record_that_cannot_be_read_is_buried_and_holds_up_no_other(redis: "Redis") -> None:
+def test_an_undecodable_record_becomes_a_dead_letter_and_stops_no_other(redis: "Redis") -> None:
     records = OpenRecords(redis)
     records.open("bad", b"\xff", 1)
     records.open("worse", b'{"owner": "gone", "started_at_ms": "x"}', 1)

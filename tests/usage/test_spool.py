@@ -39,7 +39,7 @@ def lines(path: Path) -> list[tuple[str, bytes]]:
     return list(read(path))
 
 
-def test_what_was_appended_is_read_in_order_and_then_gone(tmp_path: Path) -> None:
+def test_appended_lines_are_read_in_order_and_removed(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "new" / "spool", "me")
     assert list(spool.segments()) == []
     spool.append("open", b'{"n":1}')
@@ -53,11 +53,11 @@ def test_what_was_appended_is_read_in_order_and_then_gone(tmp_path: Path) -> Non
     assert list((tmp_path / "new" / "spool").iterdir()) == []
 
 
-def test_a_file_that_could_not_be_told_stays(tmp_path: Path) -> None:
+def test_a_file_that_could_not_be_replayed_stays(tmp_path: Path) -> None:
     spool = Spool(tmp_path, "me")
     spool.append("event", b'{"n":1}')
     for _ in spool.segments():
-        break  # as when Redis goes away again
+        break  # as if Redis failed again
     assert [lines(path) for path in spool.segments()] == [[("event", b'{"n":1}')]]
 
 
@@ -84,7 +84,7 @@ def test_a_line_that_was_torn_by_a_crash_is_left_out(cut: int) -> None:
         path.unlink()
 
 
-def test_a_full_disk_is_told_and_spoils_no_later_line(
+def test_a_full_disk_is_reported_and_spoils_no_later_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spool = Spool(tmp_path, "me")
@@ -116,7 +116,7 @@ def test_a_dead_process_files_are_adopted_by_one_and_a_living_ones_are_not(tmp_p
     assert list(other.orphans()) == []
 
 
-def test_the_files_of_all_processes_are_found_and_those_of_dead_ones_told_apart(
+def test_the_files_of_all_processes_are_listed_with_their_orphans(
     tmp_path: Path,
 ) -> None:
     assert spool_files(tmp_path / "nowhere") == []
@@ -132,7 +132,7 @@ def test_the_files_of_all_processes_are_found_and_those_of_dead_ones_told_apart(
         ]
 
 
-def test_a_file_that_somebody_removes_loses_nothing(tmp_path: Path) -> None:
+def test_a_removed_file_loses_nothing(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool", "me")
     for number in range(3):
         spool.append("event", b'{"n":%d}' % number)
@@ -142,7 +142,7 @@ def test_a_file_that_somebody_removes_loses_nothing(tmp_path: Path) -> None:
     assert spool.is_empty
 
 
-def test_what_is_no_spool_file_keeps_nobody_from_adopting_the_rest(tmp_path: Path) -> None:
+def test_a_foreign_file_does_not_keep_the_others_from_being_adopted(tmp_path: Path) -> None:
     (tmp_path / "a-folder.1.jsonl").mkdir()  # which comes before all others
     (tmp_path / "folder.1.jsonl").mkdir()
     (tmp_path / "lost.1.jsonl").symlink_to(tmp_path / "nowhere")
@@ -181,7 +181,7 @@ def dangling(directory: Path) -> Path:
         (lambda _: Path("/proc/spool"), "No such file or directory"),
     ],
 )
-def test_where_no_spool_can_be_written_the_fault_is_told(
+def test_the_reason_why_a_spool_cannot_be_written_is_reported(
     tmp_path: Path, place: Callable[[Path], Path], fault: str | None
 ) -> None:
     assert spool_fault(place(tmp_path)) == fault

@@ -1,4 +1,4 @@
-"""Fixtures of the drain's tests: an empty stream and an empty ledger, both real."""
+"""Fixtures of the workers' tests: an empty stream and an empty ledger, both real."""
 
 from collections.abc import Iterator
 
@@ -34,15 +34,15 @@ def ledger(ledger_engine: Engine) -> Ledger:
 
 @pytest.fixture
 def sqlite_ledger(sqlite_url: str) -> Iterator[Ledger]:
-    """An empty ledger on SQLite alone."""
+    """An empty ledger, only on SQLite."""
     engine = create_engine(sqlite_url)
     yield Ledger(engine)
     engine.dispose()
 
 
 @pytest.fixture
-def refusing_engine(ledger_engine: Engine) -> Engine:
-    """The ledger's database, made to refuse every event of the model `bad`."""
+def rejecting_engine(ledger_engine: Engine) -> Engine:
+    """The ledger's database, made to reject every event of the model `bad`."""
     refusal = {
         "sqlite": "CREATE TRIGGER refuse BEFORE INSERT ON entries WHEN NEW.model = 'bad'"
         " BEGIN SELECT RAISE(ABORT, 'refused'); END",

@@ -4,6 +4,7 @@ import logging
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -47,6 +48,15 @@ def test_the_broker_is_reached_with_tls_as_its_url_says(
     assert workers_celery.broker_tls(url) == tls
 
 
+def test_an_application_is_made_of_settings(workers_celery: ModuleType) -> None:
+    settings = replace(workers_celery.settings, redis_url="rediss://host:6380/0")
+    app = workers_celery.create_celery(settings)
+    assert app.conf.broker_url == "rediss://host:6380/0"
+    assert app.conf.broker_use_ssl == {"ssl_cert_reqs": "required"}
+    assert app.conf.task_default_queue == "usage"
+    assert workers_celery.celery_app.conf.broker_url == workers_celery.settings.redis_url
+
+
 def test_each_setting_is_one_that_celery_knows(workers_celery: ModuleType) -> None:
     known = {name for name, _ in flatten(NAMESPACES)} | {"deprecated_settings"}
     assert set(workers_celery.celery_app.conf.changes) - known == set()
@@ -68,12 +78,12 @@ def test_tasks_do_not_pile_up_while_no_worker_runs(
 ) -> None:
     scheduler = workers_celery.BoundedScheduler(workers_celery.celery_app, lazy=True)
     scheduler.setup_schedule()
-    entry = scheduler.schedule["drain"]
+    entry = scheduler.schedule["post"]
     limit = workers_celery.WAITING_LIMIT
     sent = [scheduler.apply_async(entry) is not None for _ in range(limit + 3)]
     assert sent == [True] * limit + [False] * 3
-    assert redis.llen("celery:drain") == limit
-    redis.delete("celery:drain")
+    assert redis.llen("celery:usage") == limit
+    redis.delete("celery:usage")
     assert scheduler.apply_async(entry) is not None
     scheduler.close()
 

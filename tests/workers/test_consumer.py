@@ -1,4 +1,4 @@
-"""The drain, from a real Valkey into real databases."""
+"""The consumer, from a real Valkey into real databases."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ from app.vocabulary.text import TEXT_LIMIT
 from tests.support.events import usage_event
 from tests.support.processes import run_all
 from tests.workers.contents import event_ids, rolled_up, waiting
-from workers.consumer import PostReport, drain
+from workers.consumer import PostReport, consume
 
 
 def publish(stream: EventStream, count: int) -> list[str]:
@@ -37,43 +37,43 @@ def publish(stream: EventStream, count: int) -> list[str]:
 
 
 def rejected(redis: "Redis") -> list[tuple[bytes, bytes]]:
-    """What is on the dead stream: bytes and reason."""
+    """The dead letters: bytes and reason."""
     dead: Any = redis.xrange("usage:dead")
     return [(record[b"event"], record[b"reason"]) for _, record in dead]
 
 
 class Crash(BaseException):
-    """The process dies here."""
+    """The process crashes here."""
 
 
 class DiesAfterCommit(Ledger):
-    """A ledger whose process dies once it has committed, before anything is acknowledged."""
+    """A ledger whose process crashes after the commit, before the acknowledgement."""
 
     __slots__ = ()
 
     def post(self, events: Iterable[UsageEvent], charged: Mapping[str, int] = NOT_CHARGED) -> int:
-        """Post, and die."""
+        """Post, and crash."""
         super().post(events, charged)
         raise Crash
 
 
 class DiesBeforeCommit(Ledger):
-    """A ledger whose process dies before it writes anything."""
+    """A ledger whose process crashes before it writes anything."""
 
     __slots__ = ()
 
     def post(self, *_: object) -> int:
-        """Die."""
+        """Crash."""
         raise Crash
 
 
 class HasFault(Ledger):
-    """A ledger with a fault in its program."""
+    """A ledger with a programming error."""
 
     __slots__ = ()
 
     def post(self, *_: object) -> int:
-        """Stumble."""
+        """Fail."""
         raise TypeError("a fault of ours")
 
 
@@ -81,23 +81,23 @@ def test_everything_published_is_posted_once_and_leaves_the_stream(
     stream: EventStream, ledger: Ledger, redis: "Redis"
 ) -> None:
     published = publish(stream, 25)
-    report = drain(stream, ledger, consumer="a", limit=10)
+    report = consume(stream, ledger, consumer="a", limit=10)
     assert report == PostReport(posted=25)
     assert event_ids(ledger.engine) == published
     assert rolled_up(ledger.engine) == 25
     assert waiting(redis) == (0, 0)
-    assert drain(stream, ledger, consumer="a") == PostReport()
+    assert consume(stream, ledger, consumer="a") == PostReport()
 
 
-def test_an_empty_redis_is_drained(stream: EventStream, ledger: Ledger) -> None:
-    assert drain(stream, ledger, consumer="a") == PostReport()
+def test_an_empty_redis_posts_nothing(stream: EventStream, ledger: Ledger) -> None:
+    assert consume(stream, ledger, consumer="a") == PostReport()
 
 
-def test_a_drain_ends_when_its_time_is_over_and_leaves_the_rest_unclaimed(
+def test_a_run_ends_when_its_time_is_over_and_leaves_the_rest_unclaimed(
     stream: EventStream, ledger: Ledger, redis: "Redis"
 ) -> None:
     publish(stream, 5)
-    assert drain(stream, ledger, consumer="a", limit=2, time_budget_s=0) == PostReport(posted=2)
+    assert consume(stream, ledger, consumer="a", limit=2, time_budget_s=0) == PostReport(posted=2)
     assert waiting(redis) == (3, 0)
 
 
@@ -105,7 +105,7 @@ def test_an_event_on_the_stream_twice_is_posted_once(stream: EventStream, ledger
     event = usage_event()
     stream.publish(event)
     stream.publish(event)
-    assert drain(stream, ledger, consumer="a") == PostReport(posted=1, repeated=1)
+    assert consume(stream, ledger, consumer="a") == PostReport(posted=1, repeated=1)
     assert rolled_up(ledger.engine) == 1
 
 
@@ -114,9 +114,9 @@ def test_a_crash_between_commit_and_ack_costs_a_repeat_and_nothing_else(
 ) -> None:
     published = publish(stream, 20)
     with pytest.raises(Crash):
-        drain(stream, DiesAfterCommit(ledger.engine), consumer="dead", limit=10)
+        consume(stream, DiesAfterCommit(ledger.engine), consumer="dead", limit=10)
     assert waiting(redis) == (20, 10)
-    assert drain(stream, ledger, consumer="alive") == PostReport(posted=10, repeated=10)
+    assert consume(stream, ledger, consumer="alive") == PostReport(posted=10, repeated=10)
     assert event_ids(ledger.engine) == published
     assert rolled_up(ledger.engine) == 20
     assert waiting(redis) == (0, 0)
@@ -127,22 +127,22 @@ def test_a_crash_before_the_commit_costs_nothing(
 ) -> None:
     published = publish(stream, 20)
     with pytest.raises(Crash):
-        drain(stream, DiesBeforeCommit(ledger.engine), consumer="dead", limit=10)
-    assert drain(stream, ledger, consumer="alive") == PostReport(posted=20)
+        consume(stream, DiesBeforeCommit(ledger.engine), consumer="dead", limit=10)
+    assert consume(stream, ledger, consumer="alive") == PostReport(posted=20)
     assert event_ids(ledger.engine) == published
     assert waiting(redis) == (0, 0)
 
 
-def test_a_ledger_that_is_away_leaves_everything_in_the_stream(
+def test_an_unavailable_ledger_leaves_everything_in_the_stream(
     stream: EventStream, ledger: Ledger, redis: "Redis"
 ) -> None:
     published = publish(stream, 3)
     rename(ledger.engine, "entries", "entries_away")
     with pytest.raises(LedgerUnavailable):
-        drain(stream, ledger, consumer="a")
+        consume(stream, ledger, consumer="a")
     assert (stream.backlog(), stream.dead_count()) == (3, 0)
     rename(ledger.engine, "entries_away", "entries")
-    assert drain(stream, ledger, consumer="a") == PostReport(posted=3)
+    assert consume(stream, ledger, consumer="a") == PostReport(posted=3)
     assert event_ids(ledger.engine) == published
     assert waiting(redis) == (0, 0)
 
@@ -153,18 +153,18 @@ def rename(engine: Engine, table: str, name: str) -> None:
         connection.execute(sa.text(f"ALTER TABLE {table} RENAME TO {name}"))
 
 
-def test_a_redis_that_is_away_is_told(ledger: Ledger) -> None:
+def test_an_unavailable_redis_is_reported(ledger: Ledger) -> None:
     with (
         connect("redis://127.0.0.1:1/0", timeout_s=5.0) as client,  # nothing listens there
         pytest.raises(StreamUnavailable),
     ):
-        drain(EventStream(client), ledger, consumer="a")
+        consume(EventStream(client), ledger, consumer="a")
 
 
 def test_a_fault_of_ours_buries_no_event(stream: EventStream, ledger: Ledger) -> None:
     publish(stream, 3)
     with pytest.raises(TypeError):
-        drain(stream, HasFault(ledger.engine), consumer="a")
+        consume(stream, HasFault(ledger.engine), consumer="a")
     assert (stream.backlog(), stream.dead_count()) == (3, 0)
 
 
@@ -205,7 +205,7 @@ def test_events_of_the_version_before_and_of_a_later_one_are_posted(
     later = written | {"event_id": "e2", "status": "paused", "source": "sampled", "new": [1]}
     for fields in (before, later):
         redis.xadd("usage:events", {"event": json.dumps(fields), "new": "x"})
-    assert drain(stream, ledger, consumer="a") == PostReport(posted=2)
+    assert consume(stream, ledger, consumer="a") == PostReport(posted=2)
     with reading(ledger.engine) as connection:
         found = connection.execute(sa.select(entries).order_by(entries.c.event_id)).all()
         (sums,) = connection.execute(sa.select(rollups)).all()
@@ -218,13 +218,13 @@ def test_events_of_the_version_before_and_of_a_later_one_are_posted(
 
 
 @pytest.mark.parametrize(("record", "reason"), POISON)
-def test_a_poison_entry_is_buried_and_blocks_nothing(
+def test_an_invalid_entry_becomes_a_dead_letter_and_blocks_nothing(
     stream: EventStream, ledger: Ledger, redis: "Redis", record: dict[str, bytes], reason: bytes
 ) -> None:
     before = publish(stream, 2)
     redis.xadd("usage:events", record)  # type: ignore[arg-type]
     after = publish(stream, 2)
-    assert drain(stream, ledger, consumer="a") == PostReport(posted=4, buried=1)
+    assert consume(stream, ledger, consumer="a") == PostReport(posted=4, dead_lettered=1)
     assert event_ids(ledger.engine) == sorted(before + after)
     assert rejected(redis) == [(record.get("event", b""), reason)]
     assert waiting(redis) == (0, 0)
@@ -237,7 +237,7 @@ def test_an_entry_deleted_while_pending_is_counted_and_blocks_nothing(
     deleted = stream.claim_new("dead", 3)[1]
     published.remove(UsageEvent.decode(deleted.raw or b"").event_id)
     redis.xdel("usage:events", deleted.entry_id)
-    assert drain(stream, ledger, consumer="alive") == PostReport(posted=2, buried=1)
+    assert consume(stream, ledger, consumer="alive") == PostReport(posted=2, dead_lettered=1)
     assert event_ids(ledger.engine) == published
     assert redis.xrange("usage:dead")[0][1][b"entry_id"] == deleted.entry_id.encode()  # type: ignore[index]
     assert waiting(redis) == (0, 0)
@@ -245,37 +245,37 @@ def test_an_entry_deleted_while_pending_is_counted_and_blocks_nothing(
 
 def test_a_user_of_100_kb_is_posted(stream: EventStream, ledger: Ledger) -> None:
     stream.publish(usage_event(user="u" * 100_000))
-    assert drain(stream, ledger, consumer="a") == PostReport(posted=1)
+    assert consume(stream, ledger, consumer="a") == PostReport(posted=1)
     with ledger.engine.connect() as connection:
         assert connection.scalar(sa.text('SELECT length("user") FROM entries')) == TEXT_LIMIT
 
 
 @pytest.mark.parametrize("bad_at", [{0}, {6}, {3, 4}, {0, 1, 2, 3, 4, 5, 6}])
-def test_of_a_batch_that_the_ledger_refuses_only_the_bad_events_are_buried(
-    stream: EventStream, refusing_engine: Engine, redis: "Redis", bad_at: set[int]
+def test_of_a_batch_that_the_ledger_rejects_only_the_bad_events_are_dead_lettered(
+    stream: EventStream, rejecting_engine: Engine, redis: "Redis", bad_at: set[int]
 ) -> None:
     events = [usage_event(model="bad" if number in bad_at else "good") for number in range(7)]
     for event in events:
         stream.publish(event)
-    report = drain(stream, Ledger(refusing_engine), consumer="a")
-    assert report == PostReport(posted=7 - len(bad_at), buried=len(bad_at))
-    assert event_ids(refusing_engine) == sorted(e.event_id for e in events if e.model == "good")
+    report = consume(stream, Ledger(rejecting_engine), consumer="a")
+    assert report == PostReport(posted=7 - len(bad_at), dead_lettered=len(bad_at))
+    assert event_ids(rejecting_engine) == sorted(e.event_id for e in events if e.model == "good")
     assert sorted(rejected(redis)) == sorted(
-        (event.encode(), b"the ledger refuses it: IntegrityError")
+        (event.encode(), b"the ledger rejects it: IntegrityError")
         for event in events
         if event.model == "bad"
     )
     assert waiting(redis) == (0, 0)
 
 
-def test_a_redis_flushed_between_two_drains_is_drained_again(
+def test_a_redis_flushed_between_two_runs_is_consumed_again(
     stream: EventStream, ledger: Ledger, redis: "Redis"
 ) -> None:
     first = publish(stream, 2)
-    drain(stream, ledger, consumer="a")
+    consume(stream, ledger, consumer="a")
     redis.flushall()
     second = publish(stream, 2)
-    assert drain(stream, ledger, consumer="a") == PostReport(posted=2)
+    assert consume(stream, ledger, consumer="a") == PostReport(posted=2)
     assert event_ids(ledger.engine) == sorted(first + second)
 
 
@@ -284,11 +284,11 @@ def test_what_a_dead_consumer_claimed_is_posted_by_another(
 ) -> None:
     published = publish(stream, 5)
     stream.claim_new("dead", 3)
-    assert drain(stream, ledger, consumer="alive", limit=2) == PostReport(posted=5)
+    assert consume(stream, ledger, consumer="alive", limit=2) == PostReport(posted=5)
     assert event_ids(ledger.engine) == published
 
 
-def test_drains_side_by_side_post_each_event_once(
+def test_concurrent_consumers_post_each_event_once(
     stream: EventStream, ledger: Ledger, redis: "Redis"
 ) -> None:
     """On a stream that takes every claim for left over, so that they fight for the same entries."""
@@ -296,7 +296,7 @@ def test_drains_side_by_side_post_each_event_once(
     reports: list[PostReport] = []
 
     def work(consumer: str) -> None:
-        report = drain(stream, ledger, consumer=consumer, limit=20, time_budget_s=120)
+        report = consume(stream, ledger, consumer=consumer, limit=20, time_budget_s=120)
         reports.append(report)
 
     run_all(Thread(target=work, args=(f"c{number}",)) for number in range(4))
@@ -326,13 +326,15 @@ def test_whatever_comes_in_whatever_batches_each_good_event_is_posted_once(
         redis.xadd("usage:events", {"event": raw})
     if crashed:
         stream.claim_new("dead", crashed)
-    report = drain(stream, sqlite_ledger, consumer="alive", limit=limit, time_budget_s=120)
+    report = consume(stream, sqlite_ledger, consumer="alive", limit=limit, time_budget_s=120)
     good = [raw for raw in raws if raw != b"poison"]
     expected = sorted({UsageEvent.decode(raw).event_id for raw in good})
     assert event_ids(sqlite_ledger.engine) == expected
     assert rolled_up(sqlite_ledger.engine) == len(expected)
     assert report == PostReport(
-        posted=len(expected), repeated=len(good) - len(expected), buried=len(raws) - len(good)
+        posted=len(expected),
+        repeated=len(good) - len(expected),
+        dead_lettered=len(raws) - len(good),
     )
     assert waiting(redis) == (0, 0)
 
@@ -347,8 +349,8 @@ def test_what_is_posted_is_waited_for_no_longer(
         records.open(event.event_id, b"{}", event.started_at_ms)
         if number < 2:
             stream.publish(event)
-    drain(stream, ledger, consumer="here", limit=1)
+    consume(stream, ledger, consumer="here", limit=1)
     assert records.oldest_started_ms() == 1_780_000_000_002
     stream.publish(event)
-    drain(stream, ledger, consumer="here")
+    consume(stream, ledger, consumer="here")
     assert records.oldest_started_ms() is None

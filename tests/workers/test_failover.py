@@ -17,7 +17,7 @@ from tests.support.services.celery_worker import CeleryWorker
 from tests.support.services.polling import wait_until
 from tests.support.services.switch import Pair, is_cut_off
 
-QUEUE = "celery:drain"
+QUEUE = "celery:usage"
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def test_worker_and_beat_follow_the_primary_there_and_back(tmp_path: Path, sqlit
         try:
             with beat(env, tmp_path / "beat.log"):
                 wait_until(lambda: pair.first.llen(QUEUE))
-                # As if no worker ran for long: it says for ever that enough tasks wait.
+                # As if no worker had run for long: this server reports that enough tasks wait.
                 pair.first.lpush(QUEUE, *["{}"] * 10)
                 pair.switch()
                 is_cut_off(pair)

@@ -1,4 +1,4 @@
-"""The drain on a PostgreSQL that drops its connections, fails over, or comes back."""
+"""The consumer on a PostgreSQL that drops its connections, fails over, or restarts."""
 
 import threading
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tests.support.processes import join
 from tests.support.services.polling import wait_until
 from tests.support.services.postgres import Postgres, find_binaries
 from tests.workers.contents import entry_count, event_ids, rolled_up, waiting
-from workers.consumer import drain
+from workers.consumer import consume
 
 BREAK_ALL = sa.text(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -27,7 +27,7 @@ BREAK_ALL = sa.text(
 
 @pytest.fixture
 def admin(postgres_url: str) -> Iterator[Engine]:
-    """Whoever runs the database."""
+    """The database's operator."""
     engine = create_engine(postgres_url)
     yield engine
     engine.dispose()
@@ -35,20 +35,20 @@ def admin(postgres_url: str) -> Iterator[Engine]:
 
 @pytest.fixture
 def engine(postgres_url: str) -> Iterator[Engine]:
-    """The drain's own connections, which `admin` breaks."""
+    """The consumer's connections, which `admin` breaks."""
     engine = create_engine(f"{postgres_url}&application_name=tollgate-drain")
     yield engine
     engine.dispose()
 
 
 def drain_all(stream: EventStream, engine: Engine) -> int:
-    """Drain as beat has it done, again and again; return how often the ledger was away."""
+    """Consume as often as beat does; return how often the ledger was unavailable."""
     failures = 0
 
     def is_done() -> bool:
         nonlocal failures
         try:
-            drain(stream, Ledger(engine), consumer="here", limit=20)
+            consume(stream, Ledger(engine), consumer="here", limit=20)
         except LedgerUnavailable:
             failures += 1
         return stream.backlog() == 0
@@ -89,7 +89,7 @@ def test_events_wait_while_the_database_only_reads_and_the_pool_finds_the_new_pr
     stream: EventStream, engine: Engine, admin: Engine
 ) -> None:
     stream.publish(usage_event())
-    drain(stream, Ledger(engine), consumer="here")
+    consume(stream, Ledger(engine), consumer="here")
     only_reads = "ALTER DATABASE {} SET default_transaction_read_only = {}"
     name = engine.url.database
     with admin.connect() as connection:
@@ -99,12 +99,12 @@ def test_events_wait_while_the_database_only_reads_and_the_pool_finds_the_new_pr
         stream.publish(usage_event())
         for _ in range(3):
             with pytest.raises(LedgerUnavailable):
-                drain(stream, Ledger(engine), consumer="here")
+                consume(stream, Ledger(engine), consumer="here")
         assert stream.backlog() == 1
         connection.execute(sa.text("SET default_transaction_read_only = off"))
         connection.execute(sa.text(only_reads.format(name, "off")))
     # The pool's connection would only read for ever: it has been left.
-    drain(stream, Ledger(engine), consumer="here")
+    consume(stream, Ledger(engine), consumer="here")
     assert (entry_count(engine), stream.backlog()) == (2, 0)
 
 

@@ -18,7 +18,7 @@ from tests.workers.contents import event_ids
 LOCKER = """
 import fcntl, sys, time
 fcntl.lockf(int(sys.argv[1]), fcntl.LOCK_EX)
-print("draining")
+print("locked")
 time.sleep(600)
 """
 
@@ -38,7 +38,7 @@ def tasks(monkeypatch: pytest.MonkeyPatch, redis_url: str, sqlite_url: str) -> I
     workers.tasks._ledger.cache_clear()
 
 
-def test_the_drain_task_posts_what_waits(
+def test_the_post_task_posts_what_waits(
     tasks: ModuleType, stream: EventStream, sqlite_ledger: Ledger
 ) -> None:
     event = usage_event()
@@ -48,17 +48,17 @@ def test_the_drain_task_posts_what_waits(
     assert stream.backlog() == 0
 
 
-def test_one_process_of_a_worker_drains_and_the_others_leave_it_to_that_one(
+def test_one_process_of_a_worker_posts_and_the_others_skip_the_task(
     tasks: ModuleType, stream: EventStream
 ) -> None:
     stream.publish(usage_event())
     with started(
-        [sys.executable, "-uc", LOCKER, str(tasks._draining)],
+        [sys.executable, "-uc", LOCKER, str(tasks._posting)],
         stdout=subprocess.PIPE,
-        pass_fds=[tasks._draining],
+        pass_fds=[tasks._posting],
     ) as other:
         assert other.stdout is not None
-        assert other.stdout.readline() == b"draining\n"
+        assert other.stdout.readline() == b"locked\n"
         tasks.post_events()
         assert stream.backlog() == 1
         other.kill()

@@ -45,7 +45,7 @@ def publish(stream: EventStream, count: int) -> list[str]:
     return [event.event_id for event in events]
 
 
-def pause_while_it_drains(worker: CeleryWorker, redis: "Redis") -> list[str]:
+def pause_while_it_posts(worker: CeleryWorker, redis: "Redis") -> list[str]:
     """Have the worker stand still with events in its hands; return the ids of what that took.
 
     However fast it is, or however slowly we look, it gets more to do until we catch it at it.
@@ -66,7 +66,7 @@ def pause_while_it_drains(worker: CeleryWorker, redis: "Redis") -> list[str]:
     return published
 
 
-def test_each_of_20_000_events_is_posted_once_though_the_worker_is_killed_while_it_drains(
+def test_each_of_20_000_events_is_posted_once_though_the_worker_is_killed_while_it_posts(
     worker: CeleryWorker, redis: "Redis", ledger_engine: Engine
 ) -> None:
     stream = EventStream(redis)
@@ -78,7 +78,7 @@ def test_each_of_20_000_events_is_posted_once_though_the_worker_is_killed_while_
     for count in (1, EVENTS // 4, EVENTS // 2):
         worker.start()
         wait_until(partial(has_posted, count), every_s=0.001)
-        published += pause_while_it_drains(worker, redis)
+        published += pause_while_it_posts(worker, redis)
         worker.kill()
     worker.start()
 
@@ -89,7 +89,7 @@ def test_each_of_20_000_events_is_posted_once_though_the_worker_is_killed_while_
     assert stream.dead_count() == 0
 
 
-def test_a_worker_that_is_asked_to_leave_finishes_its_batch(
+def test_a_worker_that_gets_sigterm_finishes_its_batch(
     worker: CeleryWorker, redis: "Redis", ledger_engine: Engine
 ) -> None:
     stream = EventStream(redis)
@@ -123,6 +123,8 @@ def test_two_workers_side_by_side_post_each_of_10_000_events_once(
         assert event_ids(engine) == sorted(published)
         assert rolled_up(engine) == len(published)
         assert waiting(redis) == (0, 0)
+        for worker in workers:
+            assert "posted usage events" in worker.log()
     finally:
         engine.dispose()
         for worker in workers:
@@ -145,12 +147,12 @@ def test_a_database_that_hangs_holds_up_no_other_task(
             connection.execute(sa.text("LOCK TABLE entries IN ACCESS EXCLUSIVE MODE"))
             stream.publish(usage_event())
             worker.start()
-            wait_until(lambda: waiting(redis)[1] == 1)  # the drain has claimed it, and hangs
-            stream.publish(usage_event())  # for a second drain to hang on
+            wait_until(lambda: waiting(redis)[1] == 1)  # the consumer has claimed it, and hangs
+            stream.publish(usage_event())  # for a second consumer to hang on
             OpenRecords(redis).open("lost", record.encode(), long_ago_ms)
             wait_until(lambda: not redis.hlen(OPEN))
             assert waiting(redis)[1] == 1
-        wait_until(lambda: entry_count(engine) == 2)
+        wait_until(lambda: entry_count(engine) == 3)
     finally:
         worker.kill()
         engine.dispose()
@@ -166,7 +168,7 @@ def idle_worker(own_valkey: Valkey, sqlite_url: str, tmp_path: Path) -> Iterator
     logging.getLogger(__name__).info(worker.log())  # shown when the test fails
 
 
-def test_an_idle_worker_drains_again_within_30_s_of_a_restart_of_redis(
+def test_an_idle_worker_posts_again_within_30_s_of_a_restart_of_redis(
     own_valkey: Valkey, idle_worker: CeleryWorker, sqlite_url: str
 ) -> None:
     engine = create_engine(sqlite_url)
@@ -183,13 +185,13 @@ def test_an_idle_worker_drains_again_within_30_s_of_a_restart_of_redis(
     engine.dispose()
 
 
-def test_a_worker_goes_on_when_redis_is_killed_while_it_drains(
+def test_a_worker_continues_after_redis_is_killed_while_it_posts(
     own_valkey: Valkey, idle_worker: CeleryWorker, sqlite_url: str
 ) -> None:
     engine = create_engine(sqlite_url)
     with connect(own_valkey.url, timeout_s=10.0) as client:
         published = publish(EventStream(client), 10_000)
-        published += pause_while_it_drains(idle_worker, client)
+        published += pause_while_it_posts(idle_worker, client)
         own_valkey.kill()
         idle_worker.resume()
         own_valkey.start()
@@ -199,7 +201,7 @@ def test_a_worker_goes_on_when_redis_is_killed_while_it_drains(
     engine.dispose()
 
 
-def test_a_redis_full_of_events_is_drained_and_so_has_room_again(
+def test_a_redis_full_of_events_is_consumed_and_has_room_again(
     own_valkey: Valkey, idle_worker: CeleryWorker, sqlite_url: str
 ) -> None:
     engine = create_engine(sqlite_url)
@@ -208,7 +210,7 @@ def test_a_redis_full_of_events_is_drained_and_so_has_room_again(
         stream.publish(usage_event())
         wait_until(lambda: entry_count(engine) == 1)
         idle_worker.pause()
-        client.delete("celery:drain")
+        client.delete("celery:usage")
         client.xadd("usage:events", {"event": "poison"})
         for _ in range(3000):
             stream.publish(usage_event())

@@ -1,11 +1,11 @@
-"""Idempotency keys: what a caller asked for under a key, and what it was answered, in Redis.
+"""Idempotency keys: the first request under each key, and its response, in Redis.
 
-A key stands for one request of one account for a day: whoever repeats it gets the first answer.
-Knows no HTTP beyond a status and headers, and no completions.
+A key identifies one request of one account for 24 hours; a retry gets the first response. Does not
+depend on HTTP beyond a status and headers, and does not know completions.
 
-    idempotency:<digest>  string  a line of JSON, `Note`; when the answer is kept, its body follows
+    idempotency:<digest>  string  a line of JSON, `Note`, then the body if the response is stored
 
-Neither the key nor the request is in Redis, only digests of them; the answer is.
+Redis holds digests of the key and the request, and the response itself.
 """
 
 import hashlib
@@ -31,23 +31,23 @@ from app.vocabulary.errors import (
     StreamUnavailable,
 )
 
-#: How long an answer is kept, in seconds.
-KEPT_S = 24 * 3600
+#: How long a response is stored, in seconds.
+STORED_S = 24 * 3600
 
-#: How long a request may take, at most, in seconds. Its process ends its claim, and when that
-#: process dies the claim is void; this is for a process that lives and cannot reach Redis.
+#: The longest that a claim lasts, in seconds. The process ends its claim with its request, and the
+#: claim of a crashed process is void; this limit is for a live process that cannot reach Redis.
 CLAIM_S = 3600
 
-#: The largest body that is kept, in bytes before compression: some 18,000 chunks of a stream.
+#: The largest body that is stored, in bytes before compression: some 18,000 chunks of a stream.
 BODY_LIMIT = 4 * 1024 * 1024
 
 #: The longest key, in characters.
 KEY_LIMIT = 255
 
-#: When to look again at a request that is being answered, in seconds.
+#: When to retry while the first request is still running, in seconds.
 RETRY_AFTER_S = 2
 
-#: What official clients obey: the same request will get the same answer.
+#: Tells official clients not to retry: the same request would get the same response.
 FINAL = {"x-should-retry": "false"}
 
 REPLACE = Script(read_lua(__package__, "replace_note"))
@@ -57,7 +57,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StoredResponse:
-    """An answer as it was given. `is_cut`: its stream ended in an error and a cut connection."""
+    """A response as it was sent. `is_cut`: its stream ended in an error and was aborted."""
 
     status: int
     headers: Sequence[tuple[str, str]]
@@ -68,7 +68,7 @@ class StoredResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """What Redis says of a key. `claim` tells two claims of one key apart."""
+    """What Redis stores of a key. `claim` distinguishes two claims of one key."""
 
     state: Literal["running", "kept", "not_kept"]
     request: str
@@ -80,18 +80,18 @@ class Note:
     is_cut: bool = False
 
     def encode(self, body: bytes = b"") -> bytes:
-        """Return the note, and the body that it speaks of."""
+        """Return the note as a line of JSON, and the compressed body."""
         return orjson.dumps(asdict(self)) + b"\n" + (zlib.compress(body, 1) if body else b"")
 
-    def answer(self, encoded_body: bytes) -> StoredResponse:
-        """Return the answer that was kept."""
+    def response(self, encoded_body: bytes) -> StoredResponse:
+        """Return the response of which this is the note."""
         headers = [(name, value) for name, value in self.headers]
         body = zlib.decompress(encoded_body) if encoded_body else b""
         return StoredResponse(self.status, headers, body, self.request_id, self.is_cut)
 
 
 class IdempotencyKeys:
-    """The keys of all accounts. `owner` names this process; it is known to be alive by that."""
+    """The keys of all accounts. `owner` returns the name under which this process is live."""
 
     def __init__(self, redis: "Redis", records: OpenRecords, owner: Callable[[], str]) -> None:
         self._redis = redis
@@ -101,10 +101,10 @@ class IdempotencyKeys:
     def claim(
         self, account_id: str, key: str, body: bytes, request_id: str
     ) -> "Claim | StoredResponse":
-        """Return what was answered to this request before, or else the claim to answer it.
+        """Return the stored response to this request, or the claim to make one.
 
-        Raises: InvalidRequest when the key is of no use; IdempotencyConflict; StreamUnavailable,
-        since a key that is not looked up would be ignored.
+        Raises: InvalidRequest if the key is invalid; IdempotencyConflict; StreamUnavailable, since
+        a key that cannot be looked up must not be ignored.
         """
         identity = _identity(account_id, key)
         note = Note(
@@ -118,50 +118,50 @@ class IdempotencyKeys:
         found = self._put_first(claim)
         if found is None:
             return claim
-        first, _, kept_body = found.partition(b"\n")
-        return self._repeated(claim, Note(**orjson.loads(first)), found, kept_body)
+        first, _, stored_body = found.partition(b"\n")
+        return self._replayed(claim, Note(**orjson.loads(first)), found, stored_body)
 
-    def _repeated(
-        self, claim: "Claim", first: Note, found: bytes, kept_body: bytes
+    def _replayed(
+        self, claim: "Claim", first: Note, found: bytes, stored_body: bytes
     ) -> "Claim | StoredResponse":
         if first.request != claim.note.request:
             raise IdempotencyKeyReused(
-                "This idempotency key stands for a request with another body.", headers=FINAL
+                "This idempotency key was used for a request with another body.", headers=FINAL
             )
         if first.state == "not_kept":
             raise ResponseNotStored(
-                f"The answer to {first.request_id}, which had this idempotency key and may have"
-                " been charged, was not kept. Use another key to ask again.",
+                f"The response to {first.request_id}, which had this idempotency key and may have"
+                " been charged, was not stored. Use another key to make a new request.",
                 headers=FINAL,
             )
         if first.state == "kept":
-            return first.answer(kept_body)
-        # It is running, or it was when its process died.
+            return first.response(stored_body)
+        # It is running, or was running when its process crashed.
         is_running = first.owner in self._records.live_owners({first.owner})
         if is_running or not self.replace(claim.name, found, claim.note.encode(), CLAIM_S):
             raise IdempotencyInProgress(
-                "The first request with this idempotency key is being answered.",
+                "The first request with this idempotency key is still running.",
                 headers={"retry-after": str(RETRY_AFTER_S)},
             )
         return claim
 
     @redis_errors()
     def _put_first(self, claim: "Claim") -> bytes | None:
-        """Write the claim down unless the key is known; return what is known of it."""
+        """Store the claim unless the key is known; return what is known of it."""
         found = self._redis.set(claim.name, claim.note.encode(), nx=True, get=True, ex=CLAIM_S)
         return found if isinstance(found, bytes) else None
 
     @redis_errors()
     def replace(self, name: str, old: bytes, new: bytes, lasts_s: int) -> bool:
-        """Put a value in the place of the one that was seen; nothing deletes it."""
+        """Replace a value if it is `old`; an empty `new` deletes it. Return whether it was."""
         return bool(run(self._redis, REPLACE, [name], [old, new, lasts_s]))
 
 
 class Claim:
-    """The right to answer a key's request; it ends with the first of three calls.
+    """The right to respond to a key's request; it ends with the first of the three calls below.
 
-    None of them raises: the caller is answered whether or not Redis takes note of it. Where it
-    does not, repeats are told that the request is running, until the process or CLAIM_S ends.
+    None of them raises: the caller gets its response even if Redis fails. Then retries get the
+    error that the request is running, until the process exits or CLAIM_S ends.
     """
 
     def __init__(self, keys: IdempotencyKeys, name: str, note: Note) -> None:
@@ -170,10 +170,10 @@ class Claim:
         self._keys = keys
         self._has_ended = False
 
-    def keep(
+    def store(
         self, status: int, headers: Sequence[tuple[str, str]], body: bytes, *, is_cut: bool = False
     ) -> None:
-        """Keep the answer for whoever repeats the request."""
+        """Store the response for retries."""
         if len(body) > BODY_LIMIT:
             self.store_nothing()
             return
@@ -181,11 +181,11 @@ class Claim:
         self._end(note.encode(body))
 
     def store_nothing(self) -> None:
-        """Keep that the request was made and may have cost something, but no answer."""
+        """Store that the request was made and may have cost something, but no response."""
         self._end(replace(self.note, state="not_kept").encode())
 
     def release(self) -> None:
-        """Forget the request: it cost nothing, and may be repeated."""
+        """Forget the request: it cost nothing and may be retried."""
         self._end(b"")
 
     def _end(self, value: bytes) -> None:
@@ -193,12 +193,14 @@ class Claim:
             return
         self._has_ended = True
         try:
-            held = self._keys.replace(self.name, self.note.encode(), value, KEPT_S)
+            held = self._keys.replace(self.name, self.note.encode(), value, STORED_S)
         except StreamUnavailable as exc:
-            logger.warning("no answer kept of %s: %s", self.note.request_id, exc)
+            logger.warning("no response stored for %s: %s", self.note.request_id, exc)
         else:
             if not held:
-                logger.warning("no answer kept of %s: its claim was void", self.note.request_id)
+                logger.warning(
+                    "no response stored for %s: its claim was void", self.note.request_id
+                )
 
 
 def _identity(account_id: str, key: str) -> bytes:

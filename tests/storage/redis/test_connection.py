@@ -1,4 +1,4 @@
-"""Connections to a real Valkey, and to servers that do not answer."""
+"""Connections to a real Valkey, and to servers that do not respond."""
 
 import socket
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ SECRET_URL = "redis://someone:hunter2@127.0.0.1:{port}/0"
 
 @pytest.fixture
 def silent_port() -> Iterator[int]:
-    """A port that takes connections and answers nothing, as a paused Redis does."""
+    """A port that accepts connections and never responds, as a paused Redis does."""
     with socket.create_server(("127.0.0.1", 0), backlog=100) as server:
         yield server.getsockname()[1]
 
@@ -52,7 +52,7 @@ def test_a_silent_redis_is_given_up_without_its_url(silent_port: int) -> None:
     assert_no_secret(error.value, silent_port)
 
 
-def test_a_refused_connection_is_tried_once_and_told_without_its_url() -> None:
+def test_a_refused_connection_is_tried_once_and_reported_without_its_url() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     url = SECRET_URL.format(port=port)
@@ -61,7 +61,7 @@ def test_a_refused_connection_is_tried_once_and_told_without_its_url() -> None:
     assert_no_secret(error.value, port)
 
 
-def test_a_refused_password_is_told_without_its_url(valkey: Valkey) -> None:
+def test_a_rejected_password_is_reported_without_its_url(valkey: Valkey) -> None:
     with (
         connect(SECRET_URL.format(port=valkey.port), timeout_s=10.0) as client,
         pytest.raises(StreamUnavailable) as error,
@@ -80,14 +80,14 @@ def assert_no_secret(error: StreamUnavailable, port: int) -> None:
 @pytest.mark.parametrize(
     "url", ["", "localhost:6379", "http://hunter2@host", "redis://someone:hunter2/x@host:6379/0"]
 )
-def test_a_url_that_cannot_be_read_is_refused_without_quoting_it(url: str) -> None:
+def test_an_invalid_url_is_rejected_without_quoting_it(url: str) -> None:
     with pytest.raises(ConfigError, match="REDIS_URL") as error:
         connect(url, timeout_s=1.0)
     assert "hunter2" not in str(error.value)
     assert error.value.__suppress_context__
 
 
-def test_certificates_are_checked_unless_the_url_says_otherwise() -> None:
+def test_certificates_are_checked_unless_the_url_turns_that_off() -> None:
     def kwargs(url: str) -> dict[str, object]:
         with connect(url, timeout_s=1.0) as client:
             return dict(client.connection_pool.connection_kwargs)

@@ -23,7 +23,7 @@ def new_scripts(redis: "Redis") -> None:
     redis.script_flush()
 
 
-def test_each_call_gets_its_own_answer_or_its_own_error(redis: "Redis") -> None:
+def test_each_call_gets_its_own_result_or_its_own_error(redis: "Redis") -> None:
     commit = GroupCommit(redis)
 
     def ask(number: int) -> object:
@@ -40,7 +40,7 @@ def test_each_call_gets_its_own_answer_or_its_own_error(redis: "Redis") -> None:
     assert int(redis.get("sum") or 0) == sum(n for n in range(500) if n % 5)
 
 
-def test_those_that_wait_together_go_in_one_round_trip(
+def test_calls_that_wait_together_share_one_round_trip(
     redis: "Redis", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = GroupCommit(redis)
@@ -64,14 +64,14 @@ def test_those_that_wait_together_go_in_one_round_trip(
     assert [size for size in sizes if size > 1] in ([9], [9, 9])  # once more where unknown
 
 
-def test_a_redis_that_knows_no_script_is_told(redis: "Redis") -> None:
+def test_a_redis_that_does_not_know_a_script_is_sent_it(redis: "Redis") -> None:
     commit = GroupCommit(redis)
     assert commit.run(ADD, ["sum"], [1]) == 1
     redis.script_flush()
     assert commit.run(ADD, ["sum"], [1]) == 2
 
 
-def test_a_redis_that_is_gone_fails_every_call_and_holds_none_up() -> None:
+def test_an_unavailable_redis_fails_every_call_and_blocks_none() -> None:
     with Redis.from_url("redis://127.0.0.1:1/0") as nowhere:
         commit = GroupCommit(nowhere)
 
@@ -111,7 +111,7 @@ print(leader.get(), heir.get(), run("later"))
 
 
 @pytest.mark.parametrize("when", ["waits", "is to lead"])
-def test_one_that_is_killed_while_it_waits_stops_nobody(tmp_path: Path, when: str) -> None:
+def test_a_call_that_is_killed_while_it_waits_stops_no_other(tmp_path: Path, when: str) -> None:
     valkey = Valkey(tmp_path).start()
     command = [sys.executable, "-c", KILLED, valkey.url, str(valkey.pid), when]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)

@@ -57,7 +57,7 @@ DEMOTIONS = [replicates, is_cut_off, serves_nothing, has_no_replicas, cannot_sav
 
 
 @pytest.mark.parametrize("demote", DEMOTIONS)
-def test_whoever_writes_finds_the_new_primary_at_once(
+def test_every_writer_finds_the_new_primary_at_once(
     pair: Pair, demote: Callable[[Pair], None]
 ) -> None:
     with connect(pair.address.url, 5.0) as redis:
@@ -105,8 +105,8 @@ def test_whoever_writes_finds_the_new_primary_at_once(
     assert {b"after-2", *(b"o%d" % n for n in range(8))} <= set(found)
 
 
-def test_nobody_seems_dead_on_a_former_primary_that_is_cut_off(pair: Pair) -> None:
-    """What a process says of itself no longer gets there."""
+def test_no_process_seems_crashed_on_a_former_primary_that_is_cut_off(pair: Pair) -> None:
+    """A process's heartbeats no longer reach it."""
     with connect(pair.address.url, 5.0) as redis:
         records = OpenRecords(redis)
         assert records.live_owners({"me"}) == frozenset()
@@ -152,7 +152,9 @@ def test_an_old_connection_is_left_for_what_the_address_means_by_now(
         ("ERR value is READONLY or so", False),
     ],
 )
-def test_a_refusal_for_the_servers_role_is_told_from_others(text: str, refuses: bool) -> None:
+def test_an_error_of_the_servers_role_is_distinguished_from_others(
+    text: str, refuses: bool
+) -> None:
     from redis._parsers.base import BaseParser
 
     error = BaseParser.parse_error(text)  # type: ignore[no-untyped-call]
@@ -181,7 +183,7 @@ def test_no_request_fails_while_the_former_primary_lives(
     assert not list(settings.spool_dir.glob("*"))
 
 
-def test_readiness_tells_of_a_primary_that_only_reads_and_of_the_new_one(
+def test_readiness_reports_a_read_only_primary_and_the_new_one(
     settings: Settings, pair: Pair
 ) -> None:
     own = dataclasses.replace(settings, redis_url=pair.address.url, on_redis_down="refuse")

@@ -1,4 +1,4 @@
-"""The dead stream, on a real Valkey."""
+"""The dead-letter stream, on a real Valkey."""
 
 import pytest
 from redis import Redis
@@ -11,7 +11,7 @@ from app.vocabulary.errors import StreamUnavailable
 
 
 def dead_letter(redis: "Redis", *raws: bytes) -> list[str]:
-    """Bury entries as the drain does; return their ids."""
+    """Dead-letter entries as the consumer does; return their ids."""
     stream = EventStream(redis, claim_idle_ms=0)
     for raw in raws:
         redis.xadd(EVENTS, {"event": raw})
@@ -39,7 +39,9 @@ def test_entries_come_whole_and_the_oldest_first(redis: "Redis") -> None:
     assert abs(found[0].dead_lettered_at_ms / 1000 - seconds) < 300
 
 
-def test_what_is_buried_while_they_are_read_is_left_for_the_next_time(redis: "Redis") -> None:
+def test_letters_that_arrive_while_others_are_read_are_left_for_the_next_time(
+    redis: "Redis",
+) -> None:
     ids = dead_letter(redis, *(b"%d" % number for number in range(AT_ONCE + 1)))
     entries = DeadLetterStream(redis).entries()
     first = next(entries)

@@ -1,4 +1,4 @@
-"""Idempotency keys in a real Valkey: one claim a key, whatever comes at once and whoever dies."""
+"""Idempotency keys in a real Valkey: one claim per key, under concurrency and crashes."""
 
 import logging
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from app.storage.redis.keys import OWNER
 from app.usage.redis.idempotency_keys import (
     BODY_LIMIT,
     CLAIM_S,
-    KEPT_S,
+    STORED_S,
     Claim,
     IdempotencyKeys,
     StoredResponse,
@@ -33,7 +33,7 @@ from tests.support.services.valkey import Valkey
 BODY = b'{"prompt": "what nobody else may read"}'
 JSON = [("content-type", "application/json")]
 KEEP: list[Callable[[Claim], None]] = [
-    lambda claim: claim.keep(200, JSON, b"answer"),
+    lambda claim: claim.store(200, JSON, b"answer"),
     lambda claim: claim.store_nothing(),
     lambda claim: claim.release(),
 ]
@@ -60,24 +60,24 @@ def claimed(keys: IdempotencyKeys, account_id: str = "acme", key: str = "k") -> 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"\0\xff" * 1000])
 @pytest.mark.parametrize("is_cut", [False, True])
-def test_a_repeated_request_gets_what_was_kept(
+def test_a_retry_gets_the_stored_response(
     keys: IdempotencyKeys, redis: "Redis", body: bytes, is_cut: bool
 ) -> None:
     claim = claimed(keys)
-    claim.keep(502, JSON, body, is_cut=is_cut)
+    claim.store(502, JSON, body, is_cut=is_cut)
     answer = StoredResponse(502, JSON, body, "req_1", is_cut)
     for other in (keys, process(redis, "two")):
         assert other.claim("acme", "k", BODY, "req_2") == answer
-    assert KEPT_S - 60 < redis.ttl(claim.name) <= KEPT_S == 86_400
+    assert STORED_S - 60 < redis.ttl(claim.name) <= STORED_S == 86_400
 
 
 def test_a_key_is_one_accounts_own(keys: IdempotencyKeys) -> None:
-    claimed(keys, "acme", "k").keep(200, JSON, b"acme's")
+    claimed(keys, "acme", "k").store(200, JSON, b"acme's")
     for account_id, key in (("beta", "k"), ("acm", "ek"), ("acme", "K")):
         claimed(keys, account_id, key)
 
 
-def test_another_body_is_refused_in_every_state(keys: IdempotencyKeys) -> None:
+def test_another_body_is_rejected_in_every_state(keys: IdempotencyKeys) -> None:
     states: list[Callable[[Claim], None]] = [lambda _: None, *KEEP[:2]]
     for number, keep in enumerate(states):
         keep(claimed(keys, key=f"k{number}"))
@@ -102,11 +102,11 @@ def test_what_cost_nothing_may_be_repeated(keys: IdempotencyKeys, redis: "Redis"
 
 
 @pytest.mark.parametrize("size", [BODY_LIMIT, BODY_LIMIT + 1])
-def test_an_answer_over_the_limit_is_not_kept_and_not_made_again(
+def test_a_response_over_the_limit_is_not_stored_and_not_made_again(
     keys: IdempotencyKeys, redis: "Redis", size: int
 ) -> None:
     claim = claimed(keys)
-    claim.keep(200, JSON, b"x" * size)
+    claim.store(200, JSON, b"x" * size)
     if size <= BODY_LIMIT:
         assert isinstance(keys.claim("acme", "k", BODY, "req_2"), StoredResponse)
         assert redis.strlen(claim.name) < size / 50
@@ -118,7 +118,7 @@ def test_an_answer_over_the_limit_is_not_kept_and_not_made_again(
 
 def test_a_claim_ends_once(keys: IdempotencyKeys) -> None:
     claim = claimed(keys)
-    claim.keep(200, JSON, b"answer")
+    claim.store(200, JSON, b"answer")
     claim.store_nothing()
     claim.release()
     assert isinstance(keys.claim("acme", "k", BODY, "req_2"), StoredResponse)
@@ -164,14 +164,14 @@ def test_a_process_that_was_only_paused_does_not_end_anothers_claim(
     assert "its claim was void" in caplog.text
     with pytest.raises(IdempotencyInProgress):
         other.claim("acme", "k", BODY, "req_3")
-    claim.keep(200, JSON, b"the second")
+    claim.store(200, JSON, b"the second")
     kept = other.claim("acme", "k", BODY, "req_3")
     assert isinstance(kept, StoredResponse)
     assert kept.body == b"the second"
 
 
 def test_neither_the_key_nor_the_request_is_in_redis(keys: IdempotencyKeys, redis: "Redis") -> None:
-    claimed(keys, key="caller-secret-key").keep(200, JSON, b"answer")
+    claimed(keys, key="caller-secret-key").store(200, JSON, b"answer")
     claimed(keys, key="caller-secret-key-2").store_nothing()
     names: Any = redis.keys("idempotency:*")
     assert len(names) == 2
@@ -184,13 +184,13 @@ def test_neither_the_key_nor_the_request_is_in_redis(keys: IdempotencyKeys, redi
 def test_two_keys_of_one_request_have_digests_of_their_own(
     keys: IdempotencyKeys,
 ) -> None:
-    """A digest of the body alone would tell, from a list of guesses, who asked what."""
+    """With a digest of only the body, guesses of bodies could be tested against it."""
     notes = {claimed(keys, account, "k").note.request for account in ("acme", "beta")}
     assert len(notes) == 2
 
 
 @pytest.mark.parametrize("key", ["", " ", "a b", "é", "a\tb", "k" * 256])
-def test_a_key_of_no_use_is_refused(keys: IdempotencyKeys, redis: "Redis", key: str) -> None:
+def test_an_invalid_key_is_rejected(keys: IdempotencyKeys, redis: "Redis", key: str) -> None:
     with pytest.raises(InvalidRequest, match="1 to 255 visible ASCII") as caught:
         keys.claim("acme", key, BODY, "req_1")
     assert caught.value.param == "idempotency-key"
@@ -203,7 +203,7 @@ def test_a_key_is_any_visible_ascii(keys: IdempotencyKeys, key: str) -> None:
     claimed(keys, key=key)
 
 
-def test_without_redis_a_key_is_refused_and_a_claim_ends_without_a_word_to_the_caller(
+def test_without_redis_a_key_is_rejected_and_a_claim_ends_without_an_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = Valkey(tmp_path).start()
@@ -218,7 +218,7 @@ def test_without_redis_a_key_is_refused_and_a_claim_ends_without_a_word_to_the_c
     assert caplog.record_tuples == [
         ("app.usage.redis.idempotency_keys", logging.WARNING, message)
         for message in [
-            "no answer kept of req_1: the usage stream is unavailable (ConnectionError)"
+            "no response stored for req_1: the usage stream is unavailable (ConnectionError)"
         ]
         * len(KEEP)
     ]

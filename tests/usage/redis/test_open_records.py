@@ -64,9 +64,7 @@ def test_of_two_reapers_one_makes_the_event(records: OpenRecords, redis: "Redis"
     assert redis.hlen(OPEN) == 0
 
 
-def test_a_record_that_cannot_be_read_is_kept_among_the_dead(
-    records: OpenRecords, redis: "Redis"
-) -> None:
+def test_an_undecodable_record_becomes_a_dead_letter(records: OpenRecords, redis: "Redis") -> None:
     records.open("e1", b"nonsense", 1)
     assert [
         records.dead_letter("e1", b"nonsense", "why"),
@@ -77,7 +75,7 @@ def test_a_record_that_cannot_be_read_is_kept_among_the_dead(
     assert entry == {b"event": b"nonsense", b"reason": b"why"}
 
 
-def test_what_is_neither_open_nor_waiting_holds_nobody_up(
+def test_start_times_of_requests_that_are_neither_open_nor_waiting_are_swept(
     records: OpenRecords, redis: "Redis"
 ) -> None:
     redis.zadd(STARTED, {"lost": 1_000, "young": 9_000})

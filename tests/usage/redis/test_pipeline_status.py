@@ -1,4 +1,4 @@
-"""What is on its way, as a look into a real Valkey finds it."""
+"""The status of usage in a real Valkey."""
 
 from redis import Redis
 
@@ -10,7 +10,7 @@ from app.usage.redis.stream import EventStream
 from tests.support.events import open_record, usage_event
 
 
-def test_nothing_is_on_its_way_in_an_empty_redis(redis_url: str) -> None:
+def test_an_empty_redis_has_an_empty_status(redis_url: str) -> None:
     with connect(redis_url, 30.0) as redis:
         assert read_status(redis) == PipelineStatus(
             waiting=0,
@@ -23,7 +23,7 @@ def test_nothing_is_on_its_way_in_an_empty_redis(redis_url: str) -> None:
         )
 
 
-def test_a_look_counts_what_waits_and_whose_it_is(redis_url: str) -> None:
+def test_the_status_counts_what_waits_and_whose_it_is(redis_url: str) -> None:
     with connect(redis_url, 30.0) as redis:
         stream = EventStream(redis)
         for _ in range(3):
@@ -44,7 +44,7 @@ def test_a_look_counts_what_waits_and_whose_it_is(redis_url: str) -> None:
 
 
 def open_requests(redis: "Redis") -> None:
-    """Open two requests of a living process, one of a dead one, and two that nobody can read."""
+    """Open two requests of a live process, one of a crashed one, and two that are undecodable."""
     records = OpenRecords(redis)
     records.heartbeat("alive")
     for number, owner in enumerate(["alive", "alive", "gone"]):

@@ -140,7 +140,7 @@ def test_an_entry_without_an_event_field_is_reported_without_an_event(
     assert [entry.raw for entry in stream.claim_new("a", 10)] == [None]
 
 
-def test_buried_entries_are_kept_with_their_reason_and_leave_the_stream(
+def test_dead_letters_have_their_reason_and_leave_the_stream(
     patient: EventStream, redis: "Redis"
 ) -> None:
     raw = b"\xffnot json\0"
@@ -155,7 +155,7 @@ def test_buried_entries_are_kept_with_their_reason_and_leave_the_stream(
     assert (patient.dead_count(), patient.backlog(), pending(redis)) == (2, 0, 0)
 
 
-def test_an_entry_that_two_consumers_bury_is_buried_once(
+def test_an_entry_that_two_consumers_reject_becomes_one_dead_letter(
     stream: EventStream, redis: "Redis"
 ) -> None:
     redis.xadd("usage:events", {"event": b"not JSON"})
@@ -201,7 +201,7 @@ def test_a_client_works_again_after_a_restart(own_valkey: Valkey) -> None:
         assert len(stream.claim_new("a", 9)) == 1
         own_valkey.kill()
         own_valkey.start()
-        stream.publish(usage_event())  # the pooled connection is dead, and nobody is told
+        stream.publish(usage_event())  # the pooled connection is dead, and the pool does not know
         assert stream.backlog() == 2
 
 
