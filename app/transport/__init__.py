@@ -1,4 +1,4 @@
-"""All I/O with vendors: the HTTP client, its connections, deadlines and credentials.
+"""All I/O with vendors: the requests session and its adapters, connections, deadlines, credentials.
 
-Does not know what a request or a response means. Read `call` first.
+Does not know the meaning of requests or responses. Read `call` first, then `adapter`.
 """

@@ -1,7 +1,8 @@
 """The transport adapters that a `requests.Session` sends vendor calls through.
 
 `LlhttpAdapter` is the default: llhttp parses, and connections are kept by `pool`. `StockAdapter`
-is requests' own, on urllib3 and `http.client`, for comparison and for emergencies.
+is requests' own, on urllib3 and `http.client`, for comparison: a call through it costs ten times
+as much. It cannot cancel a call before the response headers, and knows no deadlines.
 """
 
 import functools
@@ -74,6 +75,9 @@ class LlhttpAdapter(StockAdapter):
     ) -> None:
         self._resolver = Resolver()
         self._connections = ConnectionPool(clock=clock)
+        #: What is in a new Response. To make each with its own cookie jar, which nothing fills,
+        #: would cost as much as to parse the headers.
+        self._new_response = vars(requests.Response())
         self._route = functools.lru_cache(ROUTES_LIMIT)(self._make_route)
         super().__init__(ca_directory)
 
@@ -108,8 +112,7 @@ class LlhttpAdapter(StockAdapter):
         try:
             route = self._route(request.url, verify, cert, tuple((proxies or {}).items()))
             message = _message(request, route)
-            opened = functools.partial(route.opened, connect_s or CONNECT_S)
-            connection = self._connections.acquire(route.idle, opened)
+            connection = self._connections.acquire(route.idle, route.opened, connect_s or CONNECT_S)
         except (HTTPError, OSError, ValueError) as exc:
             raise NotConnected(exc, request=request) from exc
         exchange = Exchange(connection, self._connections.release)
@@ -126,7 +129,9 @@ class LlhttpAdapter(StockAdapter):
         self._connections.close()
 
     def _response(self, request: requests.PreparedRequest, exchange: Exchange) -> requests.Response:
-        response = requests.Response()
+        response = requests.Response.__new__(requests.Response)
+        vars(response).update(self._new_response)
+        response.history = []
         response.status_code, response.reason = exchange.status, exchange.reason
         response.headers = LowerCaseHeaders(exchange.headers)
         response.raw = exchange
@@ -154,11 +159,12 @@ class LlhttpAdapter(StockAdapter):
 
 
 def _message(request: requests.PreparedRequest, route: _Route) -> bytes:
-    headers = {**route.headers, **dict(request.headers.lower_items())}
+    headers = request.headers
+    lower = headers.lower if isinstance(headers, LowerCaseHeaders) else dict(headers.lower_items())
     body = request.body or b""
     if not isinstance(body, bytes):
         raise TypeError("the body of a request must be bytes")
-    return request_bytes(request.method or "GET", route.target, headers, body)
+    return request_bytes(request.method or "GET", route.target, {**route.headers, **lower}, body)
 
 
 def _converse(
@@ -166,9 +172,7 @@ def _converse(
 ) -> None:
     """Send a request and wait for the headers of its response."""
     try:
-        if isinstance(request, OutgoingRequest) and request.can_be_cancelled:
-            request.begin(exchange)
-        else:
+        if not (isinstance(request, OutgoingRequest) and request.begin(exchange)):
             exchange.set_timeout(read_s)
         exchange.send(message)
         exchange.read_head()

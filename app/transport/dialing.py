@@ -1,4 +1,4 @@
-"""Opens a TCP connection within a time that includes looking its host up."""
+"""Opens a TCP connection within a time limit that includes the lookup of its host."""
 
 import socket
 import time
@@ -7,8 +7,8 @@ from typing import Any
 
 from app.transport.dns import Address, Resolver
 
-#: A silent connection is probed after a minute, and given up a minute later. Load balancers then
-#: neither forget it during a long answer, nor leave us waiting for a server that is gone.
+#: A silent connection is probed after a minute, and given up a minute later. So load balancers do
+#: not drop it during a long response, and a server that has crashed is noticed.
 _PROBES = {"TCP_KEEPIDLE": 60, "TCP_KEEPALIVE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 KEEP_ALIVE: list[tuple[int, int, int]] = [
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -19,7 +19,7 @@ KEEP_ALIVE: list[tuple[int, int, int]] = [
     ),
 ]
 
-#: The least time that one of several addresses is given, in seconds, if there is so much.
+#: Shortest time for one of several addresses, in seconds, if that much is left.
 _SHARE_S = 2.0
 
 
@@ -30,9 +30,9 @@ def dial(
     timeout_s: float,
     options: Sequence[tuple[int, int, int | bytes]],
 ) -> Any:
-    """Return a connected socket, whose timeout is what is left of `timeout_s`.
+    """Return a connected socket, whose timeout is the rest of `timeout_s`.
 
-    A host's addresses are tried in order; each gets its share of the time.
+    The addresses of the host are tried in order; each gets a share of the time.
     Raises: LookUpTimeout, socket.gaierror, TimeoutError, OSError (of the last address).
     """
     until_s = time.monotonic() + timeout_s

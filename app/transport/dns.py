@@ -1,8 +1,8 @@
-"""Host names to addresses, so that a name server that hangs holds up one host alone.
+"""Looks up host names, such that a name server that hangs delays calls to its own hosts only.
 
-A process has few threads for look-ups (ten, under gevent), and one that hangs keeps its thread for
-half a minute. So callers that ask for the same host share a look-up. The system's own resolver
-does the work: it alone honours /etc/hosts, search domains and nsswitch.conf.
+A process has few threads for lookups (ten, under gevent), and a lookup that hangs blocks its thread
+for half a minute. So callers of the same host share a lookup. The system's resolver does the work,
+because only it supports /etc/hosts, search domains and nsswitch.conf.
 """
 
 import ipaddress
@@ -14,8 +14,8 @@ from typing import Any
 
 from urllib3.util.connection import allowed_gai_family
 
-#: Look-ups of one host that may be in flight. The second begins when the first one is this old in
-#: seconds: it may have asked a name server that has recovered since.
+#: Lookups of one host that may be in flight. The second starts when the first is this old, in
+#: seconds: the name server may have recovered since.
 LOOK_UPS_LIMIT = 2
 SLOW_S = 2.0
 
@@ -24,11 +24,11 @@ Address = tuple[int, int, int, str, tuple[Any, ...]]
 
 
 class LookUpTimeout(TimeoutError):
-    """No look-up of the host ended in time."""
+    """The host was not looked up in time."""
 
 
 class _Question:
-    """One host's addresses, which one or more callers wait for."""
+    """A lookup of one host, which one or more callers wait for."""
 
     def __init__(self) -> None:
         self.done = threading.Event()
@@ -46,7 +46,7 @@ class Resolver:
         self._in_flight: Counter[str] = Counter()
 
     def addresses(self, host: str, port: int, timeout_s: float) -> list[Address]:
-        """Return where `host` may be reached, the best address first; at least one.
+        """Return the addresses of `host`, the best first; at least one.
 
         Raises: LookUpTimeout; socket.gaierror.
         """
@@ -89,13 +89,13 @@ class Resolver:
             if not self._in_flight[host]:
                 del self._in_flight[host]
             question = self._questions.pop(host, None)
-        if question is not None:  # else another look-up has answered it
+        if question is not None:  # otherwise another lookup has answered it
             question.addresses, question.error = found, error
             question.done.set()
 
 
 def _literal(host: str) -> int | None:
-    """Return the address family of a host that is an address already; else None."""
+    """Return the address family if `host` is an address, otherwise None."""
     try:
         version = ipaddress.ip_address(host).version
     except ValueError:

@@ -33,13 +33,13 @@ class OutgoingRequest(requests.PreparedRequest):
         self.headers = LowerCaseHeaders({**DEFAULT_HEADERS, **lower_case(headers), **length})
         self._on_exchange = on_exchange
 
-    @property
-    def can_be_cancelled(self) -> bool:
-        """Whether somebody waits for the exchange, to shut it down if necessary."""
-        return self._on_exchange is not None
+    def begin(self, exchange: Exchange) -> bool:
+        """Call `on_exchange`, if there is one and it was not called before; return whether.
 
-    def begin(self, exchange: Exchange) -> None:
-        """Call `on_exchange`, once: the call that it belongs to refers to this request, too."""
+        It is dropped then: the call that it belongs to refers to this request, too.
+        """
         notify, self._on_exchange = self._on_exchange, None
-        if notify is not None:
-            notify(exchange)
+        if notify is None:
+            return False
+        notify(exchange)
+        return True

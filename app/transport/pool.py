@@ -42,9 +42,12 @@ class ConnectionPool:
         """Return the idle connections of one host; `key` identifies it and the way to it."""
         return self._idle.setdefault(key, deque())
 
-    def acquire(self, idle: Idle, opened: Callable[[], socket.socket]) -> Connection:
+    def acquire(
+        self, idle: Idle, opened: Callable[[float], socket.socket], connect_s: float
+    ) -> Connection:
         """Return the most recently used connection that is still usable, or a new one.
 
+        `opened` opens it within so many seconds.
         Raises: what `opened` raises.
         """
         while idle:
@@ -55,7 +58,7 @@ class ConnectionPool:
             if peek(connection.sock) is None and not _is_old(connection, self._clock()):
                 return connection
             connection.close()
-        return Connection(opened(), idle, self._clock())
+        return Connection(opened(connect_s), idle, self._clock())
 
     def release(self, connection: Connection, hint: str | None) -> None:
         """Keep a connection for the next exchange.

@@ -6,7 +6,7 @@ from the usual environment variables, once for each URL.
 """
 
 import functools
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Literal
@@ -52,9 +52,9 @@ class VendorSession(requests.Session):
         #: As `_destination`, once for each URL.
         self.destination = functools.lru_cache(ROUTES_LIMIT)(self._destination)
 
-    def resolve_redirects(self, *_: Any, **__: Any) -> Generator[Any, None, None]:
+    def resolve_redirects(self, *_: Any, **__: Any) -> Any:
         """Follow no redirect; even to look where one leads, requests would read the body."""
-        yield from ()
+        return iter(())
 
     def _destination(self, url: str) -> Destination:
         """Return how `url` is reached.

@@ -1,7 +1,7 @@
-"""The watchdog: one thread a process that ends vendor calls whose time is over.
+"""The watchdog: one thread per process that cancels vendor calls at their deadline.
 
-It exists because a read timeout is no deadline: a vendor that sends one keep-alive byte now and
-then never trips it. It also notices callers that left while their vendor was silent.
+A read timeout is not a deadline: a vendor that sends a keep-alive byte at intervals never triggers
+it. The watchdog also cancels calls whose client disconnects while the vendor is silent.
 """
 
 import threading
@@ -10,15 +10,18 @@ from typing import Protocol
 
 
 class Watched(Protocol):
-    """Something with an end that must not wait for I/O."""
+    """Something that is checked at intervals."""
 
     def check(self, now_s: float) -> None:
-        """End it if its time is over; `now_s` is `time.monotonic()`. Must not block or raise."""
+        """Cancel it if its deadline has passed; `now_s` is `time.monotonic()`.
+
+        Must not block or raise.
+        """
         ...
 
 
 class Watchdog:
-    """Checks everything it watches every `tick_s`; sleeps while there is nothing."""
+    """Checks its items every `tick_s` seconds, and sleeps while there are none."""
 
     def __init__(self, tick_s: float = 0.2) -> None:
         self._tick_s = tick_s
@@ -28,7 +31,7 @@ class Watchdog:
         self._thread: threading.Thread | None = None
 
     def watch(self, item: Watched) -> None:
-        """Check `item` from now on. The thread starts with the first one: after any fork."""
+        """Check `item` from now on. The first item starts the thread, which must be after any fork."""
         self._watched.add(item)
         if self._thread is None:
             with self._lock:
@@ -39,7 +42,7 @@ class Watchdog:
             self._awake.set()
 
     def forget(self, item: Watched) -> None:
-        """Check `item` no more."""
+        """Stop checking `item`."""
         self._watched.discard(item)
 
     def _run(self) -> None:

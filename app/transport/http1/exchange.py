@@ -4,7 +4,6 @@ An `Exchange` is the `raw` of a `requests.Response`: it has the methods of urlli
 requests and `app.transport.call` use. Does not open connections. Read `response_parser` next.
 """
 
-import socket
 import threading
 from collections.abc import Iterator
 from http.client import responses
@@ -44,31 +43,23 @@ class Exchange:
     def __init__(self, connection: Connection, release: Release) -> None:
         self._connection: Connection | None = connection
         self._release = release
-        self._parser = ResponseParser()
+        self._parser = connection.parser
+        self._parser.begin()
         self._send_error: OSError | None = None
         self._is_shut_down = self._has_timeout = False
+        #: The connected socket, until the exchange is closed.
+        self.sock = connection.sock
         #: Whether the vendor may have received the whole request.
         self.has_sent = False
-
-    @property
-    def sock(self) -> socket.socket:
-        """The connected socket, until the exchange is closed."""
-        return self._opened().sock
-
-    @property
-    def status(self) -> int:
-        """The response's HTTP status; 0 before it is known."""
-        return self._parser.status
+        #: The response's HTTP status; 0 before it is known.
+        self.status = 0
+        #: The response's headers by name in lower case; repeated ones are joined with a comma.
+        self.headers: dict[str, str] = {}
 
     @property
     def reason(self) -> str:
         """The usual words for the status."""
-        return responses.get(self._parser.status, "")
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The response's headers by name in lower case; repeated ones are joined with a comma."""
-        return self._parser.headers
+        return responses.get(self.status, "")
 
     @property
     def is_reusable(self) -> bool:
@@ -93,13 +84,12 @@ class Exchange:
         An error is kept for `read_head`: a vendor may respond, and close the connection, before it
         has received the whole request.
         """
-        sock = self.sock
         try:
             if len(request) <= ONE_PIECE:
                 self.has_sent = True
-                send_all(sock, request)
+                send_all(self.sock, request)
             else:
-                self.has_sent = send_while(sock, request, self._may_send_on)
+                self.has_sent = send_while(self.sock, request, self._may_send_on)
         except OSError as exc:
             self.has_sent, self._send_error = False, exc
 
@@ -113,21 +103,22 @@ class Exchange:
         try:
             while not parser.has_head:
                 received += self._read()
-                self._check_head(received)
+                if not parser.has_head:
+                    _check_head(parser, received)
         except OSError as exc:
-            if parser.end_at_status():
-                return
-            if isinstance(exc, BrokenResponse):
-                exc.status = parser.known_status
-            if self._send_error is not None:
-                raise self._send_error from exc
-            raise
+            if not parser.end_at_status():
+                if isinstance(exc, BrokenResponse):
+                    exc.status = parser.known_status
+                if self._send_error is not None:
+                    raise self._send_error from exc
+                raise
+        self.status, self.headers = parser.status, parser.headers
 
     def read1(self, amt: int | None = None) -> bytes:
         """Return the next bytes of the body as soon as there are any, without their chunks.
 
-        At most `amt` bytes; b"" at the end. All that came before an error is returned before the
-        error is raised. Content codings are left as they are.
+        At most `amt` bytes; b"" at the end, and once the exchange is closed. All that came before
+        an error is returned before the error is raised. Content codings are left as they are.
         Raises: OSError.
         """
         parser = self._parser
@@ -173,41 +164,42 @@ class Exchange:
             connection, self._connection = self._connection, None
         if connection is None:
             return
-        self._parser.close()
-        if self.is_reusable:
-            if self._has_timeout:
-                connection.sock.settimeout(None)
-            self._release(connection, self._parser.headers.get("keep-alive"))
-        else:
+        is_reusable, self._parser = self.is_reusable, _CLOSED
+        if not is_reusable:
             connection.close()
-
-    def _opened(self) -> Connection:
-        if self._connection is None:
-            raise ValueError("the response is closed")
-        return self._connection
+            return
+        if self._has_timeout:
+            connection.sock.settimeout(None)
+        self._release(connection, self.headers.get("keep-alive"))
 
     def _may_send_on(self, early: bytes) -> bool:
         """Parse what the vendor sends before it has the whole request; return whether to go on."""
         parser = self._parser
         if early:
             parser.feed(early)
-        return bool(early) and parser.failure is None and (not parser.has_head or self.status < 300)
-
-    def _check_head(self, received: int) -> None:
-        if self._parser.has_head:
-            return
-        if self._parser.failure is not None:
-            raise self._parser.failure
-        if received > HEAD_LIMIT:
-            raise BadHTTP("sent a response that is not valid HTTP: its headers are too large")
+        return (
+            bool(early) and parser.failure is None and (not parser.has_head or parser.status < 300)
+        )
 
     def _read(self) -> int:
-        data = self._opened().sock.recv(PACKET_BYTES)
+        data = self.sock.recv(PACKET_BYTES)
         if data:
             self._parser.feed(data)
         else:
             self._parser.feed_end()
         return len(data)
+
+
+def _check_head(parser: ResponseParser, received: int) -> None:
+    if parser.failure is not None:
+        raise parser.failure
+    if received > HEAD_LIMIT:
+        raise BadHTTP("sent a response that is not valid HTTP: its headers are too large")
+
+
+#: Read from once an exchange is closed: its connection may already serve the next one.
+_CLOSED = ResponseParser()
+_CLOSED.is_complete = True
 
 
 def packets(raw: Any) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""The state of one HTTP/1.1 response while it arrives: status, headers, and parts of the body.
+"""The state of an HTTP/1.1 response while it arrives: status, headers, and parts of the body.
 
 llhttp parses, through httptools; a response that it rejects is parsed again by `lenient`, if that
 is still possible. No I/O. Source: RFC 9112.
@@ -24,12 +24,20 @@ _RAW_LIMIT = 64
 
 
 class ResponseParser:
-    """Parses one response. The parser below it calls the methods that begin with `on_`.
+    """Parses the responses of a connection, one after the other.
 
-    `failure` is why the response cannot be read on; all that came before it is in `pieces`.
+    The parser below it calls the methods that begin with `on_`. `failure` is why the response
+    cannot be read on; all that came before it is in `pieces`.
     """
 
     def __init__(self) -> None:
+        self._parser: HttpResponseParser | LenientParser = HttpResponseParser(self)
+        # "5 " as the size of a chunk is unambiguous, and too common to parse the response again.
+        self._parser.set_dangerous_leniencies(lenient_spaces_after_chunk_size=True)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin the next response; the one before was read whole."""
         self.status = 0
         #: By name in lower case; repeated headers are joined with a comma.
         self.headers: dict[str, str] = {}
@@ -43,9 +51,6 @@ class ResponseParser:
         self._is_chunked = False
         #: Everything received so far, until the body is read: the response may be parsed again.
         self._raw: list[bytes] | None = []
-        self._parser: HttpResponseParser | LenientParser = HttpResponseParser(self)
-        # "5 " as the size of a chunk is unambiguous, and too common to parse the response again.
-        self._parser.set_dangerous_leniencies(lenient_spaces_after_chunk_size=True)
 
     def feed(self, data: bytes) -> None:
         """Parse the next bytes."""
@@ -65,10 +70,6 @@ class ResponseParser:
         if not self.has_head or self._is_framed():
             raise EndedEarly("broke off the connection")
         self.is_complete = True
-
-    def close(self) -> None:
-        """Parse no more. The parser below refers to this object: without it, both are freed now."""
-        del self._parser
 
     def take(self) -> bytes:
         """Return the parts of the body that have arrived, in one piece; empty if there are none."""
