@@ -2,12 +2,13 @@
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis import Redis
 
 from app.observability import alarms as alarms_module
-from app.observability.alarms import Alarms
+from app.observability.alarms import Alarms, _backlog_alarms, _server_alarms
 from app.storage.redis.keys import DEAD, EVENTS
 from app.usage.redis.stream import EventStream
 from app.usage.spool import Spool
@@ -137,3 +138,40 @@ def test_an_alarm_is_logged_only_when_it_is_raised_and_when_it_clears(
     assert (first.levelname, last.levelname) == ("WARNING", "INFO")
     assert "alarm dead" in first.getMessage()
     assert last.getMessage() == "alarm dead has cleared"
+
+
+@pytest.mark.parametrize(
+    ("about", "alarms"),
+    [
+        ({"aof_enabled": 1, "aof_last_write_status": "ok"}, set()),
+        ({"aof_enabled": 1}, set()),
+        ({}, set()),  # a hosted Redis may hide what it is
+        ({"aof_enabled": 1, "aof_last_write_status": "err"}, {"redis_persistence"}),
+        ({"aof_enabled": 0, "aof_last_write_status": "ok"}, {"redis_persistence"}),
+        (
+            {"maxmemory": 100, "used_memory": 100, "maxmemory_policy": "noeviction"},
+            {"redis_memory"},
+        ),
+        ({"maxmemory": 100, "maxmemory_policy": "allkeys-lru"}, {"redis_eviction"}),
+        ({"maxmemory": 0, "used_memory": 100, "maxmemory_policy": "allkeys-lru"}, set()),
+    ],
+)
+def test_what_redis_says_of_itself_is_judged(about: dict[str, Any], alarms: set[str]) -> None:
+    """Some of it no server can be brought to say in a test."""
+    assert set(_server_alarms(about)) == alarms
+
+
+@pytest.mark.parametrize(
+    ("backlog", "age_s", "dead", "alarms"),
+    [
+        (0, 0.0, 0, set()),
+        (100_000, 60.0, 0, set()),
+        (100_001, 0.0, 0, {"backlog"}),
+        (1, 60.1, 0, {"backlog"}),
+        (0, 0.0, 1, {"dead"}),
+    ],
+)
+def test_what_waits_too_long_or_is_too_much_is_an_alarm(
+    backlog: int, age_s: float, dead: int, alarms: set[str]
+) -> None:
+    assert set(_backlog_alarms(backlog, age_s, dead)) == alarms

@@ -228,6 +228,27 @@ def test_of_a_stream_whose_text_is_out_only_the_usage_is_waited_for(
     assert (event.source, event.total_tokens) == ("vendor", 5)
 
 
+def test_a_caller_that_has_the_end_of_every_choice_has_a_whole_answer(
+    engine: Engine, vendor: SimulatedVendor
+) -> None:
+    """Though it leaves before the end mark."""
+    vendor.reply(stream_reply(body_of(choice("one", "stop")), TRAILER, DONE))
+    stream, chunks = streamed(engine.service()), list[Completion]()
+    while not any(c.finish_reason for chunk in chunks for c in chunk.choices):
+        chunks += stream.take(60.0) or []
+    stream.close()
+    event = event_of(engine)
+    assert (event.status, event.source, event.total_tokens) == ("completed", "vendor", 5)
+
+
+def test_a_caller_that_stays_is_served(engine: Engine, vendor: SimulatedVendor) -> None:
+    vendor.reply(stream_reply(0.3, body_of(choice("one", "stop")), TRAILER, DONE))
+    stream = engine.service().stream(asked(stream=True), CONTEXT, lambda: False)
+    assert [c.text for chunk in taken(stream) for c in chunk.choices] == ["one", ""]
+    stream.close()
+    assert event_of(engine).status == "completed"
+
+
 def test_only_so_many_streams_are_read_on_for_nobody(
     engine: Engine, vendor: SimulatedVendor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

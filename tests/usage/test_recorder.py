@@ -362,6 +362,27 @@ def test_the_oldest_of_the_requests_that_an_outage_meets_is_told(
     assert books.oldest_spooled_ms == old.started_at_ms < new.started_at_ms
 
 
+def test_an_outage_that_meets_no_request_began_when_it_was_noticed(
+    own_valkey: Valkey, tmp_path: Path
+) -> None:
+    own_valkey.kill()
+    books, before_ms = recorder_of(own_valkey, tmp_path), time.time_ns() // 1_000_000
+    request(books)
+    assert books.oldest_spooled_ms is not None
+    assert before_ms <= books.oldest_spooled_ms <= time.time_ns() // 1_000_000
+    books.close()
+
+
+def test_a_request_that_began_without_redis_is_waited_for_from_its_start(
+    books: Recorder, own_valkey: Valkey, redis: "Redis"
+) -> None:
+    own_valkey.kill()
+    meter = request(books)
+    own_valkey.start()
+    wait_until(lambda: list(OpenRecords(redis).all()) == [meter.event_id])
+    assert OpenRecords(redis).oldest_started_ms() == meter.started_at_ms
+
+
 def test_an_undecodable_record_becomes_a_dead_letter_and_stops_no_other(redis: "Redis") -> None:
     records = OpenRecords(redis)
     records.open("bad", b"\xff", 1)

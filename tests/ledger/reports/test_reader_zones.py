@@ -135,3 +135,13 @@ def test_every_hour_of_a_week_in_which_clocks_change_is_in_its_day(
     filled = fill(UsageReader(engine), UsageQuery(0, 0), page, DAY_S)
     found = [sum(row.requests for row in filled[bucket.start_s]) for bucket in page]
     assert found == [24, 24, 24, hours, 24, 24, 24]
+
+
+@pytest.mark.parametrize("phase_s", [PHASE_S, HOUR_S])
+def test_however_many_days_are_asked_for_few_statements_are_put_together(
+    engine: Engine, sources: list[str], phase_s: int
+) -> None:
+    start_s = MIDNIGHT_S + phase_s
+    query = UsageQuery(start_s, start_s + 31 * DAY_S, bucket_s=DAY_S, phase_s=phase_s)
+    UsageReader(engine).rows(query)
+    assert " ".join(sources).count("UNION ALL") <= 5
