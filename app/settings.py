@@ -56,31 +56,30 @@ class Settings:
         """
         problems: list[str] = []
         redis_url = _redis_url(env, problems)
-        vendors_file = _file(env, "TOLLGATE_VENDORS", problems)
-        prices_file = _file(env, "TOLLGATE_PRICES", problems)
-        on_redis_down = _choice(env, "TOLLGATE_ON_REDIS_DOWN", get_args(OnRedisDown), problems)
-        log_format = _choice(env, "TOLLGATE_LOG_FORMAT", get_args(LogFormat), problems)
-        http_adapter = _choice(env, "TOLLGATE_HTTP_ADAPTER", get_args(HttpAdapter), problems)
-        numbers: dict[str, Any] = {
-            name: _number(env, variable, problems)
-            for name, variable in NUMBERS.items()
-            if env.get(variable)
-        }
+        others = {**_words(env, problems), **_files(env, problems), **_numbers(env, problems)}
         if problems:
             raise ConfigError("\n".join(problems))
         return cls(
             redis_url=redis_url,
             database_url=database_url(env),
-            vendors_file=vendors_file,
-            prices_file=prices_file,
-            on_redis_down=on_redis_down or "serve",
             spool_dir=Path(env.get("TOLLGATE_SPOOL_DIR") or "var/spool"),
-            http_adapter=http_adapter or "tollgate",
-            log_format=log_format,
             env=dict(env),
-            **numbers,
+            **others,
         )
 
+
+#: Field -> environment variable and its words.
+WORDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "on_redis_down": ("TOLLGATE_ON_REDIS_DOWN", get_args(OnRedisDown)),
+    "log_format": ("TOLLGATE_LOG_FORMAT", get_args(LogFormat)),
+    "http_adapter": ("TOLLGATE_HTTP_ADAPTER", get_args(HttpAdapter)),
+}
+
+#: Field -> environment variable, for paths of files.
+FILES: Mapping[str, str] = {
+    "vendors_file": "TOLLGATE_VENDORS",
+    "prices_file": "TOLLGATE_PRICES",
+}
 
 #: Field -> environment variable, for numbers.
 NUMBERS: Mapping[str, str] = {
@@ -91,6 +90,28 @@ NUMBERS: Mapping[str, str] = {
     "redis_timeout_s": "TOLLGATE_REDIS_TIMEOUT_S",
     "proxies": "TOLLGATE_PROXIES",
 }
+
+
+def _words(env: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
+    """Return the fields of WORDS that are set."""
+    found = {
+        name: _choice(env, variable, words, problems) for name, (variable, words) in WORDS.items()
+    }
+    return {name: word for name, word in found.items() if word is not None}
+
+
+def _files(env: Mapping[str, str], problems: list[str]) -> dict[str, Path | None]:
+    """Return the fields of FILES; None for those that are not set."""
+    return {name: _file(env, variable, problems) for name, variable in FILES.items()}
+
+
+def _numbers(env: Mapping[str, str], problems: list[str]) -> dict[str, int | float]:
+    """Return the fields of NUMBERS that are set."""
+    return {
+        name: _number(env, variable, problems)
+        for name, variable in NUMBERS.items()
+        if env.get(variable)
+    }
 
 
 def _redis_url(env: Mapping[str, str], problems: list[str]) -> str:

@@ -34,26 +34,35 @@ def connect(url: str, timeout_s: float) -> "Redis":
     Raises: ConfigError if the URL is invalid; the message does not quote the URL.
     """
     try:
-        pool = BlockingConnectionPool.from_url(
-            url,
-            max_connections=CONNECTIONS,
-            timeout=timeout_s,
-            socket_timeout=timeout_s,
-            socket_connect_timeout=timeout_s,
-            # redis-py's default retries for seconds, while a caller waits for a response.
-            retry=retry_elsewhere(),
-            pool_age=PoolAge(),
-            # The pool checks a connection before use anyway; a PING would cost a round trip.
-            health_check_interval=0,
-            # RESP3 costs each new connection further round trips, and Tollgate needs none of it.
-            protocol=2,
-        )
+        pool = _pool(url, timeout_s)
     except ValueError:
         # The cause may quote the password, so it stays out of the traceback.
         raise ConfigError("REDIS_URL is not a Redis URL (redis://host:port/0)") from None
+    return Redis.from_pool(pool)
+
+
+def _pool(url: str, timeout_s: float) -> BlockingConnectionPool:
+    """Return the pool of a client's connections, which follow the primary.
+
+    Raises: ValueError.
+    """
+    pool = BlockingConnectionPool.from_url(
+        url,
+        max_connections=CONNECTIONS,
+        timeout=timeout_s,
+        socket_timeout=timeout_s,
+        socket_connect_timeout=timeout_s,
+        # redis-py's default retries for seconds, while a caller waits for a response.
+        retry=retry_elsewhere(),
+        pool_age=PoolAge(),
+        # The pool checks a connection before use anyway; a PING would cost a round trip.
+        health_check_interval=0,
+        # RESP3 costs each new connection further round trips, and Tollgate needs none of it.
+        protocol=2,
+    )
     is_tls = issubclass(pool.connection_class, SSLConnection)
     pool.connection_class = FollowingTLSConnection if is_tls else FollowingConnection
-    return Redis.from_pool(pool)
+    return pool
 
 
 def write_probe(redis: "Redis") -> None:

@@ -93,11 +93,7 @@ def _refreshed(credentials: "Credentials | None") -> "Credentials":
     """
     try:
         import google.auth.transport.requests  # noqa: PLC0415 - an extra
-        from google.auth.exceptions import (  # noqa: PLC0415
-            GoogleAuthError,
-            RefreshError,
-            TransportError,
-        )
+        from google.auth.exceptions import GoogleAuthError  # noqa: PLC0415
     except ImportError as exc:
         raise CredentialsError("google-auth is not installed: install tollgate[google].") from exc
     try:
@@ -106,20 +102,33 @@ def _refreshed(credentials: "Credentials | None") -> "Credentials":
         post = google.auth.transport.requests.Request(_session())
         bounded = functools.partial(post, timeout=TOKEN_TIMEOUT_S)
         credentials.refresh(bounded)  # type: ignore[no-untyped-call]
-    except TransportError as exc:
-        why = connect_errors.reason(exc)
-        cause = f"Google's token endpoint does not respond: {why}."
-        raise CredentialsError(cause, transient=not connect_errors.is_final(exc)) from exc
-    except RefreshError as exc:
-        cause = "Google issued no access token for Tollgate's credentials."
-        raise CredentialsError(cause, transient=exc.retryable) from exc
-    except (GoogleAuthError, OSError) as exc:
-        cause = "there are no Google credentials that work: see GOOGLE_APPLICATION_CREDENTIALS."
-        raise CredentialsError(cause) from exc
-    except (TypeError, ValueError, LookupError, AttributeError) as exc:
-        cause = "Google's token endpoint sent a malformed response."
-        raise CredentialsError(cause, transient=True) from exc
+    except (GoogleAuthError, OSError, *_MALFORMED) as exc:
+        raise _failure(exc) from exc
     return credentials
+
+
+#: What Google's library raises for a response whose JSON is not what it expects.
+_MALFORMED = (TypeError, ValueError, LookupError, AttributeError)
+
+
+def _failure(exc: Exception) -> CredentialsError:
+    """Return the error that an exception of Google's library means."""
+    from google.auth.exceptions import (  # noqa: PLC0415 - an extra
+        GoogleAuthError,
+        RefreshError,
+        TransportError,
+    )
+
+    if isinstance(exc, TransportError):
+        cause = f"Google's token endpoint does not respond: {connect_errors.reason(exc)}."
+        return CredentialsError(cause, transient=not connect_errors.is_final(exc))
+    if isinstance(exc, RefreshError):
+        cause = "Google issued no access token for Tollgate's credentials."
+        return CredentialsError(cause, transient=exc.retryable)
+    if isinstance(exc, GoogleAuthError | OSError):
+        cause = "there are no Google credentials that work: see GOOGLE_APPLICATION_CREDENTIALS."
+        return CredentialsError(cause)
+    return CredentialsError("Google's token endpoint sent a malformed response.", transient=True)
 
 
 def _session() -> requests.Session:
