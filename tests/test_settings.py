@@ -42,10 +42,20 @@ def test_every_number_can_be_set(field: str) -> None:
 
 
 @pytest.mark.parametrize("field", NUMBERS)
-@pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "1e999", "ten", "5s", " "])
+@pytest.mark.parametrize("value", ["-1", "nan", "inf", "1e999", "ten", "5s", " "])
 def test_a_number_that_is_none_is_named(field: str, value: str) -> None:
     with pytest.raises(ConfigError, match=NUMBERS[field]):
         Settings.from_env({**REDIS, NUMBERS[field]: value})
+
+
+@pytest.mark.parametrize("field", NUMBERS)
+def test_only_proxies_may_number_0(field: str) -> None:
+    env = {**REDIS, NUMBERS[field]: "0"}
+    if field == "proxies":
+        assert Settings.from_env(env).proxies == 0
+        return
+    with pytest.raises(ConfigError, match=NUMBERS[field]):
+        Settings.from_env(env)
 
 
 @pytest.mark.parametrize("value", ["0.5", "1048576.5"])

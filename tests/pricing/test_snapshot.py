@@ -69,11 +69,13 @@ def test_a_provider_falls_back_to_others_in_order() -> None:
     )
     assert [found(prices, name) for name in ("a", "b", "c")] == ["p/own", "base/b", None]
     assert found(prices, "a", provider="unknown") is None
+    assert found(prices, "b", provider="base") == "base/b"
 
 
 def test_a_date_without_dashes_finds_the_model_with_dashes() -> None:
     prices = snapshot(p=[model("m", {"equals": "m-2026-05-28"})])
     assert found(prices, "m-20260528") == "p/m"
+    assert found(prices, "m-20260529") is None
     assert found(prices, "m-20261328") is None  # not a date
     exact = snapshot(p=[model("m", {"equals": "m-20260528"})])
     assert found(exact, "m-20260528") == "p/m"
@@ -86,6 +88,7 @@ def test_a_tier_has_its_own_price_from_its_first_day() -> None:
     assert history is not None
     midnight_ms = int(datetime(2026, 5, 28, tzinfo=UTC).timestamp() * 1000)
     assert history.at(midnight_ms - 1) is None
+    assert found(prices, "m") == "p/m"
     assert input_rate(history.at(midnight_ms)) == 2 * 10**9
     unknown = prices.find("p", "m", "priority")
     assert unknown is not None

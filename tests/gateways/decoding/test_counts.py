@@ -29,7 +29,9 @@ def usage(prompt: int, completion: int, **parts: int) -> Usage:
         (3, None, 8, usage(3, 5)),
         (3, 0, None, usage(3, 0)),
         (None, 5, 8, usage(3, 5)),
+        (3, None, 3, usage(3, 0)),
         (0, 5, 8, usage(3, 5)),  # a prompt of 0 contradicts the total
+        (0, 5, 5, usage(0, 5)),
         (8, None, 3, HalfUsage(prompt_tokens=8, total_tokens=8, lacks="completion")),
         (3, None, None, HalfUsage(prompt_tokens=3, total_tokens=3, lacks="completion")),
         (None, 5, None, HalfUsage(completion_tokens=5, total_tokens=5, lacks="prompt")),
@@ -64,6 +66,8 @@ def test_a_total_below_the_sum_is_logged(caplog: pytest.LogCaptureFixture) -> No
         ({"a": None, "b": {"c": 2}}, 2),
         ({"a": "1", "b": {"c": 0}}, 0),
         ({"b": [1]}, None),
+        ({"a": {"c": 1}, "b": 2}, None),
+        ([], None),
         (None, None),
     ],
 )
@@ -110,6 +114,10 @@ def test_a_usage_beside_each_end_is_summed_and_a_prompt_counts_once() -> None:
     assert running.put(usage(3, 5), (0,), at_end=True) == usage(3, 5)
     assert running.put(usage(3, 6), (1,), at_end=True) == usage(3, 11)
     assert running.put(usage(7, 1), (2,), at_end=True) == usage(10, 12)
+    four = RunningUsage(4, 2)
+    for at in range(4):
+        found = four.put(usage(10, at + 1), (at,), at_end=True)
+    assert found == usage(20, 1 + 2 + 3 + 4)
 
 
 def test_a_count_that_grows_from_choice_to_choice_is_a_running_total() -> None:
@@ -133,3 +141,13 @@ def test_a_sum_lacks_what_one_choice_lacks() -> None:
     running.put(half("prompt", completion=5), (0,), at_end=True)
     found = running.put(usage(3, 6), (1,), at_end=True)
     assert (found.completion_tokens, found.lacks) == (11, "prompt")
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_sum_lacks_a_completion_whichever_choice_lacks_it(order: tuple[int, ...]) -> None:
+    reports = [usage(10, 2), half("completion", prompt=10)]
+    running = RunningUsage(2, 1)
+    for at in order:
+        found = running.put(reports[at], (at,), at_end=True)
+    assert found.lacks == "completion"
+    assert (found.prompt_tokens, found.completion_tokens) == (20, 2)

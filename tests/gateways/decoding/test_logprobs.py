@@ -42,6 +42,9 @@ def test_a_character_of_two_tokens_counts_once() -> None:
         TokenLogprob("b", -1.0, raw=b"b"),
     ]
     assert text_logprobs(split)["text_offset"] == [0, 1, 1, 2]
+    split[2] = TokenLogprob("\\xa9b", -1.0, raw=E_ACUTE[1:] + b"b")  # and another character
+    assert text_logprobs(split)["text_offset"] == [0, 1, 1, 3]
+    assert text_logprobs(split[2:])["text_offset"] == [0, 1]
 
 
 def test_a_response_that_begins_inside_a_character_has_no_negative_offset() -> None:
