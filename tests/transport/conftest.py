@@ -1,13 +1,15 @@
-"""Fixtures: the two adapters that vendor calls may be sent through."""
+"""Fixtures: the two adapters that vendor calls may be sent through, and a name server."""
 
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
 from typing import cast
 
 import pytest
 
 from app.transport.call import Transport
-from app.transport.session import ADAPTERS, AdapterName
+from app.transport.session import ADAPTERS, AdapterName, VendorSession
 from app.transport.watchdog import Watchdog
+from tests.transport.name_server import NameServer
 
 #: Of tests of what requests' own adapter cannot do: deadlines, and cancelling before the headers.
 ours_alone = pytest.mark.parametrize("adapter", ["tollgate"])
@@ -32,3 +34,19 @@ def transport_in(adapter: AdapterName) -> MakeTransport:
 def transport(transport_in: MakeTransport) -> Transport:
     """Return a transport in an empty environment."""
     return transport_in()
+
+
+@pytest.fixture
+def session(adapter: AdapterName) -> Iterator[VendorSession]:
+    """Return a session in an empty environment."""
+    with VendorSession({}, adapter) as session:
+        yield session
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[NameServer]:
+    """Return a name server that answers all lookups of the process."""
+    server = NameServer()
+    monkeypatch.setattr(socket, "getaddrinfo", server)
+    yield server
+    server.released.set()

@@ -2,22 +2,13 @@
 
 import gzip
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import requests
 
 from app.transport.http1.errors import BrokenResponse
-from app.transport.outgoing import OutgoingRequest
-from app.transport.session import AdapterName, VendorSession
+from app.transport.session import VendorSession
 from tests.support.vendor import CUT, Reply, SimulatedVendor, json_reply
-
-
-@pytest.fixture
-def session(adapter: AdapterName) -> Iterator[VendorSession]:
-    with VendorSession({}, adapter) as session:
-        yield session
 
 
 def test_requests_prepares_and_sends_a_request(
@@ -79,37 +70,6 @@ def test_a_connection_that_breaks_is_an_error_of_requests(
     vendor.reply(Reply([b"half", CUT]))
     with pytest.raises(requests.RequestException):
         session.get(vendor.url, timeout=5)
-
-
-def test_redirects_are_not_followed(session: VendorSession, vendor: SimulatedVendor) -> None:
-    elsewhere = {"location": f"{vendor.url}/elsewhere"}
-    vendor.reply(Reply([b"moved"], 307, elsewhere))
-    response = session.post(vendor.url, data=b"{}", timeout=5)
-    assert (response.status_code, response.content) == (307, b"moved")
-    assert len(vendor.asked) == 1
-
-
-def test_cookies_are_not_kept(session: VendorSession, vendor: SimulatedVendor) -> None:
-    vendor.reply(json_reply({}, set_cookie="a=b; Path=/"), json_reply({}))
-    for _ in range(2):
-        session.get(vendor.url, timeout=5)
-    assert not session.cookies
-    assert "cookie" not in vendor.asked[1].headers
-
-
-def test_netrc_adds_no_credentials(
-    session: VendorSession,
-    vendor: SimulatedVendor,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password secret\n")
-    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    vendor.reply(json_reply({}))
-    to = session.destination(vendor.url)
-    request = OutgoingRequest("POST", to.url, {}, b"{}")
-    session.send(request, timeout=5, **to.arguments).close()
-    assert "authorization" not in vendor.asked[0].headers
 
 
 def test_a_broken_response_of_ours_is_an_error_of_requests() -> None:

@@ -161,7 +161,7 @@ def test_a_vendor_that_accepts_and_says_nothing_meets_its_deadline(
     transport: Transport, slow_headers: str
 ) -> None:
     with pytest.raises(VendorTimeout):
-        whole(transport, row_at(slow_headers, total_s=0.3))
+        whole(transport, row_at(slow_headers, total_s=0.3, idle_s=0.3))
 
 
 @ours_alone

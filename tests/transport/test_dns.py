@@ -1,48 +1,16 @@
 """Looking up hosts while a name server hangs."""
 
-import contextlib
 import socket
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from app.transport import dns
-from app.transport.dialing import dial
 from app.transport.dns import LOOK_UPS_LIMIT, LookUpTimeout, Resolver
 from tests.support.processes import join
-from tests.support.services.polling import wait_until
-
-HANGING = "hang.invalid"
-
-
-class NameServer:
-    """Answers for every host but one, for which it hangs until it is released."""
-
-    def __init__(self) -> None:
-        self.asked: Counter[str] = Counter()
-        self.released = threading.Event()
-        self.addresses: list[str] = ["127.0.0.1"]
-
-    def __call__(self, host: str, *_: Any) -> list[Any]:
-        self.asked[host] += 1
-        if host == HANGING:
-            self.released.wait(30)
-        if host == "unknown.invalid":
-            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-        kind = (socket.AF_INET, socket.SOCK_STREAM, 6, "")
-        return [(*kind, (address, 0)) for address in self.addresses]
-
-
-@pytest.fixture
-def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[NameServer]:
-    server = NameServer()
-    monkeypatch.setattr(socket, "getaddrinfo", server)
-    yield server
-    server.released.set()
+from tests.transport.name_server import HANGING, NameServer
 
 
 def test_many_callers_of_a_host_share_few_look_ups_and_hold_up_no_other(
@@ -98,34 +66,3 @@ def test_a_look_up_that_hangs_is_not_waited_for_when_its_name_server_has_recover
     names.released.set()  # for those that ask from now on
     assert resolver.addresses(HANGING, 80, 5.0)
     hung.set()
-
-
-@pytest.mark.usefixtures("names")
-def test_the_look_up_counts_as_connecting() -> None:
-    started_s = time.monotonic()
-    with pytest.raises(LookUpTimeout):
-        dial(Resolver(), HANGING, 80, 0.2, [])
-    assert time.monotonic() - started_s < 5
-
-
-def test_each_address_has_its_share_of_the_time(names: NameServer) -> None:
-    with contextlib.ExitStack() as stack:
-        full = stack.enter_context(socket.socket())
-        full.bind(("127.0.0.2", 0))
-        full.listen(0)
-        port = full.getsockname()[1]
-        for _ in range(4):  # fill its queue: the next connection is not answered
-            waiting = stack.enter_context(socket.socket())
-            waiting.setblocking(False)
-            waiting.connect_ex(("127.0.0.2", port))
-        good = stack.enter_context(socket.create_server(("127.0.0.3", port)))
-        names.addresses = ["127.0.0.2", "127.0.0.3"]
-        sock = stack.enter_context(dial(Resolver(), "two.example", port, 5.0, []))
-        assert sock.getpeername() == good.getsockname()
-
-
-def test_the_last_address_says_why_none_answered(names: NameServer) -> None:
-    names.addresses = ["127.0.0.2", "127.0.0.3"]
-    with pytest.raises(ConnectionRefusedError):
-        dial(Resolver(), "two.example", 1, 5.0, [])
-    wait_until(lambda: names.asked["two.example"] == 1)

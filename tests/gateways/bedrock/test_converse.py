@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateways.bedrock.common import decode_usage
-from app.gateways.bedrock.converse import COUNTS, ConverseGateway
+from app.gateways.bedrock.converse import ConverseGateway
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import (
     GatewayError,
@@ -264,27 +263,3 @@ def test_how_a_request_was_served_is_a_word_or_nothing(tier: Any, told: str | No
     answer = {"output": content, "stopReason": "end_turn", "serviceTier": tier}
     found = decode(GATEWAY, row(), ASKED, json.dumps(answer).encode())
     assert found.service_tier == told
-
-
-@pytest.mark.parametrize(
-    ("told", "lacks", "known"),
-    [
-        ({"inputTokens": 3, "totalTokens": 9}, "", (3, 6, 9)),
-        ({"outputTokens": 6, "totalTokens": 9}, "", (3, 6, 9)),
-        # of a total that may hold what is cached or not, nothing follows
-        ({"inputTokens": 3, "cacheReadInputTokens": 5, "totalTokens": 20}, "completion", (8, 0, 8)),
-        (
-            {"inputTokens": 3, "cacheWriteInputTokens": 5, "totalTokens": 20},
-            "completion",
-            (8, 0, 8),
-        ),
-        ({"inputTokens": 3, "outputTokens": 6, "totalTokens": 99}, "", (3, 6, 9)),
-    ],
-)
-def test_a_total_helps_out_where_it_can_only_mean_one_thing(
-    told: dict[str, int], lacks: str, known: tuple[int, int, int]
-) -> None:
-    found = decode_usage(told, COUNTS)
-    assert found is not None
-    assert found.lacks == lacks
-    assert (found.prompt_tokens, found.completion_tokens, found.total_tokens) == known

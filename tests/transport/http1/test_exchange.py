@@ -9,7 +9,6 @@ import pytest
 from app.transport.http1.connection import Connection
 from app.transport.http1.errors import BrokenResponse
 from app.transport.http1.exchange import HEAD_LIMIT, Exchange, packets
-from app.transport.http1.request import request_bytes
 from tests.support.processes import join
 
 BODY = b'{"text": "caf\xc3\xa9"}'
@@ -292,15 +291,3 @@ def test_a_connection_is_not_used_again_in_the_middle_of_an_answer() -> None:
         exchange.read_head()
         assert BODY.startswith(exchange.read1())
         assert not exchange.is_reusable
-
-
-def test_a_request_is_one_piece() -> None:
-    told = request_bytes("POST", "/v1/x?y=z", {"host": "h", "a": "caf\xe9"}, b"{}")
-    assert told == b"POST /v1/x?y=z HTTP/1.1\r\nhost: h\r\na: caf\xe9\r\n\r\n{}"
-
-
-@pytest.mark.parametrize("text", ["a\r\nb: c", "a\nb: c", "a\r", "a\n"])
-def test_a_header_cannot_begin_another(text: str) -> None:
-    for headers in ({"x": text}, {text: "x"}):
-        with pytest.raises(ValueError, match="line break"):
-            request_bytes("POST", "/", headers, b"")

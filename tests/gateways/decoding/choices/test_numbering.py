@@ -21,7 +21,7 @@ def test_of_a_server_that_counts_from_1_all_is_held_until_the_last_index() -> No
     numbering = Numbering(3, 1)
     assert numbering.sure((Choice(1, "a"),)) == ()
     assert numbering.sure((Choice(2, "b"),)) == ()
-    assert numbering.holds_text
+    assert (numbering.holds_text, len(numbering.held_at_end())) == (True, 0)
     last = numbering.sure((Choice(3, "c"),))
     assert last == (Choice(0, "a"), Choice(1, "b"), Choice(2, "c"))
     assert not numbering.holds_text

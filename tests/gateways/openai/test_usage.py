@@ -1,10 +1,10 @@
-"""OpenAI's completions format: usage in all its forms."""
+"""Usage in OpenAI's format, in all its forms and places."""
 
 from typing import Any
 
 import pytest
 
-from app.gateways.openai.usage import decode_usage
+from app.gateways.openai.usage import decode_usage, usage_in
 from app.vocabulary.completion import HalfUsage, Usage
 from tests.support.vendor import usage_of
 
@@ -124,3 +124,28 @@ def test_usage_is_put_together_of_what_the_vendor_counted(
     usage: Any, counted: Usage | None
 ) -> None:
     assert decode_usage("sim", usage) == counted
+
+
+@pytest.mark.parametrize(
+    ("body", "counted"),
+    [
+        ({"usage": usage_of(3, 2)}, Usage(prompt_tokens=3, completion_tokens=2, total_tokens=5)),
+        (
+            {"usage": None, "x_groq": {"usage": usage_of(3, 2)}},
+            Usage(prompt_tokens=3, completion_tokens=2, total_tokens=5),
+        ),
+        (
+            {"usage": usage_of(3, 2), "x_groq": {"usage": usage_of(30, 20)}},
+            Usage(prompt_tokens=3, completion_tokens=2, total_tokens=5),
+        ),
+        (
+            {"choices": [], **usage_of(3, 2)},
+            Usage(prompt_tokens=3, completion_tokens=2, total_tokens=5),
+        ),
+        ({"x_groq": {"id": "req"}}, None),
+        ({"x_groq": None}, None),
+        ({"choices": []}, None),
+    ],
+)
+def test_usage_is_found_in_its_places(body: dict[str, Any], counted: Usage | None) -> None:
+    assert usage_in("sim", body) == counted

@@ -1,0 +1,51 @@
+"""A family's traits, and gateways that send one prompt with each call."""
+
+from typing import Any
+
+import pytest
+from marshmallow import fields
+
+from app.gateways.base import Family, Gateway, single_prompt
+from app.gateways.openai.chat import OpenAIChatGateway
+from app.gateways.openai.completions import OpenAIGateway
+from app.vocabulary.completion import CompletionRequest
+
+NATIVE, CHAT = fields.String(), fields.Integer()
+
+
+class Native(OpenAIGateway):
+    """A gateway with a quirk."""
+
+    quirks = {"a": NATIVE, "both": NATIVE}  # noqa: RUF012
+
+
+class Chat(OpenAIChatGateway):
+    """A gateway with other quirks."""
+
+    quirks = {"b": CHAT, "both": CHAT}  # noqa: RUF012
+
+
+@pytest.mark.parametrize(
+    ("native", "chat", "takes_prompts", "quirks"),
+    [
+        (Native(), None, True, {"a": NATIVE, "both": NATIVE}),
+        (None, Chat(), False, {"b": CHAT, "both": CHAT}),
+        (Native(), Chat(), True, {"a": NATIVE, "b": CHAT, "both": CHAT}),
+        (None, None, False, {}),
+    ],
+)
+def test_an_entry_of_a_family_may_have_the_quirks_of_both_gateways(
+    native: Gateway | None, chat: Gateway | None, takes_prompts: bool, quirks: dict[str, Any]
+) -> None:
+    spec = Family(native=native, chat=chat).spec()
+    assert (spec.takes_prompts, dict(spec.quirks)) == (takes_prompts, quirks)
+
+
+def test_the_only_prompt_is_a_text() -> None:
+    assert single_prompt(CompletionRequest(model="sim/m", prompt="hi")) == "hi"
+
+
+@pytest.mark.parametrize("prompt", [["hi"], ["a", "b"], [1, 2], [[1], [2]]])
+def test_several_prompts_or_tokens_are_a_fault_of_the_program(prompt: Any) -> None:
+    with pytest.raises(TypeError):
+        single_prompt(CompletionRequest(model="sim/m", prompt=prompt))
