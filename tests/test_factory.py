@@ -1,5 +1,8 @@
 """The application as a whole."""
 
+import dataclasses
+from typing import Literal
+
 import pytest
 from flask import Response
 from redis import Redis
@@ -8,7 +11,7 @@ from app.container import EXTENSION
 from app.factory import create_app
 from app.settings import Settings
 from app.storage.redis.keys import EVENTS, OPEN
-from tests.support.gateway import with_account
+from tests.support.gateway import running, with_account
 
 ASK = {"model": "sim/m", "prompt": "one two"}
 
@@ -29,3 +32,15 @@ def test_an_answer_that_cannot_be_finished_is_recorded(settings: Settings, strea
         assert answer.status_code == 500
         assert (redis.hlen(OPEN), redis.xlen(EVENTS)) == (0, 1)
     app.extensions[EXTENSION].recorder.close()
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("adapter", ["tollgate", "requests"])
+def test_completions_come_through_either_http_adapter(
+    settings: Settings, adapter: Literal["tollgate", "requests"], stream: bool
+) -> None:
+    with running(dataclasses.replace(settings, http_adapter=adapter)) as gateway:
+        answer = gateway.post({**ASK, "stream": stream})
+        assert (answer.status_code, "word0" in answer.text) == (200, True)
+        event = gateway.event()
+    assert (event.status, event.source) == ("completed", "vendor")

@@ -28,6 +28,9 @@ from app.transport.pool import ConnectionPool, Idle
 #: Vendors' hosts, for each of which urllib3 keeps a pool.
 HOSTS_LIMIT = 64
 
+#: Idle connections to one host.
+IDLE_LIMIT = 1000
+
 #: URLs whose route is remembered; some vendors have one for each model.
 ROUTES_LIMIT = 1024
 
@@ -40,9 +43,9 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 class StockAdapter(HTTPAdapter):
     """requests' own adapter, which also trusts the certificates in `ca_directory`."""
 
-    def __init__(self, ca_directory: str | None = None) -> None:
+    def __init__(self, ca_directory: str | None = None, *, idle_limit: int = IDLE_LIMIT) -> None:
         self._ca_directory = ca_directory
-        super().__init__(pool_connections=HOSTS_LIMIT, pool_maxsize=1000)
+        super().__init__(pool_connections=HOSTS_LIMIT, pool_maxsize=idle_limit)
 
     def build_connection_pool_key_attributes(
         self, request: requests.PreparedRequest, verify: Any, cert: Any = None
@@ -74,12 +77,12 @@ class LlhttpAdapter(StockAdapter):
         self, ca_directory: str | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._resolver = Resolver()
-        self._connections = ConnectionPool(clock=clock)
+        self._connections = ConnectionPool(IDLE_LIMIT, clock)
         #: What is in a new Response. To make each with its own cookie jar, which nothing fills,
         #: would cost as much as to parse the headers.
         self._new_response = vars(requests.Response())
         self._route = functools.lru_cache(ROUTES_LIMIT)(self._make_route)
-        super().__init__(ca_directory)
+        super().__init__(ca_directory, idle_limit=1)  # urllib3's pools stay empty
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         """Have urllib3 open connections, and no more."""

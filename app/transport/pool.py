@@ -5,7 +5,6 @@ Does not know how a connection is opened, or what is sent on it.
 
 import re
 import socket
-import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -31,7 +30,7 @@ Idle = deque[Connection]
 class ConnectionPool:
     """Keeps connections that can be used again; shared by all threads."""
 
-    def __init__(self, idle_limit: int = 1000, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, idle_limit: int, clock: Callable[[], float]) -> None:
         self._idle_limit = idle_limit
         self._clock = clock
         self._swept_at_s = clock()
