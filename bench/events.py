@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from app.pricing.price_book import PriceBook
 from app.usage.cost import cost_of
-from app.usage.event import UsageEvent
-from app.usage.event_id import new_event_id
+from app.usage.messages.event import UsageEvent
+from app.usage.messages.event_id import new_event_id
 
 ACCOUNTS = 100
 KEYS_PER_ACCOUNT = 2

@@ -69,7 +69,7 @@ def on_starting(server: Any) -> None:
     # Imported here: the master's copies. Workers import their own.
     from app.observability.logs import formatter  # noqa: PLC0415
     from app.observability.metrics import directory  # noqa: PLC0415
-    from app.usage.estimate import tokenizer  # noqa: PLC0415
+    from app.usage.metering.estimate import tokenizer  # noqa: PLC0415
 
     for handler in server.log.error_log.handlers:
         handler.setFormatter(formatter(os.environ.get("TOLLGATE_LOG_FORMAT")))

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from sqlalchemy.exc import DataError, IntegrityError
 
 from app.ledger.posting import Ledger
-from app.usage.event import UsageEvent
-from app.usage.message import UndecodableMessage
+from app.usage.messages.event import UsageEvent
+from app.usage.messages.message import UndecodableMessage
 from app.usage.redis.stream import EventStream, StreamEntry
 
 #: Errors of a ledger that can never store an event. Any other error is a fault of Tollgate or of a

@@ -9,9 +9,9 @@ import time
 
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.usage.charge import charge_of
-from app.usage.event import SideSource, UsageEvent
-from app.usage.message import UndecodableMessage
-from app.usage.open_record import OpenRecord
+from app.usage.messages.event import SideSource, UsageEvent
+from app.usage.messages.message import UndecodableMessage
+from app.usage.messages.open_record import OpenRecord
 from app.usage.redis.open_records import OpenRecords
 
 #: Characters of text per token, roughly, in the languages of most prompts.

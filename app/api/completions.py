@@ -15,7 +15,7 @@ from app.formats.json_size import SMALL_BYTES
 from app.runtime.turns import give_turn
 from app.serving.service import Answer
 from app.serving.stream import CompletionStream
-from app.usage.request_context import RequestContext
+from app.usage.metering.request_context import RequestContext
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import Cancelled
 

@@ -7,7 +7,7 @@ from flask import Flask, Response, g
 from werkzeug.exceptions import HTTPException
 
 from app.formats import strict_json
-from app.usage.event_id import new_event_id
+from app.usage.messages.event_id import new_event_id
 from app.vocabulary.errors import InvalidRequest, RequestTooLarge, TollgateError
 
 log = logging.getLogger(__name__)

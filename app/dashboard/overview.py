@@ -14,7 +14,7 @@ from app.dashboard.filters import GROUPS, Filters
 from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint, page
 from app.ledger.reports.recent import SAMPLE, RequestOutcome, known, percentile
-from app.usage.event import Status
+from app.usage.messages.event import Status
 from app.vocabulary.errors import StreamUnavailable
 
 #: Failures with their own line; the others are added up.

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from app.storage.sql.tables import DAY_S, corrections
 from app.storage.sql.transactions import insert
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 
 #: The key columns of `corrections`, and its summed columns.
 _KEY, _SUMS = corrections.c.keys()[:3], corrections.c.keys()[3:]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Connection, select
 
 from app.storage.sql.tables import entries
-from app.usage.call_usage import CallUsage, decode_calls
+from app.usage.messages.call_usage import CallUsage, decode_calls
 
 #: Entries that are held in memory at the same time.
 BATCH_SIZE = 1_000

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, case, func
 
 from app.storage.sql.tables import entries
-from app.usage.event import CERTAIN_SOURCES
+from app.usage.messages.event import CERTAIN_SOURCES
 from app.vocabulary.completion import USAGE_COUNTS
 
 #: Whether an entry used no tokens; such an entry has no cost.

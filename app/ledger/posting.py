@@ -30,9 +30,9 @@ from app.storage.sql.tables import (
     rollups_by_hour,
 )
 from app.storage.sql.transactions import insert, write
-from app.usage.call_usage import decode_calls, encode_calls
 from app.usage.cost import cost_of
-from app.usage.event import CERTAIN_SOURCES, UsageEvent, sides_of
+from app.usage.messages.call_usage import decode_calls, encode_calls
+from app.usage.messages.event import CERTAIN_SOURCES, UsageEvent, sides_of
 from app.vocabulary.completion import USAGE_COUNTS
 
 #: Stored unchanged: all fields of an event except the last, `calls`.

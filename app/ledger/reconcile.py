@@ -17,7 +17,7 @@ from app.ledger.measures import ENTRY_MEASURES
 from app.ledger.retention import pruned_until_s
 from app.storage.sql.tables import DAY_S, ROLLUP_KEY, ROLLUP_MEASURES, ROLLUP_TABLES, entries
 from app.storage.sql.transactions import reading, write
-from app.usage.message import NUMBER_LIMIT
+from app.usage.messages.message import NUMBER_LIMIT
 
 #: Entries per statement; more if a single day has more.
 BATCH_SIZE = 50_000

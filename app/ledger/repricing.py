@@ -17,7 +17,7 @@ from app.pricing.price_book import PriceBook
 from app.storage.sql.tables import entries, repricings
 from app.storage.sql.transactions import reading, write
 from app.usage.cost import Cost, cost_of
-from app.usage.event_id import new_event_id
+from app.usage.messages.event_id import new_event_id
 
 #: Entries per transaction.
 BATCH_SIZE = 2_000

@@ -10,7 +10,7 @@ from app.ledger.measures import IS_EMPTY
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.storage.sql.tables import entries
 from app.storage.sql.transactions import reading
-from app.usage.call_usage import CallUsage
+from app.usage.messages.call_usage import CallUsage
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from flask import Flask, Response, g, request
 from app.observability.client_address import source_address
 from app.observability.metrics.metrics import Metrics
 from app.tracing.trace_context import Trace, Tracing
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from app.vocabulary.errors import TollgateError
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from app.serving.fan_out import Echo, SubRequest
 from app.serving.in_flight import InFlightCalls
 from app.serving.routing import Plan
 from app.transport.call import Transport, VendorCall
-from app.usage.meter import Meter
+from app.usage.metering.meter import Meter
 from app.vocabulary.completion import Completion
 from app.vocabulary.errors import GatewayError, VendorFailed, VendorTimeout
 from app.vocabulary.vendor_request import VendorRequest

@@ -15,7 +15,7 @@ from app.serving.in_flight import InFlightCalls
 from app.serving.retry import CandidateCalls
 from app.serving.routing import Candidate, Plan, Router
 from app.transport.call import Reason, Transport
-from app.usage.meter import Meter
+from app.usage.metering.meter import Meter
 from app.vocabulary.completion import Completion, CompletionRequest
 from app.vocabulary.errors import (
     GatewayError,

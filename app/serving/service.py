@@ -17,9 +17,9 @@ from app.serving.routing import Router
 from app.serving.stream import CompletionStream, add_totals, with_id
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
-from app.usage.meter import Meter
+from app.usage.metering.meter import Meter
+from app.usage.metering.request_context import RequestContext
 from app.usage.recorder import Recorder
-from app.usage.request_context import RequestContext
 from app.vocabulary.completion import Completion, CompletionRequest
 from app.vocabulary.errors import ShuttingDown
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from app.serving.channel import Channel, ConsumerClosed
 from app.serving.failover import Calls
 from app.transport.watchdog import Watchdog
-from app.usage.event import Status
-from app.usage.meter import Meter
+from app.usage.messages.event import Status
+from app.usage.metering.meter import Meter
 from app.vocabulary.completion import Completion, CompletionRequest
 from app.vocabulary.errors import Cancelled, GatewayError
 

@@ -1,5 +1,5 @@
 """What each request used: meters, the recorder, the messages that it sends, and the spool.
 
-Does not know the ledger or HTTP. Read `meter` first, then `recorder`; `event` is the message to the
-workers, and `redis` has the stores.
+Does not know the ledger or HTTP. Read `metering.meter` first, then `recorder`; `messages.event` is
+what workers receive, and `redis` has the stores.
 """

@@ -3,7 +3,7 @@
 from app.admission.reservations import Charge
 from app.pricing.price_book import PriceBook
 from app.usage.cost import cost_of
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 
 
 def charge_of(event: UsageEvent, prices: PriceBook) -> Charge:

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from app.pricing.price import Price, Tokens
 from app.pricing.price_book import PriceBook
-from app.usage.call_usage import CallUsage
-from app.usage.event import UsageEvent
+from app.usage.messages.call_usage import CallUsage
+from app.usage.messages.event import UsageEvent
 
 
 class Cost(NamedTuple):

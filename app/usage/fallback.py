@@ -6,7 +6,7 @@ An event that the spool cannot store either is logged, and stays in memory until
 import logging
 from pathlib import Path
 
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from app.usage.spool import Kind, Spool
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.admission.limiter import AdmissionRequest
-from app.usage.open_record import OpenRecord
+from app.usage.messages.open_record import OpenRecord
 
 
 @dataclass(frozen=True, slots=True)

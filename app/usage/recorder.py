@@ -18,11 +18,11 @@ from app.admission.limiter import UNLIMITED, Admission, Limiter
 from app.admission.reservations import Charge
 from app.usage.charge import charge_of
 from app.usage.checkpoints import Checkpoints
-from app.usage.event import UsageEvent
 from app.usage.fallback import SpoolFallback
 from app.usage.live_request import LiveRequest
-from app.usage.message import UndecodableMessage
-from app.usage.open_record import OpenRecord
+from app.usage.messages.event import UsageEvent
+from app.usage.messages.message import UndecodableMessage
+from app.usage.messages.open_record import OpenRecord
 from app.usage.redis.open_records import OWNER_RENEWAL_S, OpenRecords
 from app.usage.redis.stream import EventStream
 from app.usage.replay import Replay

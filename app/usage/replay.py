@@ -10,11 +10,11 @@ from pathlib import Path
 from app.admission.reservations import NOTHING, Charge
 from app.pricing.price_book import PriceBook
 from app.usage.charge import charge_of
-from app.usage.event import UsageEvent
-from app.usage.event_id import new_event_id
 from app.usage.fallback import SpoolFallback
-from app.usage.message import UndecodableMessage, json_object
-from app.usage.open_record import OpenRecord
+from app.usage.messages.event import UsageEvent
+from app.usage.messages.event_id import new_event_id
+from app.usage.messages.message import UndecodableMessage, json_object
+from app.usage.messages.open_record import OpenRecord
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.usage.spool import read

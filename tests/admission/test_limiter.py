@@ -20,11 +20,11 @@ from app.storage.redis.connection import connect
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import EVENTS, OPEN, RESERVED
 from app.storage.sql.engine import create_engine
-from app.usage.meter import Meter
+from app.usage.metering.meter import Meter
+from app.usage.metering.request_context import RequestContext
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
-from app.usage.request_context import RequestContext
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import LimitReached
 from app.vocabulary.limits import Limits

@@ -15,8 +15,8 @@ from openai import OpenAI, PermissionDeniedError
 from app.ledger.posting import Ledger
 from app.settings import Settings
 from app.storage.redis.connection import connect
-from app.usage.event import UsageEvent
-from app.usage.event_id import new_event_id
+from app.usage.messages.event import UsageEvent
+from app.usage.messages.event_id import new_event_id
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from tests.api.usage_site import (

@@ -13,7 +13,7 @@ from app.factory import create_app
 from app.ledger.posting import Ledger
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.settings import Settings
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from tests.support.events import usage_event
 
 HOUR_S = 3_600

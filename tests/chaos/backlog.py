@@ -10,7 +10,7 @@ from redis import Redis
 
 from app.storage.redis.keys import EVENTS
 from app.storage.sql.engine import create_engine
-from app.usage.event_id import new_event_id
+from app.usage.messages.event_id import new_event_id
 from tests.chaos.ledgers import LedgerServer
 from tests.chaos.processes import Process
 from tests.support.events import usage_event

@@ -5,7 +5,7 @@ import threading
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from app.usage.estimate import count_tokens
+from app.usage.metering.estimate import count_tokens
 from tests.support.vendor import (
     CUT,
     DONE,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.usage.estimate import count_tokens
+from app.usage.metering.estimate import count_tokens
 from tests.chaos.load import Asked
 from tests.chaos.served import Call
 from tests.chaos.verdict import of_an_answer, of_an_estimate, of_no_call

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, RowMapping
 
 from app.ledger.reconcile import day_ranges, differences
 from app.storage.sql.tables import entries
-from app.usage.estimate import count_tokens
+from app.usage.metering.estimate import count_tokens
 from tests.chaos.load import Asked
 from tests.chaos.served import Call
 from workers.reaper import CHARS_PER_TOKEN

@@ -6,7 +6,7 @@ from typing import Any
 from app import wsgi
 from app.transport.call import VendorCall
 from app.usage import spool
-from app.usage.call_meter import CallMeter
+from app.usage.metering.call_meter import CallMeter
 from app.usage.recorder import Recorder
 from app.usage.redis.stream import EventStream
 from app.usage.replay import Replay

@@ -15,7 +15,7 @@ import pytest
 from app.accounts.accounts import Accounts
 from app.ledger.posting import Ledger
 from app.pricing.price_book import PriceBook
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from tests.cli.command import Tollgate
 from tests.support.events import usage_event
 

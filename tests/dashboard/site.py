@@ -16,7 +16,7 @@ from app.ledger.posting import Ledger
 from app.pricing.price import EffectivePeriod, Price, PriceHistory, complete_rates
 from app.pricing.price_book import UNKNOWN, PriceBook
 from app.settings import Settings
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from app.vocabulary.money import NANO
 from tests.support.events import usage_event
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from app.settings import Settings
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from tests.support.gateway import Gateway, gunicorn, sse_events, text_of, with_account
 from tests.support.services.polling import wait_until
 from tests.support.vendor import (

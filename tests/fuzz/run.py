@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.storage.redis.keys import EVENTS, OPEN
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from tests.fuzz.peers import act
 from tests.fuzz.target import Target, running_target
 from tests.fuzz.wire import Said

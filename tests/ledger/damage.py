@@ -14,7 +14,7 @@ from app.ledger.reconcile import (
 )
 from app.storage.sql.tables import ROLLUP_TABLES, SLOT_S
 from app.storage.sql.transactions import reading
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from tests.ledger.ledgers import as_posted, ledger_of
 
 SLOT_MS = SLOT_S * 1000

@@ -18,10 +18,10 @@ from app.pricing.price_book import NO_PRICES, PriceBook
 from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import entries, rollups
 from app.storage.sql.transactions import reading
-from app.usage.call_usage import encode_calls
 from app.usage.cost import cost_of
-from app.usage.event import UsageEvent
-from app.usage.event_id import new_event_id
+from app.usage.messages.call_usage import encode_calls
+from app.usage.messages.event import UsageEvent
+from app.usage.messages.event_id import new_event_id
 from tests.support.events import usage_event
 from tests.support.services.sqlite import new_ledger
 

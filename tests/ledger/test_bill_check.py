@@ -8,7 +8,7 @@ from app.ledger.bill_check import BillDifference, compare
 from app.ledger.posting import Ledger
 from app.ledger.retention import prune
 from app.ledger.slots import DAY_S
-from app.usage.call_usage import CallUsage
+from app.usage.messages.call_usage import CallUsage
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import UsagePruned
 from tests.ledger.bills import CSV, TODAY, bucket, page, pages

@@ -8,7 +8,7 @@ from app.ledger.entry_calls import EntryCalls, entry_calls
 from app.ledger.posting import Ledger
 from app.storage.sql.tables import entries
 from app.storage.sql.transactions import reading
-from app.usage.call_usage import CallUsage
+from app.usage.messages.call_usage import CallUsage
 from app.vocabulary.completion import Usage
 from tests.ledger.ledgers import MIDNIGHT_S, at
 

@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 from app.ledger.posting import Ledger
 from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import SLOT_S, entries, rollups
-from app.usage.call_usage import CallUsage
-from app.usage.event import UsageEvent
+from app.usage.messages.call_usage import CallUsage
+from app.usage.messages.event import UsageEvent
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 from app.vocabulary.errors import LedgerUnavailable
 from app.vocabulary.text import TEXT_LIMIT

@@ -14,7 +14,7 @@ from app.pricing.price_book import PriceBook
 from app.pricing.rates import load_price
 from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import ROLLUP_KEY
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from tests.ledger.ledgers import EVENTS, as_posted, empty_ledger, ledger_of
 from tests.support.events import usage_event
 

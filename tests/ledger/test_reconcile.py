@@ -16,8 +16,8 @@ from app.ledger.reconcile import (
 from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import UsageReader
 from app.storage.sql.tables import DAY_S, SLOT_S, daily_rollups, rollups
-from app.usage.event import UsageEvent
-from app.usage.message import NUMBER_LIMIT
+from app.usage.messages.event import UsageEvent
+from app.usage.messages.message import NUMBER_LIMIT
 from tests.ledger.damage import SLOT_MS, agrees, change, damage, found, repair
 from tests.ledger.ledgers import EVENTS, MIDNIGHT_MS, as_posted, empty_ledger, ledger_of
 from tests.support.events import usage_event

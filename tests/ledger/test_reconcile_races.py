@@ -14,7 +14,7 @@ from sqlalchemy import Engine, event
 from app.ledger.posting import Ledger
 from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import rollups
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from tests.ledger.damage import SLOT_MS, agrees, change, damage, repair
 from tests.ledger.ledgers import MIDNIGHT_MS
 from tests.support.events import usage_event

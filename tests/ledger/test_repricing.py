@@ -14,7 +14,7 @@ from app.pricing.price_book import NO_PRICES, PriceBook, load_prices
 from app.storage.sql.tables import ROLLUP_TABLES, entries
 from app.storage.sql.tables import prices as prices_table
 from app.storage.sql.transactions import reading
-from app.usage.call_usage import CallUsage
+from app.usage.messages.call_usage import CallUsage
 from app.vocabulary.completion import Usage
 from tests.ledger.ledgers import DAY, MIDNIGHT_S, at
 from tests.support.events import usage_event

@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 from app.ledger.posting import Ledger
 from app.ledger.unpriced import Unpriced, unpriced
 from app.pricing.price_book import NO_PRICES, PriceBook, load_prices
-from app.usage.call_usage import CallUsage
+from app.usage.messages.call_usage import CallUsage
 from app.vocabulary.completion import Usage
 from tests.ledger.ledgers import MIDNIGHT_S, at
 

@@ -6,8 +6,8 @@ import pytest
 from msgspec import structs
 
 from app.pricing.price_book import NO_PRICES, PriceBook, load_prices
-from app.usage.call_usage import CallUsage
 from app.usage.cost import NO_COST, cost_of
+from app.usage.messages.call_usage import CallUsage
 from app.vocabulary.completion import Usage
 from tests.pricing.books import TOKENS, book, ms, row
 from tests.support.events import usage_event

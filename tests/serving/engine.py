@@ -18,12 +18,12 @@ from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
-from app.usage.event import UsageEvent
-from app.usage.meter import Meter
+from app.usage.messages.event import UsageEvent
+from app.usage.metering.meter import Meter
+from app.usage.metering.request_context import RequestContext
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
-from app.usage.request_context import RequestContext
 from app.vendors.table import VendorTable
 from app.vendors.vendor import Timeouts, Vendor
 from app.vocabulary.completion import Completion, CompletionRequest

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from app.tracing.setup import tracing
-from app.usage.event import UsageEvent
-from app.usage.meter import Meter
-from app.usage.observer import NullObserver
-from app.usage.request_context import RequestContext
+from app.usage.messages.event import UsageEvent
+from app.usage.metering.meter import Meter
+from app.usage.metering.observer import NullObserver
+from app.usage.metering.request_context import RequestContext
 from app.vendors.vendor import Timeouts
 from app.vocabulary.completion import Completion
 from app.vocabulary.errors import Cancelled, VendorFailed, VendorOverloaded, VendorTimeout

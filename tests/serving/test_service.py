@@ -7,7 +7,7 @@ import pytest
 
 from app.serving.service import CompletionService
 from app.serving.stream import CompletionStream
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from app.vocabulary.completion import Completion, CompletionRequest
 from app.vocabulary.errors import (
     InvalidRequest,

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from app.usage.event import UsageEvent
-from app.usage.event_id import new_event_id
-from app.usage.open_record import OpenRecord
+from app.usage.messages.event import UsageEvent
+from app.usage.messages.event_id import new_event_id
+from app.usage.messages.open_record import OpenRecord
 
 
 def usage_event(**changes: Any) -> UsageEvent:

@@ -23,7 +23,7 @@ from app.factory import create_app
 from app.settings import Settings
 from app.storage.redis.keys import EVENTS, OPEN
 from app.storage.sql.engine import create_engine
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from tests.support.ports import free_port
 from tests.support.processes import started
 from tests.support.services.polling import wait_until

@@ -1,6 +1,6 @@
 """Vendor calls of tests: a request, its usage, and chunks of its response."""
 
-from app.usage.call_meter import CallMeter
+from app.usage.metering.call_meter import CallMeter
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 
 ASKED = CompletionRequest(model="sim/m", prompt="secret words", user="someone", stream=True)

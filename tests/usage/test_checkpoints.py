@@ -9,7 +9,7 @@ from app.admission.limiter import AdmissionRequest
 from app.storage.redis.connection import connect
 from app.usage.checkpoints import Checkpoints
 from app.usage.live_request import LiveRequest
-from app.usage.open_record import OpenRecord
+from app.usage.messages.open_record import OpenRecord
 from app.usage.redis.open_records import OpenRecords
 from app.vocabulary.completion import CompletionRequest
 from tests.support.events import open_record

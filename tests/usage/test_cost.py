@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from app.pricing.price_book import PriceBook, load_prices
-from app.usage.call_usage import CallUsage
 from app.usage.cost import NO_COST, cost_of
+from app.usage.messages.call_usage import CallUsage
 from app.vocabulary.completion import Usage
 from tests.support.events import usage_event
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.usage.event import UsageEvent
 from app.usage.fallback import SpoolFallback
+from app.usage.messages.event import UsageEvent
 from app.usage.spool import read
 from tests.support.events import usage_event
 

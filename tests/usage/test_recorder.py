@@ -15,13 +15,13 @@ from redis import Redis
 from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS, OPEN, OWNER
 from app.usage import recorder as recorder_module
-from app.usage.event import UsageEvent
-from app.usage.meter import Meter
-from app.usage.open_record import OpenRecord
+from app.usage.messages.event import UsageEvent
+from app.usage.messages.open_record import OpenRecord
+from app.usage.metering.meter import Meter
+from app.usage.metering.request_context import RequestContext
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
-from app.usage.request_context import RequestContext
 from app.usage.spool import read
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import StreamUnavailable

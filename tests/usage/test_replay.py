@@ -10,8 +10,8 @@ from redis import Redis
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS, STARTED
-from app.usage.event import UsageEvent
 from app.usage.fallback import SpoolFallback
+from app.usage.messages.event import UsageEvent
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.usage.replay import Replay

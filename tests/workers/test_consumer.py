@@ -17,7 +17,7 @@ from app.ledger.reconcile import day_ranges, differences
 from app.storage.redis.connection import connect
 from app.storage.sql.tables import entries, rollups
 from app.storage.sql.transactions import reading
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable

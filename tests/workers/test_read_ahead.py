@@ -7,7 +7,7 @@ import pytest
 from redis import Redis
 
 from app.ledger.posting import NOT_CHARGED, Ledger
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable
 from tests.support.events import usage_event

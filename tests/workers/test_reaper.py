@@ -7,8 +7,8 @@ import pytest
 from redis import Redis
 
 from app.storage.redis.keys import EVENTS, RESERVED, STARTED
-from app.usage.event import UsageEvent
-from app.usage.open_record import OpenRecord
+from app.usage.messages.event import UsageEvent
+from app.usage.messages.open_record import OpenRecord
 from app.usage.redis.open_records import OpenRecords
 from tests.support.events import DEFAULTS, open_record
 from workers.reaper import YOUNG_MS, abandoned, reap

@@ -14,7 +14,7 @@ from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import conditions
 from app.storage.sql.tables import entries
 from app.storage.sql.transactions import reading
-from app.usage.event import SideSource, Source, Status, sides_of
+from app.usage.messages.event import SideSource, Source, Status, sides_of
 
 #: Entries that latencies are computed from: enough for a 99th percentile, read in milliseconds.
 SAMPLE = 5000

@@ -13,7 +13,7 @@ from prometheus_client import Counter, Gauge
 from prometheus_client.registry import Collector
 
 from app.observability.metrics.families import Families
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from app.vendors.vendor import Vendor
 
 P = ParamSpec("P")

@@ -18,7 +18,7 @@ from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import DEAD, EVENTS, OPEN, OWNER, PROBE, RESERVED, STARTED
 from app.storage.redis.scripts import Argument, Script, read_lua, run
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 
 #: How long a process counts as live after its last heartbeat, and the time between two heartbeats,
 #: in seconds.

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from redis import Redis
 
-from app.usage.message import UndecodableMessage
-from app.usage.open_record import OpenRecord
+from app.usage.messages.message import UndecodableMessage
+from app.usage.messages.open_record import OpenRecord
 from app.usage.redis.dead_letters import DeadLetterStream
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream

@@ -21,7 +21,7 @@ from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import DEAD, EVENTS, OPEN, POSTED, RESERVED, STARTED
 from app.storage.redis.scripts import Argument, Script, read_lua, run
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 
 #: The consumer group. Its name stays as the first version wrote it: Redis would deliver every entry
 #: of the stream again to a group of another name.

@@ -20,7 +20,7 @@ from redis import Redis
 from app.gateways.families import GATEWAY_SPECS
 from app.settings import Settings
 from app.storage.redis.keys import EVENTS, OPEN
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from app.vendors.table import BUILT_IN, load_vendors
 from tests.contract.answers.parts import Wire
 from tests.support.gateway import Gateway, running

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.settings import Settings
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from tests.support.gateway import Gateway, running, sse_events
 from tests.support.services.llamacpp import MODEL, SLOT_TOKENS, LlamaCpp
 from tests.support.services.sqlite import new_ledger

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from tests.contract.wild.case import Case
 from tests.contract.wild.delivered import is_delivered
 from tests.contract.wild.rig import Outcome

@@ -14,7 +14,7 @@ from typing import Any
 import requests
 
 from app.storage.redis.keys import EVENTS
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from tests.contract.test_contract import serving
 from tests.contract.wild.case import Case, seed_in
 from tests.support.gateway import Gateway

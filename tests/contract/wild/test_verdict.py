@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from app.usage.event import UsageEvent
-from app.usage.event_id import new_event_id
+from app.usage.messages.event import UsageEvent
+from app.usage.messages.event_id import new_event_id
 from tests.contract.wild.case import Case
 from tests.contract.wild.rig import Outcome
 from tests.contract.wild.truth import Sample, Told, Truth

@@ -1,6 +1,6 @@
 """Compares a response and its recorded usage with the truth. Returns faults as sentences."""
 
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from tests.contract.wild.booked import left_faults, partial_faults, status_faults, usage_faults
 from tests.contract.wild.case import Case
 from tests.contract.wild.delivered import answer_faults

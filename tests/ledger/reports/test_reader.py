@@ -14,7 +14,7 @@ from app.ledger.reports.query import GroupKey, UsageQuery, UsageRow
 from app.ledger.reports.reader import UsageReader
 from app.ledger.slots import DAY_S
 from app.storage.sql.engine import create_engine
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import LedgerUnavailable
 from tests.ledger.ledgers import DAY, MIDNIGHT_S, at, empty_ledger, requests

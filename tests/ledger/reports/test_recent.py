@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from app.ledger.posting import Ledger
 from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.recent import Position, RecentReader, RequestOutcome, percentile
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from tests.support.events import usage_event
 
 START_S = 1_780_000_000

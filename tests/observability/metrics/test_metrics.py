@@ -6,7 +6,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from app.observability.metrics.metrics import MODELS_LIMIT, OTHER, Metrics
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from app.vendors.vendor import Vendor
 from tests.support.events import usage_event
 

@@ -4,7 +4,7 @@ import pytest
 from redis import Redis
 
 from app.storage.redis.keys import DEAD, EVENTS, OPEN, OWNER, STARTED
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from tests.support.events import usage_event

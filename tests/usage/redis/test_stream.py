@@ -4,7 +4,7 @@ import pytest
 from redis import Redis
 
 from app.storage.redis.connection import connect
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import AT_ONCE, EventStream, StreamEntry
 from app.vocabulary.errors import StreamUnavailable

@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.usage.message import Number, Text
-from app.usage.stored_text import clip, clip_or_none
+from app.usage.messages.message import Number, Text
+from app.usage.messages.stored_text import clip, clip_or_none
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from msgspec import ValidationError
 
-from app.usage.call_usage import CallUsage, decode_calls, encode_calls
+from app.usage.messages.call_usage import CallUsage, decode_calls, encode_calls
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 from tests.support.events import usage_event
 

@@ -5,7 +5,7 @@ import uuid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.usage.event_id import new_event_id
+from app.usage.messages.event_id import new_event_id
 
 
 @given(st.integers(0, 2**48 - 1))

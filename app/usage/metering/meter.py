@@ -10,16 +10,16 @@ from typing import Any
 from app.admission.at_most import CostCandidate
 from app.admission.limiter import UNLIMITED, AdmissionRequest
 from app.tracing.trace_context import Trace
-from app.usage.call_meter import CallMeter, Counted, least_certain
-from app.usage.call_usage import CallUsage
-from app.usage.estimate import count_prompts
-from app.usage.event import SideSource, Status, UsageEvent
-from app.usage.event_id import new_event_id
 from app.usage.live_request import LiveRequest
-from app.usage.open_record import OpenRecord
+from app.usage.messages.call_usage import CallUsage
+from app.usage.messages.event import SideSource, Status, UsageEvent
+from app.usage.messages.event_id import new_event_id
+from app.usage.messages.open_record import OpenRecord
+from app.usage.messages.stored_text import clip_or_none
+from app.usage.metering.call_meter import CallMeter, Counted, least_certain
+from app.usage.metering.estimate import count_prompts
+from app.usage.metering.request_context import RequestContext
 from app.usage.recorder import Recorder
-from app.usage.request_context import RequestContext
-from app.usage.stored_text import clip_or_none
 from app.vocabulary.completion import USAGE_COUNTS, CompletionRequest, Usage
 
 #: What a finish reason looks like, unlike a sentence.

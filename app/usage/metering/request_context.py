@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.tracing.trace_context import UNTRACED, Trace
-from app.usage.observer import UNOBSERVED, Observer
+from app.usage.metering.observer import UNOBSERVED, Observer
 from app.vocabulary.limits import Limits
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from app.usage.estimate import count_completions, count_prompts, count_tokens
-from app.usage.event import SideSource
+from app.usage.messages.event import SideSource
+from app.usage.metering.estimate import count_completions, count_prompts, count_tokens
 from app.vocabulary.completion import USAGE_COUNTS, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError
 

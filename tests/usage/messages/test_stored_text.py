@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.usage.stored_text import clip, clip_or_none
+from app.usage.messages.stored_text import clip, clip_or_none
 from app.vocabulary.text import TEXT_LIMIT
 
 

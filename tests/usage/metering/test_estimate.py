@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.usage.estimate import SLICE_CHARS, count_completions, count_prompts, count_tokens
+from app.usage.metering.estimate import SLICE_CHARS, count_completions, count_prompts, count_tokens
 from app.vocabulary.completion import CompletionRequest
 
 
@@ -102,7 +102,7 @@ def test_echoed_token_ids_are_taken_off_by_their_number() -> None:
 def test_the_tokenizer_is_loaded_only_when_something_is_estimated() -> None:
     code = """
 import sys
-import app.usage.estimate as estimate
+import app.usage.metering.estimate as estimate
 assert not any(name.startswith("bpe_openai") for name in sys.modules)
 assert estimate.count_tokens("hello world") == 2
 assert "bpe_openai" not in sys.modules

@@ -6,7 +6,7 @@ Does not know where records are stored.
 import msgspec
 from msgspec import Struct
 
-from app.usage.message import Number, Text, Word, decode_message
+from app.usage.messages.message import Number, Text, Word, decode_message
 
 
 class OpenRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

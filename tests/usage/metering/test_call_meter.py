@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.usage.call_meter import CallMeter, least_certain
+from app.usage.metering.call_meter import CallMeter, least_certain
 from app.vocabulary.completion import CompletionRequest, HalfUsage, Usage
 from app.vocabulary.errors import (
     GatewayError,

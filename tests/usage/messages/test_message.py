@@ -4,7 +4,14 @@ import pytest
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from app.usage.message import Number, Text, UndecodableMessage, Word, decode_message, json_object
+from app.usage.messages.message import (
+    Number,
+    Text,
+    UndecodableMessage,
+    Word,
+    decode_message,
+    json_object,
+)
 
 
 class Inner(Struct):

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from app.usage.event import UsageEvent
+from app.usage.messages.event import UsageEvent
 
 
 class Observer(Protocol):

@@ -12,8 +12,8 @@ import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.usage.call_usage import CallUsage
-from app.usage.message import (
+from app.usage.messages.call_usage import CallUsage
+from app.usage.messages.message import (
     Number,
     Text,
     UndecodableMessage,
@@ -21,7 +21,7 @@ from app.usage.message import (
     decode_message,
     json_object,
 )
-from app.usage.stored_text import clip
+from app.usage.messages.stored_text import clip
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 from app.vocabulary.text import TEXT_LIMIT
 

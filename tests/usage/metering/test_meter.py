@@ -12,13 +12,13 @@ from redis import Redis
 
 from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS, OPEN
-from app.usage.call_meter import CallMeter
-from app.usage.event import Status, UsageEvent
-from app.usage.meter import Meter
+from app.usage.messages.event import Status, UsageEvent
+from app.usage.metering.call_meter import CallMeter
+from app.usage.metering.meter import Meter
+from app.usage.metering.request_context import RequestContext
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
-from app.usage.request_context import RequestContext
 from app.vocabulary.completion import CompletionRequest, Usage
 from app.vocabulary.errors import VendorOverloaded, VendorTimeout
 from app.vocabulary.text import TEXT_LIMIT

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.usage.call_usage import CallUsage
-from app.usage.event import FORMER_SOURCES, SIDE_SOURCES, SOURCES, STATUSES, UsageEvent
-from app.usage.message import NUMBER_LIMIT, UndecodableMessage
-from app.usage.stored_text import clip
+from app.usage.messages.call_usage import CallUsage
+from app.usage.messages.event import FORMER_SOURCES, SIDE_SOURCES, SOURCES, STATUSES, UsageEvent
+from app.usage.messages.message import NUMBER_LIMIT, UndecodableMessage
+from app.usage.messages.stored_text import clip
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 from app.vocabulary.text import TEXT_LIMIT
 from tests.support.events import DEFAULTS, usage_event

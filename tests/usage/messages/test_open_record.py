@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.usage.message import NUMBER_LIMIT, UndecodableMessage
-from app.usage.open_record import OpenRecord
+from app.usage.messages.message import NUMBER_LIMIT, UndecodableMessage
+from app.usage.messages.open_record import OpenRecord
 from app.vocabulary.text import TEXT_LIMIT
 from tests.support.events import open_record
 
