@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from urllib3.util import connection
 
 from app.transport import dns
 from app.transport.dialing import dial
 from app.transport.dns import LOOK_UPS_LIMIT, LookUpTimeout, Resolver
+from app.transport.opening import NotConnected
+from app.transport.session import VendorSession
 from tests.support.processes import join
 from tests.support.services.polling import wait_until
 
@@ -26,9 +29,11 @@ class NameServer:
         self.asked: Counter[str] = Counter()
         self.released = threading.Event()
         self.addresses: list[str] = ["127.0.0.1"]
+        self.family: int | None = None
 
-    def __call__(self, host: str, *_: Any) -> list[Any]:
+    def __call__(self, host: str, _port: Any, family: int = 0, *_: Any) -> list[Any]:
         self.asked[host] += 1
+        self.family = family
         if host == HANGING:
             self.released.wait(30)
         if host == "unknown.invalid":
@@ -106,6 +111,23 @@ def test_the_look_up_counts_as_connecting() -> None:
     with pytest.raises(LookUpTimeout):
         dial(Resolver(), HANGING, 80, 0.2, [])
     assert time.monotonic() - started_s < 5
+
+
+@pytest.mark.usefixtures("names")
+def test_a_request_does_not_wait_for_a_look_up_that_hangs() -> None:
+    started_s = time.monotonic()
+    with VendorSession({}) as session, pytest.raises(NotConnected):
+        session.post(f"http://{HANGING}/", timeout=(0.2, 5.0))
+    assert time.monotonic() - started_s < 5
+
+
+@pytest.mark.parametrize(("has_ipv6", "family"), [(True, 0), (False, socket.AF_INET)])
+def test_a_host_without_ipv6_looks_up_no_such_address(
+    names: NameServer, monkeypatch: pytest.MonkeyPatch, has_ipv6: bool, family: int
+) -> None:
+    monkeypatch.setattr(connection, "HAS_IPV6", has_ipv6)
+    Resolver().addresses("a.example", 80, 5.0)
+    assert names.family == family
 
 
 def test_each_address_has_its_share_of_the_time(names: NameServer) -> None:
