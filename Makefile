@@ -1,9 +1,9 @@
-# make run    a gateway on this machine, complete: `tollgate dev`
-# make test   everything that CI runs
-# make check  style, types and layers alone
-# make bench  Tollgate and, where `make bench-peers` has installed them, its peers, measured here
-# make fuzz   hostile callers for an hour, and the worst gap of a stream beside them
-# make chaos  load while everything fails, and the vendor's list of calls held against the ledger
+# make run    starts everything on this host: `tollgate dev`
+# make test   runs everything that CI runs
+# make check  checks only style, types and layers
+# make bench  measures Tollgate, and its peers if `make bench-peers` has installed them
+# make fuzz   sends hostile requests for an hour, and measures the gaps of a stream that runs meanwhile
+# make chaos  injects faults under load, and compares the ledger with the vendor's call log
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -16,7 +16,7 @@ FILES := app workers tests bench config
 run: .venv/run.stamp
 	@$(BIN)/tollgate dev
 
-# Three at a time, though CI has two cores: half of the time, a test waits.
+# Three processes, although CI has two cores: tests wait for half of their time.
 test: check
 	$(BIN)/coverage erase
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(PYTEST_FLAGS)
@@ -30,7 +30,7 @@ check: .venv/dev.stamp
 bench: .venv/bench.stamp
 	@$(BIN)/python -m bench $(BENCH_FLAGS)
 
-# LiteLLM and Portkey, of which the latter needs Node and npm.
+# LiteLLM and Portkey; Portkey needs Node and npm.
 bench-peers: | $(BIN)/python
 	@echo 'Installing LiteLLM and Portkey into $(PEERS)'
 	@$(PYTHON) -m venv $(PEERS)/litellm

@@ -1,1 +1,1 @@
-"""What Tollgate adds to a vendor's answer, measured here and now: `make bench`."""
+"""The benchmark: what Tollgate adds to a vendor's response, measured here (`make bench`)."""

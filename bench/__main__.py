@@ -1,7 +1,7 @@
-"""Run the benchmark: `python -m bench`, or `make bench`; `python -m bench steady` for endurance.
+"""Runs the benchmark: `python -m bench`, or `make bench`; `python -m bench steady` for endurance.
 
-The gateway has one core to itself; vendor, client, Valkey and worker share the others. Recorder
-is on. The table goes to stdout, progress to stderr.
+The gateway has its own core; vendor, client, Valkey and worker share the others. Usage is recorded.
+The table goes to stdout, progress to stderr.
 """
 
 import contextlib
@@ -24,24 +24,22 @@ ROUNDS = 3
 
 
 @click.group(invoke_without_command=True)
-@click.option(
-    "--only", type=click.Choice(list(PARTS)), multiple=True, help="Run these parts alone."
-)
+@click.option("--only", type=click.Choice(list(PARTS)), multiple=True, help="Run only these parts.")
 @click.option("--rounds", type=click.IntRange(1), default=ROUNDS, show_default=True)
-@click.option("--peers/--no-peers", default=True, show_default=True, help="Where installed.")
-@click.option("--keep", is_flag=True, help=f"Keep the result under {results.FOLDER.name}/.")
+@click.option("--peers/--no-peers", default=True, show_default=True, help="Measure peers, too.")
+@click.option("--keep", is_flag=True, help=f"Save the result in {results.FOLDER.name}/.")
 @click.pass_context
 def main(
     context: click.Context, only: tuple[str, ...], rounds: int, peers: bool, keep: bool
 ) -> None:
-    """Measure Tollgate, the vendor without it, and the peers that are installed."""
+    """Measure Tollgate, the vendor without a gateway, and the installed peers."""
     if context.invoked_subcommand:
         return
     load_before = machine.load()
     say(machine.machine())
     with (
         tempfile.TemporaryDirectory() as folder,
-        failures_told(),
+        errors_as_messages(),
         staged(Path(folder), rounds, with_peers=peers, say=say) as stage,
     ):
         taken = []
@@ -63,19 +61,19 @@ def main(
     for line in report(result, results.last(result.machine)):
         click.echo(line)
     if keep:
-        say(f"Kept: {results.save(result)}")
+        say(f"Saved: {results.save(result)}")
 
 
 @main.command()
 @click.option("--minutes", type=click.IntRange(1), default=10, show_default=True)
-@click.option("--keep", is_flag=True, help=f"Keep the figures under {results.FOLDER.name}/.")
+@click.option("--keep", is_flag=True, help=f"Save the result in {results.FOLDER.name}/{STEADY}/.")
 def steady(minutes: int, *, keep: bool) -> None:
-    """Load Tollgate for long: does it slow down, does its memory grow?"""
+    """Load Tollgate for a long time, and compare speed and memory at the end with the start."""
     load_before, found = machine.load(), []
     say(machine.machine())
     with (
         tempfile.TemporaryDirectory() as folder,
-        failures_told(),
+        errors_as_messages(),
         staged(Path(folder), 1, with_peers=False, say=say) as stage,
     ):
         for at, minute in enumerate(run_steadily(stage, minutes), 1):
@@ -84,12 +82,12 @@ def steady(minutes: int, *, keep: bool) -> None:
     for line in compare(found):
         click.echo(line)
     if keep:
-        say(f"Kept: {results.keep(STEADY, records(found), load_before)}")
+        say(f"Saved: {results.keep(STEADY, records(found), load_before)}")
 
 
 @contextlib.contextmanager
-def failures_told() -> Iterator[None]:
-    """Say what failed in words; anything else is a fault of ours, and keeps its traceback."""
+def errors_as_messages() -> Iterator[None]:
+    """Turn expected failures into messages; other exceptions keep their traceback."""
     try:
         yield
     except (BenchFailed, ChildFailed) as exc:
@@ -97,7 +95,7 @@ def failures_told() -> Iterator[None]:
 
 
 def progress(record: results.Record) -> str:
-    """Return a round in one line."""
+    """Return the summary of a round, in one line."""
     figures = ", ".join(f"{key} {value:,.2f}" for key, value in record.figures.items())
     return (
         f"{record.part}, {record.case}, {record.target}: {figures}; rest {record.shares.rest:.0%}"
@@ -105,7 +103,7 @@ def progress(record: results.Record) -> str:
 
 
 def say(text: str) -> None:
-    """Tell whoever waits."""
+    """Print progress to stderr."""
     click.echo(text, err=True)
 
 

@@ -1,8 +1,8 @@
-"""A backlog, drained by the Procfile's worker: how fast, at what cost, in how much memory.
+"""Measures how fast the Procfile's worker posts a backlog, and with how much processor and memory.
 
 `python -m bench.backlog [--events N] [--database sqlite|postgresql] [--workers K]`. Worker, beat,
 Valkey (append-only file, fsync every second) and database (each commit on the disk) are real and
-share this machine. Exits with 1 when the ledger does not hold what was published.
+share this host. Exits with 1 if the ledger differs from what was published.
 """
 
 import os
@@ -29,7 +29,7 @@ from app.storage.sql.tables import ROLLUP_TABLES, entries
 from app.storage.sql.transactions import reading
 from bench import procs, results
 from bench.events import Sums, add_up, differences, events
-from bench.figures import DRAIN, TOLLGATE
+from bench.figures import BACKLOG, TOLLGATE
 from bench.machine import load, machine
 from bench.procfile import command
 from bench.results import Record
@@ -39,18 +39,18 @@ from tests.support.services.valkey import Valkey
 
 #: Events published in one round trip.
 AT_ONCE = 1000
-#: The requests of the backlog started within so long, until now: an outage of the ledger.
+#: The requests of the backlog started in this period before now: an outage of the ledger.
 SPAN_MS = 6 * 3_600_000
 SAMPLE_S = 0.25
 #: How long a worker may take to be ready.
 START_S = 60.0
-#: How long nothing may be drained before this gives up.
+#: Give up if no event is posted for this long.
 STALLED_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """The ledger's database: its address, and the server's process where there is one."""
+    """The ledger's database: its address, and its server's process if it has one."""
 
     url: str
     pid: int | None
@@ -60,9 +60,9 @@ class Database:
 @click.option("--events", "count", type=click.IntRange(min=1), default=1_000_000, show_default=True)
 @click.option("--database", "kind", type=click.Choice(["sqlite", "postgresql"]), default="sqlite")
 @click.option("--workers", "workers", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--keep", is_flag=True, help="Keep the figures under bench/results.")
+@click.option("--keep", is_flag=True, help=f"Save the result in {results.FOLDER.name}/{BACKLOG}/.")
 def main(count: int, kind: str, workers: int, *, keep: bool) -> None:
-    """Drain a backlog; print how fast, and whether the ledger holds it."""
+    """Post a backlog; print the speed, and whether the ledger is complete."""
     load_before = load()
     with tempfile.TemporaryDirectory() as folder, _database(kind, Path(folder)) as database:
         upgrade(database.url)
@@ -72,8 +72,8 @@ def main(count: int, kind: str, workers: int, *, keep: bool) -> None:
             with Redis.from_url(valkey.url) as redis:
                 expected = publish(redis, count)
                 settle(redis)
-                samples = drain(redis, Path(folder), valkey, database, workers)
-                buried = redis.xlen(DEAD)
+                samples = post(redis, Path(folder), valkey, database, workers)
+                dead_lettered = redis.xlen(DEAD)
         finally:
             valkey.kill()
         for line in report(f"{count:,} events, {kind}, {workers} worker(s)", samples):
@@ -82,10 +82,11 @@ def main(count: int, kind: str, workers: int, *, keep: bool) -> None:
     for line in wrong:
         click.echo(line, err=True)
     if keep and not wrong:
-        record = Record(DRAIN, f"{kind}, {workers} worker(s)", TOLLGATE, figures(samples))
-        click.echo(f"Kept: {results.keep(DRAIN, [record], load_before)}", err=True)
-    click.echo(f"ledger: {'WRONG' if wrong or buried else 'every event once'}; {buried} buried")
-    sys.exit(1 if wrong or buried else 0)
+        record = Record(BACKLOG, f"{kind}, {workers} worker(s)", TOLLGATE, figures(samples))
+        click.echo(f"Saved: {results.keep(BACKLOG, [record], load_before)}", err=True)
+    verdict = "WRONG" if wrong or dead_lettered else "every event once"
+    click.echo(f"ledger: {verdict}; {dead_lettered} dead-lettered")
+    sys.exit(1 if wrong or dead_lettered else 0)
 
 
 @contextmanager
@@ -105,7 +106,7 @@ def _database(kind: str, folder: Path) -> Iterator[Database]:
 
 
 def publish(redis: "Redis", count: int) -> dict[str, Sums]:
-    """Append so many events to the stream; return what each account used."""
+    """Append `count` events to the stream; return what each account used."""
     prices, sums = load_prices(), dict[str, Sums]()
     backlog = events(count, time.time_ns() // 1_000_000 - SPAN_MS, SPAN_MS)
     starts = range(0, count, AT_ONCE)
@@ -121,21 +122,23 @@ def publish(redis: "Redis", count: int) -> dict[str, Sums]:
 
 
 def settle(redis: "Redis") -> None:
-    """Wait until Valkey no longer rewrites its append-only file, which a big load makes it do.
+    """Wait until Valkey has rewritten its append-only file, which it does after a large load.
 
-    Raises: TimeoutError when it still does so after STALLED_S.
+    Raises: TimeoutError after STALLED_S.
     """
     limit_s = time.monotonic() + STALLED_S
     while redis.info("persistence")["aof_rewrite_in_progress"]:
         if time.monotonic() > limit_s:
-            raise TimeoutError(f"Valkey still rewrites its file after {STALLED_S:.0f} s")
-        time.sleep(SAMPLE_S)  # between two looks, with a deadline
+            raise TimeoutError(
+                f"Valkey still rewrites its append-only file after {STALLED_S:.0f} s"
+            )
+        time.sleep(SAMPLE_S)  # between two checks, with a deadline
 
 
-def drain(
+def post(
     redis: "Redis", folder: Path, valkey: Valkey, database: Database, workers: int
 ) -> list[Sample]:
-    """Start the workers, then beat; return samples from the first drained event to the last."""
+    """Start the workers, then beat; return samples from the first posted event to the last."""
     env = {**os.environ, "REDIS_URL": valkey.url, "DATABASE_URL": database.url}
     names = [f"worker{number}" for number in range(workers)]
     with Children(folder / "log", env) as children:
@@ -162,19 +165,19 @@ def drain(
 
 
 def is_ready(log: Path) -> bool:
-    """Say whether a worker has written that it is."""
+    """Return whether a worker has logged that it is ready."""
     return " ready." in log.read_text()
 
 
 def watch(sample: Callable[[], Sample], check: Callable[[], None]) -> Iterator[Sample]:
-    """Yield samples until nothing waits, with progress on standard error.
+    """Yield samples until the backlog is empty; print progress to stderr.
 
-    Raises: TimeoutError when nothing moves any more; what `check` raises.
+    Raises: TimeoutError if no event is posted for STALLED_S; what `check` raises.
     """
     last = first = sample()
     yield first
     moved_s = first.at_s
-    with click.progressbar(length=first.waiting, label="Draining", file=sys.stderr) as bar:
+    with click.progressbar(length=first.waiting, label="Posting", file=sys.stderr) as bar:
         while last.waiting:
             time.sleep(SAMPLE_S)  # between two samples, with a deadline for the next event
             check()
@@ -182,13 +185,13 @@ def watch(sample: Callable[[], Sample], check: Callable[[], None]) -> Iterator[S
             bar.update(last.waiting - now.waiting)
             moved_s = now.at_s if now.waiting < last.waiting else moved_s
             if now.at_s - moved_s > STALLED_S:
-                raise TimeoutError(f"{now.waiting:,} events wait, and nothing is drained")
+                raise TimeoutError(f"{now.waiting:,} events wait, and none is posted")
             last = now
             yield now
 
 
 def check(url: str, expected: dict[str, Sums]) -> list[str]:
-    """Hold entries and rollups against what was published; return a line per difference."""
+    """Compare entries and rollups with what was published; return a line per difference."""
     engine = create_engine(url)
     priced = sa.func.count(entries.c.cost_nanousd)
     found = {"entries": _sums(engine, entries, sa.func.count(), priced)}

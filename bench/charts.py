@@ -1,10 +1,11 @@
-"""`python -m bench.charts`: charts and tables of `docs/performance.md`, from the last kept result.
+"""`python -m bench.charts`: draws the charts and tables of docs/performance.md.
 
-Needs matplotlib, of the extra `bench`.
+Requires matplotlib (the extra `bench`).
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import click
@@ -12,8 +13,8 @@ import click
 from app.settings import ROOT
 from bench.figures import (
     CHUNKS,
-    FIGURES,
     FLAT_STREAMS,
+    METRICS,
     REQUESTS,
     STREAMS,
     TOLLGATE,
@@ -23,7 +24,6 @@ from bench.figures import (
 )
 from bench.page import PAGE, with_figures
 from bench.results import Median, Result, last
-from bench.stats import middle
 
 FOLDER = ROOT / "docs" / "performance"
 #: Tollgate stands out; peers in the order of their columns; the vendor is the background.
@@ -33,16 +33,16 @@ STREAM_COUNTS = (100, 500, 1000, 2000)
 
 
 def main() -> None:
-    """Draw all, write the page."""
+    """Draw the charts and write the page."""
     result = last()
     if result is None:
-        raise click.ClickException("No result is kept yet: make bench BENCH_FLAGS=--keep")
+        raise click.ClickException("There is no saved result. Run: make bench BENCH_FLAGS=--keep")
     import matplotlib as mpl  # noqa: PLC0415  # an extra
 
     mpl.use("svg")
     mpl.rcParams.update(
         {
-            "svg.hashsalt": "tollgate",  # the same file for the same figures
+            "svg.hashsalt": "tollgate",  # the same result gives the same file
             "svg.fonttype": "none",
             "font.family": "sans-serif",
             "font.size": 10,
@@ -60,13 +60,13 @@ def main() -> None:
 
 
 def bars(result: Result, part: str, case: str, figures: Sequence[str], path: Path) -> None:
-    """Draw a panel of bars for each figure, a bar for each gateway."""
-    middles = result.middles()
+    """Draw one panel per metric, with a bar for each gateway."""
+    medians = result.medians()
     drawing, panels = _panels(len(figures), height=0.55 * len(gateways(result)) + 0.9)
     for panel, name in zip(panels, figures, strict=True):
-        figure = FIGURES[name]
-        shown = [one for one in gateways(result) if (part, case, one, name) in middles]
-        values = [middles[part, case, one, name].median for one in shown]
+        figure = METRICS[name]
+        shown = [one for one in gateways(result) if (part, case, one, name) in medians]
+        values = [medians[part, case, one, name].median for one in shown]
         drawn = panel.barh(shown, values, color=[colour(result, one) for one in shown], height=0.6)
         panel.bar_label(drawn, [figure.show(value) for value in values], padding=4)
         panel.set_title(f"{figure.label} ({figure.better} is better)", loc="left", fontsize=10)
@@ -80,14 +80,14 @@ def bars(result: Result, part: str, case: str, figures: Sequence[str], path: Pat
 
 
 def memory(result: Result, path: Path) -> None:
-    """Draw the memory of each gateway by the number of its open streams."""
-    middles = result.middles()
+    """Draw the memory of each gateway by its number of open streams."""
+    medians = result.medians()
     drawing, (panel,) = _panels(1)
     for name in gateways(result):
-        counts, values = _line(middles, name, "peak_mb")
+        counts, values = _line(medians, name, "peak_mb")
         panel.plot(counts, values, marker="o", color=colour(result, name), label=name)
-    panel.set_xlabel("streams at once, a chunk every 50 ms in each")
-    panel.set_title("memory of all of its processes, MB", loc="left", fontsize=10)
+    panel.set_xlabel("concurrent streams, each with a chunk every 50 ms")
+    panel.set_title("memory of all processes, MB", loc="left", fontsize=10)
     panel.set_xticks(STREAM_COUNTS)
     panel.set_ylim(bottom=0)
     _name_lines(panel)
@@ -95,7 +95,7 @@ def memory(result: Result, path: Path) -> None:
 
 
 def lags(result: Result, path: Path) -> None:
-    """Draw how late chunks are, at 1,000 streams and by percentile."""
+    """Draw the lag of chunks by percentile, with 1,000 streams."""
     drawing, (panel,) = _panels(1)
     for name in (VENDOR, *gateways(result)):
         rounds = [
@@ -105,7 +105,7 @@ def lags(result: Result, path: Path) -> None:
         ]
         if rounds:
             percents = list(rounds[0])
-            values = [middle([one[percent] for one in rounds]) for percent in percents]
+            values = [median([one[percent] for one in rounds]) for percent in percents]
             labels = ["max" if percent == "100" else f"{percent} %" for percent in percents]
             panel.plot(labels, values, marker="o", color=colour(result, name), label=name)
     panel.set_yscale("log")
@@ -129,11 +129,11 @@ def colour(result: Result, target: str) -> str:
 
 
 def _line(
-    middles: Mapping[tuple[str, str, str, str], Median], target: str, figure: str
+    medians: Mapping[tuple[str, str, str, str], Median], target: str, figure: str
 ) -> tuple[list[int], list[float]]:
     found = {count: (STREAMS, open_streams(count), target, figure) for count in STREAM_COUNTS}
-    counts = [count for count, key in found.items() if key in middles]
-    return counts, [middles[found[count]].median for count in counts]
+    counts = [count for count, key in found.items() if key in medians]
+    return counts, [medians[found[count]].median for count in counts]
 
 
 def _panels(count: int, height: float = 3.4) -> tuple[Any, Sequence[Any]]:
@@ -144,7 +144,7 @@ def _panels(count: int, height: float = 3.4) -> tuple[Any, Sequence[Any]]:
 
 
 def _name_lines(panel: Any) -> None:
-    """Name the lines beside the panel, where they hide none."""
+    """Label the lines beside the panel."""
     panel.legend(frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 

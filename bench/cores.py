@@ -1,4 +1,4 @@
-"""Who runs on which core, and how busy a core was."""
+"""Assigns processes to cores, and measures how busy cores were."""
 
 import contextlib
 import os
@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def split(cores: Iterable[int], gateway_cores: int) -> tuple[set[int], set[int]]:
-    """Return so many of `cores` for the gateway, and the rest for everyone else.
+    """Return `count` of the cores for the gateway, and the others for all other processes.
 
-    Where none would be left for them, they share the gateway's.
+    If none is left, they share the gateway's.
     """
     ordered = sorted(cores)
     gateway, rest = ordered[-gateway_cores:], ordered[:-gateway_cores]
@@ -18,7 +18,7 @@ def split(cores: Iterable[int], gateway_cores: int) -> tuple[set[int], set[int]]
 
 @contextlib.contextmanager
 def pinned(cores: Iterable[int]) -> Iterator[None]:
-    """Run on `cores`, as do the processes that are started meanwhile, from their beginning."""
+    """Run on `cores`, together with all processes that are started in the meantime."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)
     try:
@@ -28,7 +28,7 @@ def pinned(cores: Iterable[int]) -> Iterator[None]:
 
 
 def ticks(cores: Iterable[int]) -> tuple[int, int]:
-    """Return the clock ticks so far in which `cores` worked, and all of theirs."""
+    """Return the busy and the total clock ticks of `cores` so far."""
     busy = total = 0
     wanted = {f"cpu{core}" for core in cores}
     for line in Path("/proc/stat").read_text().splitlines():
@@ -41,6 +41,6 @@ def ticks(cores: Iterable[int]) -> tuple[int, int]:
 
 
 def share(before: tuple[int, int], after: tuple[int, int]) -> float:
-    """Return how busy cores were between two `ticks`, from 0 to 1."""
+    """Return the busy share of cores between two `ticks`, from 0 to 1."""
     total = after[1] - before[1]
     return (after[0] - before[0]) / total if total else 0.0

@@ -1,4 +1,4 @@
-"""Usage events as a busy deployment publishes them, and what a ledger must make of them. Pure."""
+"""Usage events of a busy installation, and the totals that the ledger must have. No I/O."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from app.usage.messages.event_id import new_event_id
 ACCOUNTS = 100
 KEYS_PER_ACCOUNT = 2
 
-#: Models whose prices come with Tollgate, at several vendors.
+#: Models of several vendors that have built-in prices.
 MODELS: tuple[tuple[str, str], ...] = (
     ("openai", "gpt-4o"),
     ("openai", "gpt-4o-mini"),
@@ -24,7 +24,7 @@ MODELS: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What one account used: tokens, nano-dollars, and how many of its requests have a price."""
+    """The totals of an account: tokens, nano-dollars, and requests with a price."""
 
     requests: int = 0
     prompt_tokens: int = 0
@@ -33,7 +33,7 @@ class Sums:
     priced_requests: int = 0
 
     def plus(self, prompt_tokens: int, completion_tokens: int, cost_nanousd: int | None) -> "Sums":
-        """Return the sums with one more request."""
+        """Return the totals with one more request."""
         return Sums(
             self.requests + 1,
             self.prompt_tokens + prompt_tokens,
@@ -44,7 +44,7 @@ class Sums:
 
 
 def events(count: int, start_ms: int, span_ms: int) -> Iterator[UsageEvent]:
-    """Yield `count` events, each with an id of its own, of requests spread over `span_ms`."""
+    """Yield `count` events with unique ids, of requests spread over `span_ms`."""
     for number in range(count):
         yield _event(number, start_ms + number * span_ms // count)
 
@@ -90,7 +90,7 @@ def _event(number: int, started_at_ms: int) -> UsageEvent:
 
 
 def add_up(sums: dict[str, Sums], batch: Iterable[UsageEvent], prices: PriceBook) -> None:
-    """Add events to the sums of their accounts, event by event."""
+    """Yield the events while adding each to its account's totals."""
     for event in batch:
         cost_nanousd = cost_of(event, prices).nanousd
         known = sums.get(event.account_id, Sums())
@@ -100,7 +100,7 @@ def add_up(sums: dict[str, Sums], batch: Iterable[UsageEvent], prices: PriceBook
 
 
 def differences(expected: Mapping[str, Sums], found: Mapping[str, Sums]) -> list[str]:
-    """Return a line for each account whose sums are not what was published."""
+    """Return a line for each account whose totals differ from what was published."""
     return [
         f"{account}: published {expected.get(account)}, found {found.get(account)}"
         for account in sorted({*expected, *found})

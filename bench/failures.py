@@ -1,17 +1,17 @@
-"""What ends a run of the benchmark."""
+"""The errors that end a run of the benchmark."""
 
 
 class BenchFailed(Exception):
-    """A measurement that would be none: the message says what happened instead."""
+    """The measurement is invalid; the message gives the reason."""
 
 
 class NotReady(BenchFailed):
-    """A server does not answer as it should, or what is waited for does not come about."""
+    """A server does not respond correctly, or a condition was not met in time."""
 
 
 class LoadFailed(BenchFailed):
-    """Not every request was answered with 200."""
+    """A request did not get status 200."""
 
 
 class StreamsBroken(BenchFailed):
-    """Streams that must be complete are not."""
+    """Streams are incomplete."""

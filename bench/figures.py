@@ -1,4 +1,4 @@
-"""The figures that the benchmark measures, and what the design asks of them."""
+"""The metrics of the benchmark, and their goals."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,64 +7,64 @@ from typing import Literal
 TOLLGATE = "Tollgate"
 VENDOR = "vendor alone"
 
-#: The parts, and the cases within them that goals are about.
+#: The parts, and the cases that goals refer to.
 STARTUP, LATENCY, STREAMS = "startup", "latency", "streams"
 REQUESTS, CHUNKS, ISOLATION, SCALING = "requests", "chunks", "isolation", "scaling"
-#: Measurements of their own, each kept in a folder of its name.
-DRAIN, QUERIES, STEADY = "drain", "queries", "steady"
+#: Separate measurements, each saved in a folder of its name.
+BACKLOG, QUERIES, STEADY = "backlog", "queries", "steady"
 START = "start-up"
 ONE_CONNECTION = "1 connection"
-FLAT_STREAMS = "8 streams flat out"
-CHAT_STREAMS = "8 streams flat out, through chat"
-PADDED_STREAMS = "8 streams flat out, through chat, chunks padded"
-QUIET = "100 quiet streams"
+FLAT_STREAMS = "8 unthrottled streams"
+CHAT_STREAMS = "8 unthrottled streams, through chat"
+PADDED_STREAMS = "8 unthrottled streams, through chat, chunks padded"
+QUIET = "100 baseline streams"
 BIG_PROMPTS = "beside 1 MiB prompts"
 BULK = "beside a 5 MB/s stream"
-NON_READERS = "beside 20 non-readers"
+NON_READERS = "beside 20 stalled clients"
 TWO_WEB = "2 web processes"
 
 
 def connections(count: int) -> str:
-    """Return the case of so many connections."""
+    """Return the name of the case with `count` connections."""
     return f"{count} connections"
 
 
 def open_streams(count: int) -> str:
-    """Return the case of so many streams at once."""
+    """Return the name of the case with `count` concurrent streams."""
     return f"{count:,} streams"
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One thing that is measured; the key that it is kept under ends in its unit."""
+    """A metric; its key in METRICS ends with its unit."""
 
     label: str
     better: Literal["higher", "lower"]
     decimals: int = 0
 
     def show(self, value: float) -> str:
-        """Return `value` as the table has it."""
+        """Return `value` as text for the table."""
         return f"{value:,.{self.decimals}f}"
 
     def is_worse(self, value: float, before: float, margin: float) -> bool:
-        """Say whether `value` is worse than `before` by more than `margin`."""
+        """Return whether `value` is worse than `before` by more than `margin`."""
         worse_by = before - value if self.better == "higher" else value - before
         return worse_by > margin
 
 
-FIGURES: Mapping[str, Metric] = {
-    "start_s": Metric("first answer after, s", "lower", 2),
+METRICS: Mapping[str, Metric] = {
+    "start_s": Metric("time to first response, s", "lower", 2),
     "idle_mb": Metric("memory, MB", "lower"),
-    "worker_mb": Metric("of it its largest process, MB", "lower"),
+    "worker_mb": Metric("largest process, MB", "lower"),
     "requests_s": Metric("requests/s", "higher"),
-    "ratio": Metric("times one", "higher", 2),
-    "cpu_ms": Metric("CPU a request, ms", "lower", 3),
+    "ratio": Metric("speed-up", "higher", 2),
+    "cpu_ms": Metric("CPU per request, ms", "lower", 3),
     "p50_ms": Metric("p50, ms", "lower", 2),
     "p99_ms": Metric("p99, ms", "lower", 2),
     "added_p50_ms": Metric("added p50, ms", "lower", 2),
     "added_p99_ms": Metric("added p99, ms", "lower", 2),
     "chunks_s": Metric("chunks/s", "higher"),
-    "cpu_us": Metric("CPU a chunk, us", "lower", 1),
+    "cpu_us": Metric("CPU per chunk, us", "lower", 1),
     "complete": Metric("complete, %", "higher", 1),
     "lost": Metric("chunks lost", "lower"),
     "first_p50_ms": Metric("first chunk p50, ms", "lower", 1),
@@ -72,16 +72,16 @@ FIGURES: Mapping[str, Metric] = {
     "lag_p50_ms": Metric("lag p50, ms", "lower", 1),
     "lag_p99_ms": Metric("lag p99, ms", "lower", 1),
     "lag_max_ms": Metric("lag max, ms", "lower", 1),
-    "stall_ms": Metric("lag p99.9 beyond the quiet, ms", "lower", 1),
-    "neighbour_mb_s": Metric("the neighbour's MB/s", "higher", 1),
+    "stall_ms": Metric("added lag p99.9, ms", "lower", 1),
+    "neighbour_mb_s": Metric("noisy neighbour, MB/s", "higher", 1),
     "peak_mb": Metric("memory, MB", "lower"),
-    "stream_kb": Metric("memory a stream, KB", "lower"),
+    "stream_kb": Metric("memory per stream, KB", "lower"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What Tollgate's median is to be: a bound, or a multiple of a peer's."""
+    """A bound for Tollgate's median, or a multiple of a peer's median."""
 
     part: str
     case: str
@@ -90,16 +90,16 @@ class Goal:
     peer: str | None = None
 
     def is_met(self, value: float, peer_value: float | None) -> bool | None:
-        """Say whether `value` is good enough; None where the peer was not measured."""
+        """Return whether `value` meets the goal; None if the peer was not measured."""
         bound = self.bound
         if self.peer is not None:
             if peer_value is None:
                 return None
             bound *= peer_value
-        return value >= bound if FIGURES[self.figure].better == "higher" else value <= bound
+        return value >= bound if METRICS[self.figure].better == "higher" else value <= bound
 
     def __str__(self) -> str:
-        sign = ">=" if FIGURES[self.figure].better == "higher" else "<="
+        sign = ">=" if METRICS[self.figure].better == "higher" else "<="
         return f"{sign} {self.bound:g}" + (f" x {self.peer}" if self.peer else "")
 
 

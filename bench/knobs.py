@@ -1,6 +1,6 @@
-"""How the bench vendor is to answer, as a model's name: every gateway passes that through.
+"""The shape of the bench vendor's response, given in the model's name, which gateways pass on.
 
-whole           one answer, at once
+whole           one response, at once
 paced-40x50     a stream of 40 chunks, one every 50 ms
 flat-2000       a stream of 2,000 chunks, as fast as the reader takes them
 bulk-600x10x50  a stream of 600 bursts, one every 10 ms, of 50 chunks with 1 KiB of text each
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 WHOLE = "whole"
 
-#: Chunks in one write of a flat stream, as a fast vendor's kernel would gather them.
+#: Chunks per write of a flat stream, as a fast vendor's kernel would combine them.
 FLAT_CHUNKS_A_WRITE = 16
 BULK_TEXT_BYTES = 1024
 
@@ -21,14 +21,14 @@ _BULK = re.compile(r"bulk-(\d+)x(\d+)x(\d+)")
 
 
 class UnknownModel(Exception):
-    """A model's name is none of this vendor's."""
+    """The bench vendor has no model of this name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
-    """One stream: `chunks` in all, `chunks_a_write` every `interval_ms` (0: as fast as possible).
+class StreamShape:
+    """A stream of `chunks`, `chunks_a_write` every `interval_ms` (0: as fast as possible).
 
-    No chunks at all is an answer that is no stream.
+    Without chunks, the response is not a stream.
     """
 
     chunks: int = 0
@@ -37,18 +37,18 @@ class Knobs:
     padding_bytes: int = 0
 
 
-def parse_model(model: str) -> Knobs:
-    """Return what `model` asks for.
+def parse_model(model: str) -> StreamShape:
+    """Return the shape that `model` names.
 
     Raises: UnknownModel.
     """
     if model == WHOLE:
-        return Knobs()
+        return StreamShape()
     if found := _PACED.fullmatch(model):
-        return Knobs(int(found[1]), int(found[2]))
+        return StreamShape(int(found[1]), int(found[2]))
     if found := _FLAT.fullmatch(model):
-        return Knobs(int(found[1]), 0, FLAT_CHUNKS_A_WRITE)
+        return StreamShape(int(found[1]), 0, FLAT_CHUNKS_A_WRITE)
     if found := _BULK.fullmatch(model):
         bursts, interval_ms, at_once = map(int, found.groups())
-        return Knobs(bursts * at_once, interval_ms, at_once, BULK_TEXT_BYTES)
+        return StreamShape(bursts * at_once, interval_ms, at_once, BULK_TEXT_BYTES)
     raise UnknownModel(model)

@@ -1,4 +1,4 @@
-"""From what a stream's socket gave, and when, to each chunk's lag. Knows no sockets."""
+"""Computes each chunk's lag from the bytes and times of a socket. No I/O."""
 
 import re
 from bisect import bisect_left
@@ -12,30 +12,30 @@ _STATUS = re.compile(rb"HTTP/1\.1 (\d{3})")
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding:[ \t]*chunked", re.IGNORECASE)
 _END = b"data: [DONE]"
 
-#: A piece of what was received: when, as CLOCK_MONOTONIC in ns, and the bytes.
+#: Received bytes, with their time (CLOCK_MONOTONIC in ns).
 Piece = tuple[int, bytes]
 
 
 @dataclass(slots=True)
 class Heard:
-    """What one stream's reader heard."""
+    """What a client received of one stream."""
 
     status: int = 0
-    #: The stream had its terminator, and the body its last piece.
+    #: Whether the stream has its terminator and the body its last part.
     ended: bool = False
-    #: Chunks' numbers, in the order in which they came.
+    #: The chunks' numbers in the order of their arrival.
     numbers: list[int] = field(default_factory=list)
-    #: From each chunk's sending to its arrival, in ms.
+    #: Time from each chunk's sending to its arrival, in ms.
     lags_ms: list[float] = field(default_factory=list)
     first_ns: int | None = None
 
     def lost(self, expected: int) -> int:
-        """Return how many of `expected` chunks did not arrive, or not in their place."""
+        """Return how many of `expected` chunks are missing or out of order."""
         return expected - sum(1 for at, number in enumerate(self.numbers) if at == number)
 
 
 def hear(pieces: Sequence[Piece]) -> Heard:
-    """Return what `pieces`, all that one connection gave, amount to."""
+    """Parse `pieces`, everything that a connection received."""
     raw = b"".join(data for _, data in pieces)
     status = _STATUS.match(raw)
     head_end = raw.find(b"\r\n\r\n")
@@ -61,7 +61,7 @@ def hear(pieces: Sequence[Piece]) -> Heard:
 
 
 def _unchunk(raw: bytes, start: int) -> tuple[list[tuple[int, int]], bool]:
-    """Return where a chunked body's parts begin and end in `raw`, and whether it is whole."""
+    """Return the bounds of a chunked body's parts in `raw`, and whether the body is complete."""
     parts = list(_parts(raw, start))
     if parts and parts[-1][0] == parts[-1][1]:
         return parts[:-1], True
@@ -69,7 +69,7 @@ def _unchunk(raw: bytes, start: int) -> tuple[list[tuple[int, int]], bool]:
 
 
 def _parts(raw: bytes, at: int) -> Iterator[tuple[int, int]]:
-    """Yield each part's bounds; the last one, which ends the body, is empty."""
+    """Yield the bounds of each part; the last one is empty and ends the body."""
     while (line_end := raw.find(b"\r\n", at)) >= 0:
         size = int(raw[at:line_end].partition(b";")[0], 16)
         begin = line_end + 2

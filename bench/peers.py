@@ -1,6 +1,6 @@
-"""The peers: other gateways, where `make bench-peers` has installed them, as in production.
+"""The peers: other gateways that `make bench-peers` has installed, with production settings.
 
-One process each, no debugging, logs off. Neither accounts nor, with these settings, has a database.
+One process each, without debugging or logs. With these settings, neither records usage.
 """
 
 import json
@@ -15,7 +15,7 @@ from app.devstack.children import Children
 from app.devstack.stack import free_port
 from app.settings import ROOT
 from bench.procs import wait_for_rest
-from bench.starting import first_answer_s, start
+from bench.starting import first_response_s, start
 from bench.target import Target
 
 FOLDER = ROOT / ".venv-peers"
@@ -27,7 +27,7 @@ _KEY = "sk-bench"
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """How a peer is started and asked."""
+    """The command of a peer, and how to call it."""
 
     name: str
     port: int
@@ -38,7 +38,7 @@ class Peer:
 
 
 def peers(vendor_port: int, folder: Path) -> list[Peer]:
-    """Return all that there are; their settings go to `folder`."""
+    """Return the installed peers; their settings are written to `folder`."""
     vendor_url = f"http://127.0.0.1:{vendor_port}/v1"
     return [_portkey(vendor_url, free_port()), _litellm(vendor_url, free_port(), folder)]
 
@@ -77,7 +77,7 @@ def _litellm(vendor_url: str, port: int, folder: Path) -> Peer:
 
 
 def start_peer(peer: Peer, log_dir: Path, cores: set[int]) -> tuple[Children, Target, float]:
-    """Start a peer; return it, and how long its first answer took. The caller leaves the context.
+    """Start a peer; return it and the time to its first response. The caller leaves the context.
 
     Raises: ChildFailed, NotReady.
     """
@@ -93,7 +93,7 @@ def start_peer(peer: Peer, log_dir: Path, cores: set[int]) -> tuple[Children, Ta
             headers=peer.headers,
             settle=partial(wait_for_rest, pid),
         )
-        return children, target, first_answer_s(children, target, started_s)
+        return children, target, first_response_s(children, target, started_s)
     except BaseException:
         children.stop()
         raise

@@ -1,4 +1,4 @@
-"""The commands of the Procfile, to be run as they are."""
+"""Reads the commands of the Procfile."""
 
 import shlex
 import sys
@@ -8,14 +8,14 @@ from app.settings import ROOT
 
 
 def command(process: str) -> list[str]:
-    """Return the words of a process' line, its program being that of this Python's environment."""
+    """Return the words of a process's line, with the program of this Python's environment."""
     return parse((ROOT / "Procfile").read_text(), process)
 
 
 def parse(procfile: str, process: str) -> list[str]:
-    """Return the words of a process' line in a Procfile.
+    """Return the words of a process's line in a Procfile.
 
-    Raises: KeyError when there is no such process.
+    Raises: KeyError if there is no such process.
     """
     lines = dict(line.split(": ", 1) for line in procfile.splitlines() if line)
     program, *arguments = shlex.split(lines[process])

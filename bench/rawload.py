@@ -1,4 +1,4 @@
-"""Our own load, where wrk is not installed: connections that each wait for their answer.
+"""Generates load if wrk is not installed: connections that each wait for their response.
 
 `python -m bench.rawload` takes a `Load` as JSON on stdin and prints what wrk's script prints.
 """
@@ -14,10 +14,10 @@ from typing import cast
 from bench.loops import run
 from bench.stats import percentile
 
-#: Before the figures, on their line.
+#: The prefix of the line with the results.
 MARK = "RESULT "
 HOST = "127.0.0.1"
-#: How long an answer may take beyond the end of the load.
+#: How long a response may take after the end of the load.
 LAST_S = 60.0
 
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)", re.IGNORECASE)
@@ -25,7 +25,7 @@ _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """`connections` that send the bytes `request` over and over for `seconds`."""
+    """`connections` that repeat the bytes `request` for `seconds`."""
 
     port: int
     request: str
@@ -43,7 +43,7 @@ class _Tally:
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class _Caller(asyncio.Protocol):
+class _Connection(asyncio.Protocol):
     """One connection."""
 
     def __init__(self, request: bytes, tally: _Tally) -> None:
@@ -59,7 +59,7 @@ class _Caller(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._received += data
-        end = answer_end(self._received)
+        end = response_end(self._received)
         if end is None:
             return
         tally = self._tally
@@ -85,8 +85,8 @@ class _Caller(asyncio.Protocol):
         self._transport.write(self._request)
 
 
-def answer_end(received: bytes) -> int | None:
-    """Return where the first answer in `received` ends, if it is all there."""
+def response_end(received: bytes) -> int | None:
+    """Return the end of the first response in `received`; None if it is incomplete."""
     head_end = received.find(b"\r\n\r\n")
     if head_end < 0:
         return None
@@ -101,14 +101,14 @@ def answer_end(received: bytes) -> int | None:
 async def press(load: Load) -> dict[str, float]:
     """Send the load and return what it came to.
 
-    Raises: TimeoutError when the last answers do not come.
+    Raises: TimeoutError if the last responses do not come.
     """
     loop = asyncio.get_running_loop()
     started_s = time.monotonic()
     tally = _Tally(started_s + load.seconds)
     request = load.request.encode()
     for _ in range(load.connections):
-        await loop.create_connection(lambda: _Caller(request, tally), HOST, load.port)
+        await loop.create_connection(lambda: _Connection(request, tally), HOST, load.port)
     await asyncio.wait_for(tally.over.wait(), load.seconds + LAST_S)
     duration_us = (time.monotonic() - started_s) * 1e6
     ordered = sorted(tally.taken_us) or [0.0]

@@ -1,11 +1,11 @@
-"""The table: each figure of each target, Tollgate's as a multiple of the peers', goals, before."""
+"""The table: every metric of every target, ratios to the peers, goals, and the last result."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from bench.figures import FIGURES, GOALS, TOLLGATE, VENDOR
+from bench.figures import GOALS, METRICS, TOLLGATE, VENDOR
 from bench.results import Key, Median, Result, Shares
 
-#: What may have set the pace instead of the gateway: a share, and from where on it tells.
+#: Other possible bottlenecks: a share, and the threshold above which it is one.
 REMARKS: Sequence[tuple[str, float, Callable[[Shares], float]]] = (
     ("Other processes took more than 5 % of the gateway's core", 0.05, lambda x: x.foreign),
     ("The cores of vendor, client and worker were full", 0.9, lambda x: x.rest),
@@ -15,38 +15,38 @@ REMARKS: Sequence[tuple[str, float, Callable[[Shares], float]]] = (
 
 
 def report(result: Result, before: Result | None) -> Iterator[str]:
-    """Yield the lines of the table, and what is to be said of it."""
-    middles = result.middles()
-    old = before.middles() if before else {}
+    """Yield the lines of the table, and remarks."""
+    medians = result.medians()
+    old = before.medians() if before else {}
     targets = list(dict.fromkeys(one.target for one in result.records))
     targets.sort(key=place)
     headings = ["", *targets, "goal", f"before ({before.commit})" if before else ""]
     lines = [headings]
     case = ""
-    for part, name, figure in dict.fromkeys((key[0], key[1], key[3]) for key in middles):
+    for part, name, figure in dict.fromkeys((key[0], key[1], key[3]) for key in medians):
         if case != (case := f"{part}: {name}"):
             lines.append([case])
         lines.append(
             [
-                f"  {FIGURES[figure].label}",
-                *(_cell(middles, (part, name, target, figure)) for target in targets),
-                goals(middles, part, name, figure),
-                _before(middles, old, (part, name, TOLLGATE, figure)),
+                f"  {METRICS[figure].label}",
+                *(_cell(medians, (part, name, target, figure)) for target in targets),
+                goals(medians, part, name, figure),
+                _before(medians, old, (part, name, TOLLGATE, figure)),
             ]
         )
     yield from _aligned(lines)
     yield ""
     yield from remarks(result)
-    yield from worse(middles, old)
+    yield from worse(medians, old)
 
 
-def worse(middles: Mapping[Key, Median], before: Mapping[Key, Median]) -> Iterator[str]:
-    """Yield a line for each of Tollgate's figures that is worse by more than its rounds differ."""
-    for key, now in middles.items():
+def worse(medians: Mapping[Key, Median], before: Mapping[Key, Median]) -> Iterator[str]:
+    """Yield a line for each of Tollgate's metrics that is worse by more than its rounds vary."""
+    for key, now in medians.items():
         old = before.get(key)
         if old is None or key[2] != TOLLGATE or now.spread is None or old.spread is None:
             continue
-        figure = FIGURES[key[3]]
+        figure = METRICS[key[3]]
         if figure.is_worse(now.median, old.median, max(now.spread, old.spread)):
             yield (
                 f"Worse than before, beyond the rounds' spread: {key[1]}, {figure.label}:"
@@ -55,47 +55,47 @@ def worse(middles: Mapping[Key, Median], before: Mapping[Key, Median]) -> Iterat
 
 
 def place(target: str) -> int:
-    """Return where a target's column stands: the vendor, Tollgate, the peers."""
+    """Return the sort key of a target's column: the vendor, Tollgate, the peers."""
     return {VENDOR: 0, TOLLGATE: 1}.get(target, 2)
 
 
-def _cell(middles: Mapping[Key, Median], key: Key) -> str:
-    value = middles.get(key)
+def _cell(medians: Mapping[Key, Median], key: Key) -> str:
+    value = medians.get(key)
     if value is None:
         return ""
-    shown = FIGURES[key[3]].show(value.median)
-    ours = middles.get((*key[:2], TOLLGATE, key[3]))
+    shown = METRICS[key[3]].show(value.median)
+    ours = medians.get((*key[:2], TOLLGATE, key[3]))
     if place(key[2]) < 2 or ours is None or min(value.median, ours.median) <= 0:
         return shown
     return f"{shown} (x {ours.median / value.median:.2f})"
 
 
-def goals(middles: Mapping[Key, Median], part: str, case: str, figure: str) -> str:
-    """Return what is asked of Tollgate's figure, and whether it is met."""
-    ours = middles.get((part, case, TOLLGATE, figure))
+def goals(medians: Mapping[Key, Median], part: str, case: str, figure: str) -> str:
+    """Return the goals of a metric, and whether they are met."""
+    ours = medians.get((part, case, TOLLGATE, figure))
     words = []
     for goal in GOALS:
         if ours is None or (goal.part, goal.case, goal.figure) != (part, case, figure):
             continue
-        peer = middles.get((part, case, goal.peer, figure)) if goal.peer else None
+        peer = medians.get((part, case, goal.peer, figure)) if goal.peer else None
         met = goal.is_met(ours.median, peer.median if peer else None)
         words.append(f"{goal}: {'-' if met is None else 'met' if met else 'MISSED'}")
     return ", ".join(words)
 
 
-def _before(middles: Mapping[Key, Median], old: Mapping[Key, Median], key: Key) -> str:
-    if key not in old or key not in middles:
+def _before(medians: Mapping[Key, Median], old: Mapping[Key, Median], key: Key) -> str:
+    if key not in old or key not in medians:
         return ""
-    figure = FIGURES[key[3]]
+    figure = METRICS[key[3]]
     shown = figure.show(old[key].median)
     if not old[key].median:
         return shown
-    change = middles[key].median / old[key].median - 1
+    change = medians[key].median / old[key].median - 1
     return f"{shown} ({change:+.0%})"
 
 
 def remarks(result: Result) -> Iterator[str]:
-    """Yield where something else than the gateway may have set the pace."""
+    """Yield remarks about cases in which the gateway may not have been the bottleneck."""
     rounds = [one for one in result.records if place(one.target) and one.shares != Shares()]
     for remark, limit, share in REMARKS:
         cases = dict.fromkeys(f"{one.case} ({one.target})" for one in rounds)
@@ -104,11 +104,11 @@ def remarks(result: Result) -> Iterator[str]:
         )
         if where:
             all_or_some = "everywhere" if len(where) == len(cases) else ", ".join(where)
-            yield f"{remark}, and may have set the pace: {all_or_some}"
+            yield f"{remark}, and may have been the bottleneck: {all_or_some}"
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield lines with their columns in line: the first and the goals to the left."""
+    """Yield the lines with aligned columns; the first column and the goals are left-aligned."""
     columns = max(map(len, lines))
     widths = [
         max(len(line[at]) for line in lines if len(line) > max(at, 1)) for at in range(columns)

@@ -1,4 +1,4 @@
-"""What is seen of a backlog while it is drained, and the figures that come of it. Pure values."""
+"""Samples of a backlog while it is posted, and the report made from them. No I/O."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A look at one moment, `at_s` seconds after the start.
+    """A sample, `at_s` seconds after the start.
 
-    Processor seconds are sums since each process began: of the workers, and of Valkey and the
-    database's server. Memory is that of the workers, what processes share being counted once.
+    Processor seconds are totals since the start of each process, of the workers and of Valkey and
+    the database's server. Memory is the workers'; shared memory is counted once.
     """
 
     at_s: float
@@ -19,8 +19,8 @@ class Sample:
     memory_mb: float
 
 
-def drained_span(samples: Sequence[Sample]) -> tuple[Sample, Sample]:
-    """Return the last sample before anything was drained, and the first with nothing waiting."""
+def posting_span(samples: Sequence[Sample]) -> tuple[Sample, Sample]:
+    """Return the last sample before the first post, and the first with an empty backlog."""
     first = samples[0].waiting
     began = [sample for sample in samples if sample.waiting == first][-1]
     ended = next(sample for sample in samples if sample.waiting == 0)
@@ -28,7 +28,7 @@ def drained_span(samples: Sequence[Sample]) -> tuple[Sample, Sample]:
 
 
 def at_tenths(samples: Sequence[Sample]) -> list[float]:
-    """Return the memory in MB when a tenth of the backlog was drained, two tenths, … all."""
+    """Return the memory in MB after each tenth of the backlog."""
     total = samples[0].waiting
     return [
         next(it.memory_mb for it in samples if it.waiting * 10 <= total * (10 - tenths))
@@ -37,13 +37,13 @@ def at_tenths(samples: Sequence[Sample]) -> list[float]:
 
 
 def figures(samples: Sequence[Sample]) -> dict[str, float]:
-    """Return what a drain came to; processor time is that of a million events."""
-    began, ended = drained_span(samples)
+    """Return the metrics of a posted backlog; processor time is per million events."""
+    began, ended = posting_span(samples)
     millions = samples[0].waiting / 1e6
     seconds = ended.at_s - began.at_s
     return {
         "events": samples[0].waiting,
-        "drained_s": seconds,
+        "posted_s": seconds,
         "events_s": millions * 1e6 / seconds,
         "workers_cpu_s": (ended.workers_s - began.workers_s) / millions,
         "services_cpu_s": (ended.services_s - began.services_s) / millions,
@@ -53,11 +53,11 @@ def figures(samples: Sequence[Sample]) -> dict[str, float]:
 
 
 def report(title: str, samples: Sequence[Sample]) -> Iterator[str]:
-    """Yield the figures, line by line."""
+    """Yield the lines of the report."""
     found = figures(samples)
     yield title
-    yield f"  drained in       {found['drained_s']:.1f} s, {found['events_s']:,.0f} events/s"
-    yield f"  processor        {found['workers_cpu_s']:.1f} s a million events in workers,"
+    yield f"  posted in        {found['posted_s']:.1f} s, {found['events_s']:,.0f} events/s"
+    yield f"  processor        {found['workers_cpu_s']:.1f} s per million events in workers,"
     yield f"                   {found['services_cpu_s']:.1f} s in Valkey and the database's server"
     yield f"  memory, at most  {found['most_mb']:.0f} MB"
     yield f"    at each tenth  {' '.join(f'{mb:.0f}' for mb in at_tenths(samples))}"

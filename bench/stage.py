@@ -1,4 +1,4 @@
-"""Everything that is measured, running: the vendor, Tollgate, and the peers that are installed."""
+"""Starts everything that is measured: the vendor, Tollgate, and the installed peers."""
 
 import contextlib
 import json
@@ -20,15 +20,15 @@ from bench.figures import START, STARTUP, VENDOR
 from bench.peers import peers, start_peer
 from bench.procs import largest_mb, memory_mb, processor_s
 from bench.results import Record, Shares
-from bench.starting import first_answer_s
-from bench.streams import Outcome, Plan
+from bench.starting import first_response_s
+from bench.streams import StreamLoad, StreamResult
 from bench.target import Target
 from bench.tollgate import Tollgate
 
-#: How often a tree's memory is looked at while streams are open.
+#: How often memory is sampled while streams are open.
 MEMORY_S = 0.5
 
-#: How long a reader may take to end when it has said all, in seconds.
+#: How long a reader may take to exit after it has written its result, in seconds.
 ENDED_S = 60.0
 
 Say = Callable[[str], None]
@@ -36,7 +36,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What the parts of the benchmark work with."""
+    """The running targets, for the parts of the benchmark."""
 
     folder: Path
     vendor: Target
@@ -47,7 +47,7 @@ class Stage:
     rest: set[int]
     rounds: int
     say: Say
-    #: One for each gateway, of its start.
+    #: One record per gateway, of its start-up.
     starts: list[Record] = field(default_factory=list)
 
     @property
@@ -58,7 +58,7 @@ class Stage:
 
 @contextlib.contextmanager
 def staged(folder: Path, rounds: int, *, with_peers: bool, say: Say) -> Iterator[Stage]:
-    """Start everything; stop it at the end. This process moves to the cores of the rest.
+    """Start everything, and stop it at the end. This process moves to the other cores.
 
     Raises: ChildFailed, NotReady.
     """
@@ -82,7 +82,7 @@ def staged(folder: Path, rounds: int, *, with_peers: bool, say: Say) -> Iterator
 
 
 def start_record(target: Target, start_s: float) -> Record:
-    """Return how a gateway started, and what it weighs before any load."""
+    """Return a gateway's start-up time, and its memory before any load."""
     figures = {
         "start_s": start_s,
         "idle_mb": memory_mb(target.pid),
@@ -92,17 +92,17 @@ def start_record(target: Target, start_s: float) -> Record:
 
 
 @dataclass(slots=True)
-class Meter:
-    """What a target used while something ran."""
+class ProcessorUse:
+    """The processor use of a target during a measurement."""
 
     cpu_s: float = 0.0
     shares: Shares = field(default_factory=Shares)
 
 
 @contextlib.contextmanager
-def metered(stage: Stage, target: Target) -> Iterator[Meter]:
-    """Measure what `target` uses meanwhile; then wait until it, and what it set going, rest."""
-    meter = Meter()
+def metered(stage: Stage, target: Target) -> Iterator[ProcessorUse]:
+    """Measure the processor use of `target`; then wait until its background work is done."""
+    meter = ProcessorUse()
     started_s, vendor_s, client_s = time.monotonic(), processor_s(stage.vendor.pid), _children_s()
     used_s, rest, gateway = processor_s(target.pid), ticks(stage.rest), ticks(stage.gateway_cores)
     yield meter
@@ -119,24 +119,24 @@ def metered(stage: Stage, target: Target) -> Iterator[Meter]:
 
 
 def _children_s() -> float:
-    """Return the processor time of our children that have ended: the clients."""
+    """Return the processor time of exited child processes: the clients."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def read_streams(plan: Plan, sample: Callable[[], None] = lambda: None) -> Outcome:
-    """Run the streams' reader; call `sample` now and then meanwhile."""
+def read_streams(plan: StreamLoad, sample: Callable[[], None] = lambda: None) -> StreamResult:
+    """Run the streams' reader, and call `sample` regularly until it ends."""
     with reading(plan) as reader:
         while reader.poll() is None:
             sample()
-            with contextlib.suppress(subprocess.TimeoutExpired):  # it goes on
+            with contextlib.suppress(subprocess.TimeoutExpired):  # still running
                 reader.wait(MEMORY_S)
         return outcome(reader)
 
 
 @contextlib.contextmanager
-def reading(plan: Plan) -> Iterator[subprocess.Popen[str]]:
-    """Have a streams' reader work meanwhile; leaving the context ends it."""
+def reading(plan: StreamLoad) -> Iterator[subprocess.Popen[str]]:
+    """Run a streams' reader in the background; leaving the context ends it."""
     command = [sys.executable, "-m", "bench.streams"]
     with subprocess.Popen(  # noqa: S603  # our own
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -148,22 +148,22 @@ def reading(plan: Plan) -> Iterator[subprocess.Popen[str]]:
         try:
             yield reader
         finally:
-            reader.kill()  # or leaving the context might wait for ever
+            reader.kill()  # otherwise leaving the context might wait forever
 
 
-def outcome(reader: subprocess.Popen[str]) -> Outcome:
-    """Wait for the reader's end and return what it found.
+def outcome(reader: subprocess.Popen[str]) -> StreamResult:
+    """Wait for the reader's end and return its result.
 
-    Raises: RuntimeError when it failed.
+    Raises: RuntimeError if it failed.
     """
     found = reader.stdout.read() if reader.stdout else ""
     if reader.wait(ENDED_S):
-        raise RuntimeError(f"the streams' reader ended with {reader.returncode}")
-    return Outcome(**json.loads(found))
+        raise RuntimeError(f"the streams' reader exited with {reader.returncode}")
+    return StreamResult(**json.loads(found))
 
 
 def raise_descriptors() -> None:
-    """Let this process and its children have as many descriptors as they may."""
+    """Raise the limit of descriptors of this process and its children to the hard limit."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -175,7 +175,7 @@ def _vendor(folder: Path) -> Iterator[Target]:
         command = [sys.executable, "-m", "bench.vendor", str(descriptor)]
         children.start("vendor", command, pass_fds=[descriptor])
         target = Target(VENDOR, port, "/v1/completions", children.pid("vendor"))
-        first_answer_s(children, target, time.monotonic())
+        first_response_s(children, target, time.monotonic())
         yield target
 
 

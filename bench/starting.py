@@ -1,4 +1,4 @@
-"""Starting a server and finding the moment from which it answers."""
+"""Starts servers, and measures the time to their first response."""
 
 import http.client
 import time
@@ -12,7 +12,7 @@ from bench.target import Target
 from bench.vendor_wire import TEXT
 
 POLL_S = 0.005
-#: How long a gateway may take; one of the peers needs most of a minute on a busy machine.
+#: How long a gateway may take; one peer needs almost a minute on a busy host.
 START_S = 180.0
 
 
@@ -23,39 +23,39 @@ def start(children: Children, name: str, command: Sequence[str], cores: set[int]
     return children.pid(name)
 
 
-def first_answer_s(children: Children, target: Target, started_s: float) -> float:
-    """Wait for the first completion and return how long after `started_s` it came.
+def first_response_s(children: Children, target: Target, started_s: float) -> float:
+    """Wait for the first completion; return the seconds since `started_s`.
 
-    Raises: NotReady when it is not the vendor's, or none comes; ChildFailed.
+    Raises: NotReady if it is not the vendor's, or if there is none; ChildFailed.
     """
-    answer = (0, b"")
+    response = (0, b"")
     while time.monotonic() - started_s < START_S:
         children.check()
         try:
-            answer = target.ask("whole")
-        except (OSError, http.client.HTTPException):  # not there yet; the wait has a deadline
-            answer = (0, b"")
-        if answer[0] == 200:
+            response = target.ask("whole")
+        except (OSError, http.client.HTTPException):  # not ready yet; the wait has a deadline
+            response = (0, b"")
+        if response[0] == 200:
             break
-        time.sleep(POLL_S)  # between two looks, with a deadline
+        time.sleep(POLL_S)  # between two checks, with a deadline
     taken_s = time.monotonic() - started_s
-    if answer[0] != 200 or TEXT.encode() not in answer[1]:
-        raise NotReady(f"{target.name}: {answer[0]} {answer[1][:500].decode(errors='replace')}")
+    if response[0] != 200 or TEXT.encode() not in response[1]:
+        raise NotReady(f"{target.name}: {response[0]} {response[1][:500].decode(errors='replace')}")
     return taken_s
 
 
 def wait_until(condition: Callable[[], bool], what: str, limit_s: float) -> None:
-    """Wait for `condition`.
+    """Wait until `condition` holds.
 
     Raises: NotReady.
     """
     deadline_s = time.monotonic() + limit_s
     while not condition():
         if time.monotonic() > deadline_s:
-            raise NotReady(f"{what} is not so after {limit_s:.0f} s")
-        time.sleep(0.05)  # between two looks, with a deadline
+            raise NotReady(f"not within {limit_s:.0f} s: {what}")
+        time.sleep(0.05)  # between two checks, with a deadline
 
 
 def log_dir(folder: Path, name: str) -> Path:
-    """Return where a target's logs go."""
+    """Return the directory of a target's logs."""
     return folder / name.lower() / "log"

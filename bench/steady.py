@@ -1,4 +1,4 @@
-"""Endurance: the same load minute after minute, and what each minute took."""
+"""Endurance: the same load every minute, with the results of each minute."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -9,11 +9,11 @@ from bench.procs import memory_mb
 from bench.results import Record
 from bench.stage import Stage, metered, read_streams
 from bench.stats import percentile
-from bench.streams import PERCENTS, Plan
+from bench.streams import PERCENTS, StreamLoad
 from bench.target import Target
 from bench.wrk import press
 
-#: A minute: requests as fast as they go, then streams.
+#: A minute: requests at full speed, then streams.
 REQUESTS_S = 45
 STREAMS, CHUNKS, INTERVAL_MS = 500, 240, 50
 OPENED_A_SECOND = 500.0
@@ -22,7 +22,7 @@ LIMIT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Minute:
-    """What one minute came to; memory at its end."""
+    """The results of one minute; memory is that at its end."""
 
     requests_s: float
     p99_ms: float
@@ -42,13 +42,13 @@ class Minute:
 
 
 def run_steadily(stage: Stage, count: int) -> Iterator[Minute]:
-    """Yield what each minute comes to."""
+    """Yield the result of each minute."""
     for _ in range(count):
         yield _minute(stage, stage.gateways[0])
 
 
 def records(minutes: Sequence[Minute]) -> list[Record]:
-    """Return minutes as they are kept: each is a round."""
+    """Return minutes as records to save: each is a round."""
     return [
         Record(STEADY, f"{len(minutes)} minutes", TOLLGATE, {k: v for k, v in asdict(it).items()})
         for it in minutes
@@ -56,16 +56,16 @@ def records(minutes: Sequence[Minute]) -> list[Record]:
 
 
 def compare(minutes: list[Minute]) -> Iterator[str]:
-    """Yield how the medians of the last third of `minutes` differ from the first's.
+    """Yield the differences between the medians of the last and the first third of `minutes`.
 
-    The first minute warms up and does not count where there are others.
+    The first minute is a warm-up; it counts only if there is no other.
     """
     warm = minutes[1:] or minutes
     third = max(1, len(warm) // 3)
     for what, name in (
         ("requests/s", "requests_s"),
         ("p99, ms", "p99_ms"),
-        ("CPU a request, ms", "cpu_ms"),
+        ("CPU per request, ms", "cpu_ms"),
         ("lag p99, ms", "lag_p99_ms"),
         ("memory, MB", "memory_mb"),
     ):
@@ -82,7 +82,9 @@ def _minute(stage: Stage, target: Target) -> Minute:
         rate = press(target, CONNECTIONS, REQUESTS_S)
         backlog = stage.tollgate.backlog()
     request = target.request(f"paced-{CHUNKS}x{INTERVAL_MS}")
-    found = read_streams(Plan(target.port, request, STREAMS, OPENED_A_SECOND, CHUNKS, LIMIT_S))
+    found = read_streams(
+        StreamLoad(target.port, request, STREAMS, OPENED_A_SECOND, CHUNKS, LIMIT_S)
+    )
     target.settle()
     lags = dict(zip(PERCENTS, found.lag_ms, strict=True))
     return Minute(

@@ -1,8 +1,8 @@
-"""The streams' reader: one process that opens many and notes when each byte came.
+"""The streams' reader: one process that opens many streams and records when bytes arrive.
 
-`python -m bench.streams` takes a `Plan` as JSON on stdin and prints an `Outcome` as JSON. While
-streams are open it only receives and notes; all parsing comes after, so that it is not what is
-measured.
+`python -m bench.streams` takes a `StreamLoad` as JSON on stdin and prints a `StreamResult` as JSON.
+While streams are open, it only receives and records times. It parses everything afterwards, so that
+parsing is not measured.
 """
 
 import errno
@@ -21,21 +21,21 @@ from bench.stats import percentile
 
 HOST = "127.0.0.1"
 RECEIVE_BYTES = 256 * 1024
-#: Of a reader that does not read, so that little can pile up on its way.
+#: The receive buffer of a client that does not read, so that little is buffered on the way.
 SMALL_BUFFER_BYTES = 4096
 _OK = b"HTTP/1.1 200"
-#: What ends a chunked body; a frame's own end cannot look like it.
+#: The end of a chunked body; no frame ends like this.
 _LAST = b"\r\n0\r\n\r\n"
 
-#: Which percentiles an outcome holds; 100 is the largest.
+#: The percentiles of a result; 100 is the largest value.
 PERCENTS = (50, 90, 95, 99, 99.9, 100)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """`streams` requests with the bytes `request`, opened at `a_second`, `chunks` expected of each.
+class StreamLoad:
+    """`streams` requests with the bytes `request`, `a_second` per second; each expects `chunks`.
 
-    Those that do not `read` stay open, unread, until `limit_s` is over.
+    With `reads` False, they stay open, unread, until `limit_s` is over.
     """
 
     port: int
@@ -48,8 +48,8 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a plan. Times are percentiles, as PERCENTS has them, in ms; of none: empty."""
+class StreamResult:
+    """The result of a load. Times are the percentiles of PERCENTS in ms; empty without a value."""
 
     streams: int
     complete: int
@@ -59,7 +59,7 @@ class Outcome:
     wall_s: float
     first_ms: list[float]
     lag_ms: list[float]
-    #: HTTP statuses other than 200, and how often; 0 is no answer.
+    #: HTTP status other than 200 -> count; 0: no response.
     statuses: dict[str, int]
 
 
@@ -72,22 +72,22 @@ class _Stream:
     tail: bytes = b""
 
 
-def run(plan: Plan) -> Outcome:
-    """Open the streams, read them to their ends, and return what was heard."""
-    gc.disable()  # a collection would be a pause of ours
+def run(plan: StreamLoad) -> StreamResult:
+    """Open the streams, read them to their ends, and return the result."""
+    gc.disable()  # a garbage collection would pause this client
     started_s = time.monotonic()
     streams = _Reader(plan).read_all()
     wall_s = time.monotonic() - started_s
     gc.enable()
     if not plan.reads:
-        return Outcome(plan.streams, 0, 0, 0, wall_s, [], [], {})
+        return StreamResult(plan.streams, 0, 0, 0, wall_s, [], [], {})
     return _judge(plan, streams, wall_s)
 
 
 class _Reader:
-    """One plan under way."""
+    """A running load."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: StreamLoad) -> None:
         self._plan = plan
         self._epoll = select.epoll()
         self._open: dict[int, _Stream] = {}
@@ -95,7 +95,7 @@ class _Reader:
         self._request = memoryview(plan.request.encode())
 
     def read_all(self) -> Sequence[_Stream]:
-        """Return every stream, at the end of the last one or when the time is over."""
+        """Return all streams when the last one has ended, or at the deadline."""
         start_s = time.monotonic()
         limit_s = start_s + self._plan.limit_s
         plan = self._plan
@@ -113,7 +113,7 @@ class _Reader:
         return self._all
 
     def _patience_s(self, start_s: float, limit_s: float) -> float:
-        """Return how long nothing needs to be done unless a socket is ready."""
+        """Return how long to wait for a socket, at most."""
         next_s = limit_s
         if len(self._all) < self._plan.streams:
             next_s = min(next_s, start_s + len(self._all) / self._plan.a_second)
@@ -141,7 +141,7 @@ class _Reader:
                 self._receive(stream)
         except BlockingIOError:
             return
-        except OSError:  # refused or reset: its answer stays incomplete, and is counted so
+        except OSError:  # refused or reset: counted as an incomplete response
             self._end(stream)
 
     def _send(self, stream: _Stream) -> None:
@@ -163,14 +163,14 @@ class _Reader:
         stream.socket.close()
 
 
-def _judge(plan: Plan, streams: Sequence[_Stream], wall_s: float) -> Outcome:
+def _judge(plan: StreamLoad, streams: Sequence[_Stream], wall_s: float) -> StreamResult:
     heard = [hear(stream.pieces) for stream in streams]
     firsts = [
         (one.first_ns - stream.started_ns) / 1e6
         for one, stream in zip(heard, streams, strict=True)
         if one.first_ns is not None
     ]
-    return Outcome(
+    return StreamResult(
         streams=plan.streams,
         complete=sum(_is_complete(one, plan.chunks) for one in heard),
         lost=sum(one.lost(plan.chunks) for one in heard)
@@ -201,9 +201,9 @@ def _statuses(heard: Sequence[Heard]) -> dict[str, int]:
 
 
 def main() -> None:
-    """Take a plan, print its outcome."""
+    """Read a load from stdin, run it, and print the result."""
     fields: dict[str, Any] = json.load(sys.stdin)
-    json.dump(asdict(run(Plan(**fields))), sys.stdout)
+    json.dump(asdict(run(StreamLoad(**fields))), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is measured: the vendor itself, or a gateway before it. A request, and where to send it."""
+"""A target: the vendor, or a gateway in front of it, and the requests to it."""
 
 import http.client
 import json
@@ -12,7 +12,7 @@ TIMEOUT_S = 60.0
 
 
 def _settled() -> None:
-    """Nothing is left to do after an answer."""
+    """Do nothing: a vendor has no background work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,12 @@ class Target:
     name: str
     port: int
     path: str
-    #: The root of its processes.
+    #: The process id of its root process.
     pid: int
-    #: Before a model's name.
+    #: The prefix of a model's name.
     prefix: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
-    #: Waits until what its answers have set going elsewhere is done.
+    #: Waits until its background work is done.
     settle: Callable[[], None] = _settled
 
     def body(self, model: str, prompt: str = PROMPT) -> str:
@@ -38,11 +38,11 @@ class Target:
         return json.dumps(content)
 
     def all_headers(self) -> dict[str, str]:
-        """Return the request's headers, but for host and length."""
+        """Return the request's headers, without host and length."""
         return {"content-type": "application/json", **self.headers}
 
     def request(self, model: str, prompt: str = PROMPT) -> str:
-        """Return the whole request as it is sent."""
+        """Return the bytes of a request."""
         body = self.body(model, prompt)
         lines = [f"POST {self.path} HTTP/1.1", f"host: {HOST}:{self.port}"]
         lines += [f"{name}: {value}" for name, value in self.all_headers().items()]

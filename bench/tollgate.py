@@ -1,7 +1,7 @@
-"""Tollgate under test: the Procfile's processes, with recorder, before the bench vendor.
+"""Tollgate under test: the Procfile's processes in front of the bench vendor; usage is recorded.
 
-The web process has the gateway's core to itself; Valkey, the Celery worker and beat, which in a
-deployment are other machines, share the others.
+The web process has the gateway's core to itself. Valkey, the Celery worker and beat, which run on
+other hosts in production, share the other cores.
 """
 
 import os
@@ -19,19 +19,19 @@ from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS
 from app.storage.sql.engine import create_engine
 from app.storage.sql.migrations import upgrade
-from bench.starting import first_answer_s, start, wait_until
+from bench.starting import first_response_s, start, wait_until
 from bench.target import Target
 
 NAME = "Tollgate"
 VENDOR = "bench"
-#: The same vendor through its chat endpoint: asked for plain chunks, as OpenAI is, and as it comes.
+#: The same vendor through its chat endpoint: asked for plain chunks, as OpenAI is, or not.
 CHAT, PADDED = "bench-chat", "bench-padded"
-#: How long the worker may take to post what one round has used.
+#: How long the worker may take to post the usage of one round.
 SETTLE_S = 120.0
 
 
 class Tollgate:
-    """One installation under `folder`; its processes are `children`'s, except for the web's."""
+    """An installation in `folder`. `children` owns its processes, except the web process."""
 
     def __init__(self, folder: Path, vendor_port: int, rest: set[int]) -> None:
         self._folder = folder
@@ -45,7 +45,7 @@ class Tollgate:
         self._key = self._make_key()
 
     def environment(self) -> dict[str, str]:
-        """Return the environment of its processes, but for the web's port."""
+        """Return the environment of its processes, without the web's port."""
         scripts = Path(sys.executable).parent
         return {
             **os.environ,
@@ -70,7 +70,7 @@ class Tollgate:
     def start_web(
         self, log_dir: Path, cores: set[int], web_processes: int = 1
     ) -> tuple[Children, Target, float]:
-        """Start web processes of their own; return them, and how long the first answer took.
+        """Start web processes; return them and the time to the first response.
 
         The caller leaves the returned context.
         """
@@ -89,7 +89,7 @@ class Tollgate:
                 headers={"x-api-key": self._key},
                 settle=self._settle,
             )
-            return children, target, first_answer_s(children, target, started_s)
+            return children, target, first_response_s(children, target, started_s)
         except BaseException:
             children.stop()
             raise
@@ -100,7 +100,7 @@ class Tollgate:
             return int(redis.xlen(EVENTS))
 
     def _settle(self) -> None:
-        wait_until(lambda: self.backlog() == 0, "The ledger has every event", SETTLE_S)
+        wait_until(lambda: self.backlog() == 0, "the ledger has every event", SETTLE_S)
 
     def _make_key(self) -> str:
         engine = create_engine(self._database_url)

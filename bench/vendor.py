@@ -1,6 +1,6 @@
 """The vendor of the benchmark: one process, never the bottleneck. `python -m bench.vendor FD`.
 
-asyncio's protocols, on uvloop where it is installed. What it answers is in `bench.vendor_wire`.
+Uses asyncio's protocols, on uvloop if it is installed. `bench.vendor_wire` builds its responses.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from bench.loops import run
 from bench.vendor_wire import Reply, plan, refuse
 
 BACKLOG = 4096
-#: Small requests repeat byte for byte, and so do their answers.
+#: Small requests repeat byte for byte, and so do their responses.
 CACHED_BODY_BYTES = 4096
 CACHED_REPLIES = 1024
 
@@ -37,34 +37,29 @@ class VendorProtocol(asyncio.Protocol):
         self._timer: asyncio.Handle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
         self._transport = cast(asyncio.Transport, transport)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        """End the stream, if there is one."""
         if self._timer is not None:
             self._timer.cancel()
         self._reply = None
 
     def pause_writing(self) -> None:
-        """Wait: the reader is slower than we are."""
         self._may_write = False
 
     def resume_writing(self) -> None:
-        """Go on."""
         self._may_write = True
         if self._reply is not None and self._timer is None:
             self._write_chunks()
 
     def data_received(self, data: bytes) -> None:
-        """Answer the requests that are complete."""
         self._received += data
         while self._reply is None and len(self._received) >= self._waiting_for:
-            if not self._answer_next():
+            if not self._respond_next():
                 return
 
-    def _answer_next(self) -> bool:
-        """Answer the first request; return whether it was complete."""
+    def _respond_next(self) -> bool:
+        """Respond to the first request; return whether it was complete."""
         received = self._received
         head_end = received.find(b"\r\n\r\n")
         if head_end < 0:
@@ -77,7 +72,7 @@ class VendorProtocol(asyncio.Protocol):
             return False
         end = head_end + 4 + int(length[1])
         if len(received) < end:
-            self._waiting_for = end  # a large body is searched once, when it is there
+            self._waiting_for = end  # a large body is searched once, when it is complete
             return False
         path, body = head.split(b" ", 2)[1], bytes(received[head_end + 4 : end])
         del received[:end]
@@ -94,7 +89,7 @@ class VendorProtocol(asyncio.Protocol):
         self._write_chunks()
 
     def _write_chunks(self) -> None:
-        """Write what is due, and see to what comes next."""
+        """Write the chunks that are due, and schedule the next ones."""
         self._timer = None
         reply = self._reply
         if reply is None or not self._may_write:

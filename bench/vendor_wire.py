@@ -1,7 +1,7 @@
-"""The bench vendor's bytes: OpenAI's wire, for text completions and for chat, made beforehand.
+"""The bench vendor's prepared responses in OpenAI's format, for text completions and chat.
 
-Each chunk's text tells its number and when it was sent, so that a client anywhere on this machine
-can measure what happened to it. Knows no sockets.
+Each chunk's text contains its number and the time of sending, so that any client on this host can
+compute its lag. No I/O.
 """
 
 import json
@@ -12,12 +12,12 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from bench.knobs import Knobs, UnknownModel, parse_model
+from bench.knobs import StreamShape, UnknownModel, parse_model
 
 TEXT = "The quick brown fox jumps over the lazy dog, and then does so again, only slower."
 USAGE = {"prompt_tokens": 9, "completion_tokens": 18, "total_tokens": 27}
 
-#: In a chunk's text: its number from 0, and CLOCK_MONOTONIC in ns at its sending.
+#: A chunk's text: its number from 0, and CLOCK_MONOTONIC in ns when it was sent.
 MARK = re.compile(rb"#(\d+)@(\d+);")
 
 _MODEL = re.compile(rb'"model"\s*:\s*"([^"\\]*)"')
@@ -25,8 +25,8 @@ _STREAM = re.compile(rb'"stream"\s*:\s*true')
 _USAGE = re.compile(rb'"include_usage"\s*:\s*true')
 _PLAIN = re.compile(rb'"include_obfuscation"\s*:\s*false')
 
-#: What OpenAI adds to each chunk of a chat, unless it is asked not to: random text of a random
-#: length. So many of them, that no two chunks in a row are alike.
+#: Number of different paddings: random texts of a random length, which OpenAI adds to each chunk of
+#: a chat unless it is asked not to. No two chunks in a row are alike.
 PADS = 251
 _PAD_LENGTHS = (1, 16)
 
@@ -38,18 +38,18 @@ _STREAM_HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """How one request is answered: all of it in `head`, or a stream that `head` begins."""
+    """A response: complete in `head`, or a stream that starts with `head`."""
 
     head: bytes
-    knobs: Knobs
+    knobs: StreamShape
     before: bytes = b""
     after: bytes = b""
     end: bytes = b""
-    #: Instead of `after`, in turns; none: every chunk ends with the same bytes.
+    #: Used in turns instead of `after`; if there are none, all chunks end with the same bytes.
     afters: tuple[bytes, ...] = ()
 
     def chunks(self, first: int, count: int) -> bytes:
-        """Return `count` frames, stamped now, as one piece of a chunked body."""
+        """Return `count` frames with the current time, as one part of a chunked body."""
         now_ns = time.monotonic_ns()
         before, afters = self.before, self.afters or (self.after,)
         several = len(afters)
@@ -62,21 +62,21 @@ class Reply:
 
 
 def plan(path: bytes, body: bytes) -> Reply:
-    """Return how to answer a request for `path` with `body`.
+    """Return the response to a request for `path` with `body`.
 
-    The body is searched, not parsed: no text in JSON can hold an unescaped quote.
+    The body is searched, not parsed: no string in JSON contains an unescaped quote.
     """
     chat = path.endswith(b"/chat/completions")
     model = _MODEL.search(body)
     if not (chat or path.endswith(b"/completions")) or model is None:
-        return _error(404, "There are completions here, and each names its model.")
+        return _error(404, "Only completions with a `model` are served here.")
     name = model[1].decode()
     try:
         knobs = parse_model(name)
     except UnknownModel:
         return _error(404, f"The model {name!r} does not exist.")
     if (knobs.chunks > 0) != (_STREAM.search(body) is not None):
-        return _error(400, f"The model {name!r} is for streams, or for what is none.")
+        return _error(400, f"The model {name!r} requires the other value of `stream`.")
     if not knobs.chunks:
         return Reply(_whole(chat, name), knobs)
     is_padded = chat and _PLAIN.search(body) is None
@@ -84,8 +84,8 @@ def plan(path: bytes, body: bytes) -> Reply:
 
 
 def refuse() -> bytes:
-    """Return the answer to a request whose length is not told."""
-    return _error(411, "A request tells its length.").head
+    """Return the response to a request without a content-length."""
+    return _error(411, "The header `content-length` is required.").head
 
 
 def _whole(chat: bool, model: str) -> bytes:
@@ -97,7 +97,7 @@ def _whole(chat: bool, model: str) -> bytes:
     return _json(200, {**_common(kind, model), "choices": [choice], "usage": USAGE})
 
 
-def _stream(chat: bool, model: str, knobs: Knobs, *, with_usage: bool, padded: bool) -> Reply:
+def _stream(chat: bool, model: str, knobs: StreamShape, *, with_usage: bool, padded: bool) -> Reply:
     kind = "chat.completion.chunk" if chat else "text_completion"
     padding = "x" * knobs.padding_bytes
     common = _common(kind, model) | ({"usage": None} if with_usage else {})
@@ -127,7 +127,7 @@ def _stream(chat: bool, model: str, knobs: Knobs, *, with_usage: bool, padded: b
 
 
 def _padded(after: bytes) -> tuple[bytes, ...]:
-    """Return ends of chunks that differ in a random text: the same ones in each run."""
+    """Return ends of chunks that differ in their padding; the same ones in each run."""
     dice = random.Random(0)  # noqa: S311 - repeatable
     head, end = after[: -len(_OBJECT_END)], after[-len(_OBJECT_END) :]
     if end != _OBJECT_END:
@@ -152,7 +152,7 @@ def _event(content: dict[str, Any]) -> bytes:
 
 def _error(status: int, message: str) -> Reply:
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
-    return Reply(_json(status, {"error": error}), Knobs())
+    return Reply(_json(status, {"error": error}), StreamShape())
 
 
 def _json(status: int, content: dict[str, Any]) -> bytes:

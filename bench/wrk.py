@@ -1,4 +1,4 @@
-"""Load from many connections that each wait for their answer: by wrk, or by our own client."""
+"""Load from many connections that each wait for their response, by wrk or by `rawload`."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ from bench.failures import LoadFailed
 from bench.rawload import LAST_S, MARK, Load
 from bench.target import HOST, PROMPT, Target
 
-#: Lua's long brackets of this level do not occur in JSON that we make.
+#: Lua's long brackets of this level do not occur in the benchmark's JSON.
 _OPEN, _CLOSE = "[====[", "]====]"
 
 _DONE = """
@@ -33,7 +33,7 @@ end
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What a load came to."""
+    """The result of a load."""
 
     requests: int
     requests_s: float
@@ -43,9 +43,9 @@ class Rate:
 
 
 def press(target: Target, connections: int, seconds: int) -> Rate:
-    """Ask `target` for whole answers for so long.
+    """Request complete responses from `target` for `seconds`.
 
-    Raises: LoadFailed when any answer was none, or an error.
+    Raises: LoadFailed if a request failed.
     """
     with pressing(target, connections, seconds) as ended:
         return ended()
@@ -55,7 +55,7 @@ def press(target: Target, connections: int, seconds: int) -> Rate:
 def pressing(
     target: Target, connections: int, seconds: int, prompt: str = PROMPT
 ) -> Iterator[Callable[[], Rate]]:
-    """Do the same meanwhile; what is yielded waits for the end and returns what came of it."""
+    """Run a load in the background; yield a function that waits for it and returns the result."""
     wrk = shutil.which("wrk")
     with ExitStack() as exits:
         if wrk is not None:
@@ -73,7 +73,7 @@ def pressing(
 
 
 def to_rate(found: Mapping[str, Any]) -> Rate:
-    """Return a client's figures in our units."""
+    """Return a client's values in our units."""
     return Rate(
         found["requests"],
         found["requests"] / found["duration_us"] * 1e6,
@@ -84,19 +84,19 @@ def to_rate(found: Mapping[str, Any]) -> Rate:
 
 
 def parse(output: str) -> dict[str, Any]:
-    """Return the figures that a client prints.
+    """Return the values that a client printed.
 
-    Raises: LoadFailed when it printed none.
+    Raises: LoadFailed if it printed none.
     """
     for line in output.splitlines():
         if line.startswith(MARK):
             found: dict[str, Any] = json.loads(line.removeprefix(MARK))
             return found
-    raise LoadFailed(f"the client printed no figures: {output}")
+    raise LoadFailed(f"the client printed no results: {output}")
 
 
 def script(target: Target, prompt: str) -> str:
-    """Return the Lua that makes the request, and prints the figures."""
+    """Return the Lua script that sends the request and prints the values."""
     body = f"{_OPEN}{target.body('whole', prompt)}{_CLOSE}"
     lines = ['wrk.method = "POST"', f"wrk.body = {body}"]
     lines += [f'wrk.headers["{k}"] = {_OPEN}{v}{_CLOSE}' for k, v in target.all_headers().items()]
@@ -104,12 +104,12 @@ def script(target: Target, prompt: str) -> str:
 
 
 def _ended(target: Target, client: Popen[str], seconds: int) -> Rate:
-    try:  # each client has a limit of its own, of LAST_S for its last answers
+    try:  # each client has its own limit, of LAST_S for its last responses
         stdout, stderr = client.communicate(timeout=seconds + 2 * LAST_S)
     except TimeoutExpired as exc:
         raise LoadFailed(f"{target.name}: the client does not end") from exc
     if client.returncode:
-        raise LoadFailed(f"{target.name}: the client ended with {client.returncode}: {stderr}")
+        raise LoadFailed(f"{target.name}: the client exited with {client.returncode}: {stderr}")
     found = parse(stdout)
     if found["refused"] or found["broken"] or not found["requests"]:
         raise LoadFailed(f"{target.name}: {found}")

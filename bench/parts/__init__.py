@@ -1,6 +1,7 @@
-"""The parts of the benchmark: what is done to the targets, and what comes of it.
+"""The parts of the benchmark: each applies a load to the targets and yields records.
 
-Rounds alternate between targets, so that a busy moment of the machine meets all of them.
+Where a part has several rounds, they alternate between targets, so that a busy moment of the host
+affects all of them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +14,7 @@ from bench.parts.streams import chunks, streams
 from bench.results import Record
 from bench.stage import Stage
 
-#: In this order: memory never shrinks, so open streams come before all heavier load.
+#: In this order: memory never shrinks, so open streams come before heavier loads.
 PARTS: Mapping[str, Callable[[Stage], Iterator[Record]]] = {
     STARTUP: startup,
     LATENCY: latency,

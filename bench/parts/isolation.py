@@ -1,4 +1,4 @@
-"""What quiet streams notice of a heavy neighbour."""
+"""How much a noisy neighbour delays other streams."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
@@ -11,16 +11,16 @@ from bench.knobs import BULK_TEXT_BYTES
 from bench.parts.streams import INTERVAL_MS, lag_figures, lags
 from bench.results import Record
 from bench.stage import Stage, metered, outcome, read_streams, reading
-from bench.streams import Plan
+from bench.streams import StreamLoad
 from bench.target import Target
 from bench.wrk import pressing
 
 STREAMS, CHUNKS = 100, 80
-#: Of 8,000 chunks, all but 8: a single pause of the gateway holds up more of them than that.
+#: All but 8 of 8,000 chunks: a single pause of the gateway delays more than that.
 STALL_PERCENT = "99.9"
 OPENED_A_SECOND = 500.0
 QUIET_S = STREAMS / OPENED_A_SECOND + CHUNKS * INTERVAL_MS / 1000
-#: The neighbour stays longer than the quiet streams.
+#: The neighbour runs longer than the baseline streams.
 NEIGHBOUR_S = QUIET_S + 1
 PATIENCE_S = 20.0
 
@@ -28,12 +28,15 @@ BIG_PROMPT_BYTES = 1024 * 1024
 #: 5 MB/s of text: every 10 ms, 50 chunks with 1 KiB each.
 BULK_INTERVAL_MS, BULK_CHUNKS = 10, 50
 NOT_READING = 20
-#: Far more than all buffers on the way can take.
+#: Far more than all buffers on the way can hold.
 NOT_READ_CHUNKS = 1_000_000
 
 
 def isolation(stage: Stage) -> Iterator[Record]:
-    """100 quiet streams, alone and beside each neighbour; a round alone warms each target up."""
+    """Measure 100 baseline streams, alone and beside each noisy neighbour.
+
+    A round alone warms up each target.
+    """
     for target in stage.targets:
         _quiet(stage, target, QUIET, _none)
     for _ in range(stage.rounds):
@@ -46,20 +49,20 @@ def _round(stage: Stage, target: Target) -> Iterator[Record]:
     yield alone
     for case, neighbour in NEIGHBOURS.items():
         beside = _quiet(stage, target, case, neighbour)
-        if alone.lags and beside.lags:  # a peer may have brought no chunk at all
+        if alone.lags and beside.lags:  # a peer may have delivered no chunk at all
             stall_ms = beside.lags[STALL_PERCENT] - alone.lags[STALL_PERCENT]
             beside = replace(beside, figures={**beside.figures, "stall_ms": stall_ms})
         yield beside
 
 
-#: Begins, and ends with how many MB/s its neighbour took, if that can be told.
+#: A neighbour; its context yields a function that returns its MB/s, or None.
 Neighbour = Callable[[Target], AbstractContextManager[dict[str, float]]]
 
 
 def _quiet(stage: Stage, target: Target, case: str, neighbour: Neighbour) -> Record:
     request = target.request(f"paced-{CHUNKS}x{INTERVAL_MS}")
     limit_s = QUIET_S + PATIENCE_S
-    plan = Plan(target.port, request, STREAMS, OPENED_A_SECOND, CHUNKS, limit_s)
+    plan = StreamLoad(target.port, request, STREAMS, OPENED_A_SECOND, CHUNKS, limit_s)
     with metered(stage, target) as meter, neighbour(target) as its_figures:
         found = read_streams(plan)
     figures = lag_figures(found) | its_figures
@@ -73,7 +76,7 @@ def _none(_: Target) -> Iterator[dict[str, float]]:
 
 @contextlib.contextmanager
 def _big_prompts(target: Target) -> Iterator[dict[str, float]]:
-    """One prompt of 1 MiB after another."""
+    """Send one prompt of 1 MiB after another."""
     figures: dict[str, float] = {}
     with pressing(target, 1, ceil(NEIGHBOUR_S), "x" * BIG_PROMPT_BYTES) as ended:
         yield figures
@@ -82,12 +85,12 @@ def _big_prompts(target: Target) -> Iterator[dict[str, float]]:
 
 @contextlib.contextmanager
 def _bulk(target: Target) -> Iterator[dict[str, float]]:
-    """One stream of 5 MB/s, which is read."""
+    """Read one stream of 5 MB/s."""
     bursts = int(NEIGHBOUR_S * 1000 / BULK_INTERVAL_MS)
     request = target.request(f"bulk-{bursts}x{BULK_INTERVAL_MS}x{BULK_CHUNKS}")
     limit_s = NEIGHBOUR_S + PATIENCE_S
     figures: dict[str, float] = {}
-    with reading(Plan(target.port, request, 1, 1, bursts * BULK_CHUNKS, limit_s)) as reader:
+    with reading(StreamLoad(target.port, request, 1, 1, bursts * BULK_CHUNKS, limit_s)) as reader:
         yield figures
         found = outcome(reader)
         figures["neighbour_mb_s"] = found.chunks * BULK_TEXT_BYTES / found.wall_s / 1e6
@@ -95,9 +98,11 @@ def _bulk(target: Target) -> Iterator[dict[str, float]]:
 
 @contextlib.contextmanager
 def _not_reading(target: Target) -> Iterator[dict[str, float]]:
-    """Streams as fast as they can be, of which nothing is read."""
+    """Open unthrottled streams, and read nothing of them."""
     request = target.request(f"flat-{NOT_READ_CHUNKS}")
-    plan = Plan(target.port, request, NOT_READING, 1e6, NOT_READ_CHUNKS, NEIGHBOUR_S, reads=False)
+    plan = StreamLoad(
+        target.port, request, NOT_READING, 1e6, NOT_READ_CHUNKS, NEIGHBOUR_S, reads=False
+    )
     with reading(plan) as reader:
         yield {}
         outcome(reader)

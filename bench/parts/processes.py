@@ -1,4 +1,4 @@
-"""Starting web processes, and running two of them."""
+"""The start-up of gateways, and the speed-up by a second web process."""
 
 import contextlib
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from bench.results import Record
 from bench.stage import Stage, metered, start_record
 from bench.wrk import press
 
-#: Cores from which on vendor, client and worker keep up with two web processes.
+#: The least cores with which vendor, client and worker keep up with two web processes.
 SCALING_CORES = 4
 
 
 def startup(stage: Stage) -> Iterator[Record]:
-    """How long after its start a gateway answers, and its memory; Tollgate's several times."""
+    """Measure the time to each gateway's first response, and its memory; Tollgate several times."""
     yield from stage.starts
     for at in range(1, stage.rounds):
         log_dir = stage.folder / "tollgate" / f"start-{at}"
@@ -27,7 +27,7 @@ def startup(stage: Stage) -> Iterator[Record]:
 
 
 def scaling(stage: Stage) -> Iterator[Record]:
-    """Two web processes against one, each with a core of its own."""
+    """Compare two web processes with one; each has its own core."""
     cores = stage.gateway_cores | stage.rest
     if len(cores) < SCALING_CORES:
         stage.say(

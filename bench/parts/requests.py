@@ -1,4 +1,4 @@
-"""Requests that are no streams: one after another, and as many as a gateway can take."""
+"""Requests without streaming: one after another, and at full speed."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ CONNECTIONS = 32
 
 
 def latency(stage: Stage) -> Iterator[Record]:
-    """What a gateway adds to the vendor's latency when there is nothing else to do."""
+    """Measure the latency that a gateway adds without other load."""
     for target in stage.targets:
         press(target, 1, WARM_UP_S)
     for _ in range(stage.rounds):
@@ -23,7 +23,7 @@ def latency(stage: Stage) -> Iterator[Record]:
             with metered(stage, target) as meter:
                 rate = press(target, 1, LATENCY_S)
             figures = {"p50_ms": rate.p50_ms, "p99_ms": rate.p99_ms}
-            if alone is None:  # the vendor comes first
+            if alone is None:  # the vendor is measured first
                 alone = rate
             else:
                 figures["added_p50_ms"] = rate.p50_ms - alone.p50_ms
@@ -32,7 +32,7 @@ def latency(stage: Stage) -> Iterator[Record]:
 
 
 def requests(stage: Stage) -> Iterator[Record]:
-    """As many requests as a gateway can take."""
+    """Measure the requests per second of a gateway at full speed."""
     for target in stage.targets:
         press(target, CONNECTIONS, WARM_UP_S)
         target.settle()

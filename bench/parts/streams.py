@@ -1,4 +1,4 @@
-"""Streams: many at once that take their time, and a few that are as fast as they can be."""
+"""Streams: many slow ones at once, and a few unthrottled ones."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,29 +16,29 @@ from bench.knobs import FLAT_CHUNKS_A_WRITE
 from bench.procs import largest_mb, memory_mb
 from bench.results import Record
 from bench.stage import Stage, metered, read_streams
-from bench.streams import PERCENTS, Outcome, Plan
+from bench.streams import PERCENTS, StreamLoad, StreamResult
 from bench.target import Target
 from bench.tollgate import CHAT, PADDED
 
 INTERVAL_MS = 50
 PACED_CHUNKS = 120
 OPENED_A_SECOND = 500.0
-#: Streams that are not complete so long after the last one should be are counted as they are.
+#: Streams that are incomplete this long after the expected end count as incomplete.
 PATIENCE_S = 30.0
 
 WARM_UP_STREAMS = 20
 
 FLAT = 8
-#: A round of flat streams lasts about so long; first comes a warm-up of so many chunks each.
+#: The length of a round of unthrottled streams, and the chunks of its warm-up.
 FLAT_S = 2.5
 FLAT_WARM_UP_CHUNKS = 400
 FLAT_LIMIT_S = 120.0
 
 
 def streams(stage: Stage) -> Iterator[Record]:
-    """Many streams at once, a chunk every 50 ms; each target has been warmed up by some of them.
+    """Measure many concurrent streams with a chunk every 50 ms; some of them warm up each target.
 
-    A gateway that could not keep up is not asked for more, except Tollgate.
+    A peer that did not keep up gets no larger case.
     """
     tollgate = stage.gateways[0]
     overloaded: set[str] = set()
@@ -55,7 +55,7 @@ def streams(stage: Stage) -> Iterator[Record]:
 
 
 def chunks(stage: Stage) -> Iterator[Record]:
-    """As many chunks as a gateway can take; of Tollgate, also those that come through chat."""
+    """Measure the chunks per second of a gateway at full speed; of Tollgate, also through chat."""
     tollgate = stage.gateways[0]
     cases = [
         *((FLAT_STREAMS, target) for target in stage.targets),
@@ -74,13 +74,13 @@ def chunks(stage: Stage) -> Iterator[Record]:
             yield Record(CHUNKS, case, target.name, figures, meter.shares)
 
 
-def lags(found: Outcome) -> dict[str, float]:
-    """Return a record's percentiles of the lag."""
+def lags(found: StreamResult) -> dict[str, float]:
+    """Return the percentiles of the lag."""
     return {f"{percent:g}": lag for percent, lag in zip(PERCENTS, found.lag_ms, strict=False)}
 
 
-def lag_figures(found: Outcome) -> dict[str, float]:
-    """Return a record's figures of whether the streams came, and when."""
+def lag_figures(found: StreamResult) -> dict[str, float]:
+    """Return the metrics of completeness and lag."""
     figures = {"complete": 100 * found.complete / found.streams, "lost": found.lost}
     lag_ms, first_ms = dict(zip(PERCENTS, found.lag_ms, strict=False)), found.first_ms
     if lag_ms:
@@ -92,7 +92,7 @@ def lag_figures(found: Outcome) -> dict[str, float]:
 
 def _open(stage: Stage, target: Target, count: int) -> Record:
     lasting_s = count / OPENED_A_SECOND + PACED_CHUNKS * INTERVAL_MS / 1000
-    plan = Plan(
+    plan = StreamLoad(
         target.port,
         target.request(f"paced-{PACED_CHUNKS}x{INTERVAL_MS}"),
         count,
@@ -120,19 +120,19 @@ def _open(stage: Stage, target: Target, count: int) -> Record:
 
 
 def _flat_length(target: Target) -> int:
-    """Return how many chunks a flat stream of a round has; measured, which warms up too."""
+    """Return the number of chunks of an unthrottled stream in a round; measuring it warms up."""
     found = _read_flat(target, FLAT_WARM_UP_CHUNKS)
     target.settle()
     writes = int(found.chunks / found.wall_s * FLAT_S / FLAT / FLAT_CHUNKS_A_WRITE)
     return max(1, writes) * FLAT_CHUNKS_A_WRITE
 
 
-def _read_flat(target: Target, length: int) -> Outcome:
+def _read_flat(target: Target, length: int) -> StreamResult:
     request = target.request(f"flat-{length}")
-    found = read_streams(Plan(target.port, request, FLAT, 1e6, length, FLAT_LIMIT_S))
+    found = read_streams(StreamLoad(target.port, request, FLAT, 1e6, length, FLAT_LIMIT_S))
     if found.complete < found.streams:
         raise StreamsBroken(
             f"{target.name}: {found.complete} of {found.streams} streams are complete,"
-            f" {found.lost} chunks lost, other answers: {found.statuses}"
+            f" {found.lost} chunks lost, other statuses: {found.statuses}"
         )
     return found

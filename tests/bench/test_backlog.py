@@ -1,4 +1,4 @@
-"""The backlog: what is published, what is seen while it is drained, and what must come of it."""
+"""The backlog: what is published, what is seen while it is posted, and what must come of it."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from app.pricing.price_book import load_prices
 from app.usage.cost import cost_of
 from bench.events import ACCOUNTS, MODELS, Sums, add_up, differences, events
 from bench.procfile import parse
-from bench.samples import Sample, at_tenths, drained_span, report
+from bench.samples import Sample, at_tenths, posting_span, report
 
 START_MS = 1_788_220_800_000
 
@@ -46,9 +46,9 @@ def sample(at_s: float, waiting: int, memory_mb: float = 0, workers_s: float = 0
     return Sample(at_s, waiting, workers_s, workers_s / 2, memory_mb)
 
 
-def test_time_counts_from_the_last_look_before_anything_was_drained() -> None:
+def test_time_counts_from_the_last_sample_before_the_first_post() -> None:
     samples = [sample(0, 100), sample(1, 100), sample(2, 50), sample(3, 0), sample(4, 0)]
-    began, ended = drained_span(samples)
+    began, ended = posting_span(samples)
     assert (began.at_s, ended.at_s) == (1, 3)
 
 
@@ -61,5 +61,5 @@ def test_the_report_is_of_a_million_events() -> None:
     samples = [sample(0, 1000, 1, 1.0), sample(0.1, 0, 2, 1.05)]
     lines = list(report("title", samples))
     assert "10,000 events/s" in lines[1]
-    assert "50.0 s a million" in lines[2]
+    assert "50.0 s per million" in lines[2]
     assert "2 MB" in lines[4]

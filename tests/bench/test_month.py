@@ -1,4 +1,4 @@
-"""The month of queries, on a small ledger: it can be filled and asked, on both databases."""
+"""The queries of a month on a small ledger, on both databases."""
 
 import pytest
 from sqlalchemy import Engine

@@ -27,8 +27,8 @@ def test_what_is_kept_is_read_back(tmp_path: Path) -> None:
 
 
 def test_rounds_become_a_median_and_a_spread() -> None:
-    middles = result(100, 300, 120).middles()
-    assert middles == {("requests", "32 connections", "Tollgate", "requests_s"): Median(120, 200)}
+    medians = result(100, 300, 120).medians()
+    assert medians == {("requests", "32 connections", "Tollgate", "requests_s"): Median(120, 200)}
 
 
 def test_a_result_is_compared_with_the_last_one_of_the_same_kind_of_machine(tmp_path: Path) -> None:
@@ -41,36 +41,36 @@ def test_a_result_is_compared_with_the_last_one_of_the_same_kind_of_machine(tmp_
 
 
 def test_other_measurements_are_kept_by_case_and_compared_with_no_run(tmp_path: Path) -> None:
-    def drained(case: str, rate: float) -> Record:
-        return Record("drain", case, "Tollgate", {"events_s": rate})
+    def posted(case: str, rate: float) -> Record:
+        return Record("backlog", case, "Tollgate", {"events_s": rate})
 
-    for one in (drained("sqlite", 1), drained("postgresql", 2), drained("sqlite", 3)):
-        path = keep("drain", [one], 0.5, tmp_path)
-    assert path.parent == tmp_path / "drain"
-    assert load(path).records == (drained("postgresql", 2), drained("sqlite", 3))
+    for one in (posted("sqlite", 1), posted("postgresql", 2), posted("sqlite", 3)):
+        path = keep("backlog", [one], 0.5, tmp_path)
+    assert path.parent == tmp_path / "backlog"
+    assert load(path).records == (posted("postgresql", 2), posted("sqlite", 3))
     assert last(None, tmp_path) is None
 
 
 def test_only_what_is_worse_by_more_than_the_rounds_differ_is_called_worse() -> None:
-    before = result(1000, 1010, 990).middles()
-    assert list(worse(result(985, 985).middles(), before)) == []
-    assert list(worse(result(2000, 2000).middles(), before)) == []
-    (line,) = worse(result(970, 970).middles(), before)
+    before = result(1000, 1010, 990).medians()
+    assert list(worse(result(985, 985).medians(), before)) == []
+    assert list(worse(result(2000, 2000).medians(), before)) == []
+    (line,) = worse(result(970, 970).medians(), before)
     assert "requests/s: 970, was 1,000" in line
-    assert list(worse(result(970, 1000, 900).middles(), before)) == []  # they differ by 100
+    assert list(worse(result(970, 1000, 900).medians(), before)) == []  # they differ by 100
 
 
 def test_what_was_measured_once_is_not_judged() -> None:
-    assert list(worse(result(1).middles(), result(1000, 1000).middles())) == []
+    assert list(worse(result(1).medians(), result(1000, 1000).medians())) == []
 
 
 def test_lower_is_better_for_times() -> None:
-    def middles(cpu_ms: float) -> dict[Key, Median]:
+    def medians(cpu_ms: float) -> dict[Key, Median]:
         rounds = (record("Tollgate", cpu_ms=cpu_ms), record("Tollgate", cpu_ms=cpu_ms))
-        return Result("", "", MACHINE, {}, 0, rounds).middles()
+        return Result("", "", MACHINE, {}, 0, rounds).medians()
 
-    assert list(worse(middles(0.6), middles(0.5)))
-    assert not list(worse(middles(0.4), middles(0.5)))
+    assert list(worse(medians(0.6), medians(0.5)))
+    assert not list(worse(medians(0.4), medians(0.5)))
 
 
 def table(*records: Record, before: Result | None = None) -> str:
@@ -108,14 +108,14 @@ def test_the_table_says_when_something_else_may_have_set_the_pace() -> None:
     assert "The cores of vendor, client and worker were full" in busy
     assert "The client took a whole core" in busy
     assert "The vendor took" not in busy
-    assert "may have set" not in table(record("Tollgate", Shares(rest=0.5), requests_s=900.0))
-    assert "may have set" not in table(record("vendor alone", Shares(1, 1, 1, 1), requests_s=9.0))
+    assert "may have been" not in table(record("Tollgate", Shares(rest=0.5), requests_s=900.0))
+    assert "may have been" not in table(record("vendor alone", Shares(1, 1, 1, 1), requests_s=9.0))
 
 
 def test_it_says_where() -> None:
     mixed = (record("Tollgate", Shares(rest=0.5)), record("Portkey", Shares(rest=1)))
-    assert "set the pace: 32 connections (Portkey)" in table(*mixed)
-    assert "set the pace: everywhere" in table(mixed[1])
+    assert "been the bottleneck: 32 connections (Portkey)" in table(*mixed)
+    assert "been the bottleneck: everywhere" in table(mixed[1])
 
 
 def test_the_page_gets_its_figures_in_their_place() -> None:

@@ -9,46 +9,48 @@ import pytest
 
 from bench.knobs import UnknownModel, parse_model
 from bench.rawload import Load, press
-from bench.streams import Plan, run
+from bench.streams import StreamLoad, run
 from bench.target import HOST, Target
 from bench.vendor_wire import TEXT, plan
 
 
 def test_paced_streams_arrive_whole_in_order_and_after_they_were_sent(vendor: Target) -> None:
-    found = run(Plan(vendor.port, vendor.request("paced-5x10"), 20, 1000, 5, limit_s=30))
+    found = run(StreamLoad(vendor.port, vendor.request("paced-5x10"), 20, 1000, 5, limit_s=30))
     assert (found.complete, found.lost, found.chunks, found.statuses) == (20, 0, 100, {})
     assert 0 < found.lag_ms[0] <= found.lag_ms[-1] < found.wall_s * 1000
     assert found.wall_s >= 0.04  # the fifth chunk comes four intervals after the first
 
 
 def test_flat_streams_arrive_whole_though_they_are_longer_than_any_buffer(vendor: Target) -> None:
-    found = run(Plan(vendor.port, vendor.request("flat-50000"), 2, 1000, 50_000, limit_s=60))
+    found = run(StreamLoad(vendor.port, vendor.request("flat-50000"), 2, 1000, 50_000, limit_s=60))
     assert (found.complete, found.lost, found.chunks) == (2, 0, 100_000)
 
 
 def test_streams_that_the_time_cuts_off_are_incomplete(vendor: Target) -> None:
-    found = run(Plan(vendor.port, vendor.request("paced-1000x50"), 3, 1000, 1000, limit_s=0.5))
+    found = run(
+        StreamLoad(vendor.port, vendor.request("paced-1000x50"), 3, 1000, 1000, limit_s=0.5)
+    )
     assert found.complete == 0
     assert 0 < found.chunks < 3000
     assert found.lost == 3000 - found.chunks
 
 
 def test_a_refused_stream_is_incomplete_and_its_status_told(vendor: Target) -> None:
-    found = run(Plan(vendor.port, vendor.request("no-such-model"), 2, 1000, 5, limit_s=30))
+    found = run(StreamLoad(vendor.port, vendor.request("no-such-model"), 2, 1000, 5, limit_s=30))
     assert (found.complete, found.lost, found.statuses) == (0, 10, {"404": 2})
 
 
 def test_a_server_that_is_not_there_is_no_answer() -> None:
     with socket.create_server((HOST, 0)) as listener:
         port = listener.getsockname()[1]
-    found = run(Plan(port, "POST / HTTP/1.1\r\n\r\n", 2, 1000, 1, limit_s=30))
+    found = run(StreamLoad(port, "POST / HTTP/1.1\r\n\r\n", 2, 1000, 1, limit_s=30))
     assert (found.complete, found.statuses) == (0, {"0": 2})
 
 
 def test_a_stream_that_nobody_reads_holds_up_no_other(vendor: Target) -> None:
     with socket.create_connection((HOST, vendor.port)) as deaf:
         deaf.sendall(vendor.request("flat-1000000").encode())
-        found = run(Plan(vendor.port, vendor.request("paced-3x10"), 5, 1000, 3, limit_s=30))
+        found = run(StreamLoad(vendor.port, vendor.request("paced-3x10"), 5, 1000, 3, limit_s=30))
     assert found.complete == 5
 
 
