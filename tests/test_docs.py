@@ -55,6 +55,18 @@ def test_every_path_in_the_text_exists(page: Path) -> None:
     assert [it for it in sorted(paths) if not (ROOT / it).exists()] == []
 
 
+def test_every_test_of_a_private_name_exists() -> None:
+    page = (ROOT / "docs" / "private-names.md").read_text(encoding="utf-8")
+    places = re.findall(r"`(test_\w+)`(?: and `test_\w+`)* in `([\w/]+\.py)`", page)
+    assert len(places) > 10
+    wrong = [
+        (name, path)
+        for name, path in places
+        if f"def {name}(" not in (ROOT / path).read_text(encoding="utf-8")
+    ]
+    assert wrong == []
+
+
 def test_the_readme_lists_every_package_of_the_application() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^\| `(app/\w+)/` \|", readme, re.MULTILINE))

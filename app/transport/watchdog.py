@@ -31,7 +31,7 @@ class Watchdog:
         self._thread: threading.Thread | None = None
 
     def watch(self, item: Watched) -> None:
-        """Check `item` from now on. The first item starts the thread: after any fork."""
+        """Check `item` from now on. The first item starts the thread: call it after any fork."""
         self._watched.add(item)
         if self._thread is None:
             with self._lock:

@@ -1,9 +1,9 @@
 """The demo's client, against a gateway."""
 
-import dataclasses
 import threading
 
 import pytest
+from msgspec.structs import replace
 
 from app.accounts.accounts import Accounts
 from app.devstack.demo import DemoClient, DemoFailed
@@ -50,7 +50,7 @@ def test_usage_is_summed_by_model(client: DemoClient, gateway: Gateway) -> None:
     assert client.usage() == {}
     assert gateway.post({"model": "sim/m", "prompt": "one two"}).status_code == 200
     event = gateway.event()
-    again = dataclasses.replace(event, event_id="another")
+    again = replace(event, event_id="another")
     Ledger(gateway.engine, NO_PRICES).post([event, again])
     counts = [2, 2 * event.prompt_tokens, 2 * event.completion_tokens]
     assert client.usage() == {"sim/m": counts}

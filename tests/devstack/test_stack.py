@@ -1,6 +1,5 @@
 """The parts of `tollgate dev`: ports, the embedded Valkey, the environment."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import click
 import pytest
 
 from app.devstack.stack import Stack, free_port, listen, port_of, valkey_command, valkey_is_ready
+from tests.support.processes import started
 from tests.support.services.polling import wait_until
 
 
@@ -36,11 +36,8 @@ def test_valkey_keeps_its_files_in_the_directory(tmp_path: Path) -> None:
     port = free_port()
     url = f"redis://127.0.0.1:{port}/0"
     assert not valkey_is_ready(url)
-    with subprocess.Popen(valkey_command(tmp_path / "valkey", port)) as server:
-        try:
-            wait_until(lambda: valkey_is_ready(url))
-        finally:
-            server.terminate()
+    with started(valkey_command(tmp_path / "valkey", port)):
+        wait_until(lambda: valkey_is_ready(url))
     assert list((tmp_path / "valkey").iterdir())
 
 

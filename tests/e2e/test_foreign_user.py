@@ -137,7 +137,7 @@ def test_places_that_cannot_be_written_are_named_in_a_line(
         os.chown(checkout.data / "ledger.db", 0, 0)
     done = tollgate(checkout, env, "accounts", "create", "acme")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
-    assert "cannot be written" in done.stderr
+    assert "read-only" in done.stderr
     (checkout.data / "ledger.db").unlink()
     checkout.data.chmod(0o555)
     if os.geteuid() == 0:
@@ -161,7 +161,7 @@ def test_a_spool_that_cannot_be_written_is_told_at_the_start_and_refuses_without
         with with_account(base_url, Settings.from_env(env)) as gateway:
             assert gateway.post(ASK).status_code == 200
             alarm = ready(env).json()["alarms"]["spool_unusable"]  # type: ignore[union-attr]
-            assert f"{checkout.root}/spool (Permission denied)" in alarm
+            assert f"{checkout.root}/spool is not writable (Permission denied)" in alarm
             own_valkey.kill()
             refused = gateway.post(ASK)
             assert refused.status_code == 503

@@ -17,6 +17,17 @@ class Terminal(io.StringIO):
         return True
 
 
+class ListHandler(logging.Handler):
+    """Appends each record to a list."""
+
+    def __init__(self, records: list[logging.LogRecord]) -> None:
+        super().__init__()
+        self._records = records
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._records.append(record)
+
+
 def record(message: str = "GET / 200", **extra: object) -> logging.LogRecord:
     """A record as a logger makes it."""
     return logging.getLogger("app.x").makeRecord(
@@ -89,3 +100,18 @@ def test_all_loggers_of_the_process_write_in_one_form(capfd: pytest.CaptureFixtu
         app.setLevel(level)
     lines = capfd.readouterr().err.splitlines()
     assert [json.loads(line)["message"] for line in lines] == ["ours", "theirs"]
+
+
+def test_no_line_looks_for_its_caller() -> None:
+    """Nothing prints the caller, and finding it costs time."""
+    root, app = logging.getLogger(), logging.getLogger("app")
+    handlers, level = root.handlers, app.level
+    records: list[logging.LogRecord] = []
+    try:
+        configure("json")
+        root.handlers = [ListHandler(records)]
+        app.info("ours")
+    finally:
+        root.handlers = handlers
+        app.setLevel(level)
+    assert [it.pathname for it in records] == ["(unknown file)"]

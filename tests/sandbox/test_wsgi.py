@@ -85,7 +85,7 @@ def test_a_status_is_given_with_its_retry_after(client: FlaskClient) -> None:
     assert (response.status_code, response.headers["retry-after"]) == (503, "3")
     assert response.json == {
         "error": {
-            "message": "The sandbox was asked to answer 503.",
+            "message": "The sandbox was asked to fail with status 503.",
             "type": "server_error",
             "param": None,
             "code": "sandbox_status",

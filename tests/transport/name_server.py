@@ -15,9 +15,12 @@ class NameServer:
         self.asked: Counter[str] = Counter()
         self.released = threading.Event()
         self.addresses: list[str] = ["127.0.0.1"]
+        #: The address family of the last lookup.
+        self.family: int | None = None
 
-    def __call__(self, host: str, *_: Any) -> list[Any]:
+    def __call__(self, host: str, _port: Any, family: int = 0, *_: Any) -> list[Any]:
         self.asked[host] += 1
+        self.family = family
         if host == HANGING:
             self.released.wait(30)
         if host == "unknown.invalid":

@@ -6,9 +6,12 @@ import time
 from typing import Any
 
 import pytest
+from urllib3.util import connection
 
 from app.transport import dns
 from app.transport.dns import LOOK_UPS_LIMIT, LookUpTimeout, Resolver
+from app.transport.opening import NotConnected
+from app.transport.session import VendorSession
 from tests.support.processes import join
 from tests.transport.name_server import HANGING, NameServer
 
@@ -66,3 +69,20 @@ def test_a_look_up_that_hangs_is_not_waited_for_when_its_name_server_has_recover
     names.released.set()  # for those that ask from now on
     assert resolver.addresses(HANGING, 80, 5.0)
     hung.set()
+
+
+@pytest.mark.usefixtures("names")
+def test_a_request_does_not_wait_for_a_look_up_that_hangs() -> None:
+    started_s = time.monotonic()
+    with VendorSession({}) as session, pytest.raises(NotConnected):
+        session.post(f"http://{HANGING}/", timeout=(0.2, 5.0))
+    assert time.monotonic() - started_s < 5
+
+
+@pytest.mark.parametrize(("has_ipv6", "family"), [(True, 0), (False, socket.AF_INET)])
+def test_a_host_without_ipv6_looks_up_no_such_address(
+    names: NameServer, monkeypatch: pytest.MonkeyPatch, has_ipv6: bool, family: int
+) -> None:
+    monkeypatch.setattr(connection, "HAS_IPV6", has_ipv6)
+    Resolver().addresses("a.example", 80, 5.0)
+    assert names.family == family

@@ -31,6 +31,21 @@ registry.register(families.collector())
 print(generate_latest(registry).decode())
 """
 
+#: Counts, and prints how often the process's ID was asked for.
+ONE_COUNT = """
+import os
+
+asked = []
+getpid = os.getpid
+os.getpid = lambda: asked.append(1) or getpid()
+from app.observability.metrics.families import Families
+
+families = Families()
+asked.clear()
+families.http_requests.labels("/v5/models", 200).inc()
+print(len(asked))
+"""
+
 
 def lines(families: Families) -> list[str]:
     registry = CollectorRegistry()
@@ -54,15 +69,25 @@ def test_families_of_two_deployments_in_one_process_are_separate() -> None:
     assert not [line for line in lines(other) if line.startswith("tollgate_completions_total{")]
 
 
-def test_processes_that_share_a_directory_report_the_counts_of_all(tmp_path: Path) -> None:
-    env = {**os.environ, VARIABLE: str(tmp_path), "PYTHONPATH": str(ROOT)}
+def in_a_process(code: str, directory: Path) -> str:
+    """Run code in a process that shares its counts in a directory; return what it prints."""
+    env = {**os.environ, VARIABLE: str(directory), "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(
-        [sys.executable, "-c", TWO_PROCESSES],
+        [sys.executable, "-c", code],
         env=env,
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
-    assert 'tollgate_http_requests_total{route="/v5/models",status="200"} 3.0' in ran.stdout
-    assert 'tollgate_open_completions{stream="true"} 4.0' in ran.stdout
+    return ran.stdout
+
+
+def test_processes_that_share_a_directory_report_the_counts_of_all(tmp_path: Path) -> None:
+    printed = in_a_process(TWO_PROCESSES, tmp_path)
+    assert 'tollgate_http_requests_total{route="/v5/models",status="200"} 3.0' in printed
+    assert 'tollgate_open_completions{stream="true"} 4.0' in printed
+
+
+def test_a_count_does_not_ask_for_the_process_id(tmp_path: Path) -> None:
+    assert in_a_process(ONE_COUNT, tmp_path) == "0\n"

@@ -14,6 +14,7 @@ from app.storage.redis.keys import PROBE
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import StreamUnavailable
 from tests.support.events import usage_event
+from tests.support.processes import run_all
 from tests.support.services.valkey import Valkey
 
 
@@ -25,11 +26,7 @@ def publish_ten(stream: EventStream) -> None:
 def test_many_threads_share_the_connections(redis_url: str) -> None:
     with connect(f"{redis_url}?client_name=threads", timeout_s=60.0) as client:
         stream = EventStream(client)
-        threads = [Thread(target=publish_ten, args=(stream,)) for _ in range(4 * CONNECTIONS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_all(Thread(target=publish_ten, args=(stream,)) for _ in range(4 * CONNECTIONS))
         assert stream.backlog() == 40 * CONNECTIONS
         ours = [c for c in client.client_list() if c["name"] == "threads"]
     assert 1 <= len(ours) <= CONNECTIONS
