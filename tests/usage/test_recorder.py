@@ -4,7 +4,6 @@ import logging
 import os
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,62 +11,26 @@ import orjson
 import pytest
 from redis import Redis
 
-from app.storage.redis.connection import connect
-from app.storage.redis.keys import EVENTS, OPEN, OWNER
+from app.storage.redis.keys import OPEN, OWNER
 from app.usage import recorder as recorder_module
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.open_record import OpenRecord
-from app.usage.metering.meter import Meter
-from app.usage.metering.request_context import RequestContext
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.usage.spool import read
-from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.completion import Choice, Completion
 from app.vocabulary.errors import StreamUnavailable
 from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
+from tests.usage.recording import ASKED, COUNT, answer, events, recorder_of, request
 from workers.reaper import reap
-
-CONTEXT = RequestContext(request_id="req_1", account_id="acme", api_key_id="key_1")
-ASKED = CompletionRequest(model="sim/m", prompt="secret words of a prompt", stream=True)
-COUNT = Usage(prompt_tokens=5, completion_tokens=3, total_tokens=8)
 
 
 @pytest.fixture
 def redis_url(own_valkey: Valkey) -> str:
     """Redis is the test's own here."""
     return own_valkey.url
-
-
-def recorder_of(valkey: Valkey, directory: Path, **options: Any) -> Recorder:
-    redis = connect(valkey.url, 0.5)
-    return Recorder(EventStream(redis), OpenRecords(redis), directory / "spool", **options)
-
-
-@pytest.fixture
-def books(own_valkey: Valkey, tmp_path: Path) -> Iterator[Recorder]:
-    """The recorder of one web process."""
-    books = recorder_of(own_valkey, tmp_path)
-    yield books
-    books.close()
-
-
-def request(books: Recorder) -> Meter:
-    meter = Meter(books, CONTEXT, ASKED)
-    meter.open()
-    return meter
-
-
-def answer(meter: Meter) -> None:
-    call = meter.call("sim", ASKED)
-    call.observe(Completion("c", 1, "m", (Choice(0, "generated words"),), COUNT))
-    meter.record("completed")
-
-
-def events(redis: "Redis") -> list[UsageEvent]:
-    entries: Any = redis.xrange(EVENTS)
-    return [UsageEvent.decode(entry[b"event"]) for _, entry in entries]
 
 
 def go_away(valkey: Valkey, how: str) -> None:
@@ -301,86 +264,6 @@ def test_a_living_process_requests_are_not_reaped(books: Recorder, redis: "Redis
     assert reap(OpenRecords(redis), now_ms=meter.started_at_ms + 1000) == 0  # too young
     assert reap(OpenRecords(redis), now_ms=meter.started_at_ms - 3_600_000) == 1  # a clock jumped
     assert events(redis)[0].status == "abandoned"
-
-
-def test_what_a_restored_redis_has_forgotten_is_estimated_and_not_lost(
-    books: Recorder, own_valkey: Valkey, redis: "Redis"
-) -> None:
-    meter, live = request(books), request(books)
-    restored = redis.hget(OPEN, meter.event_id) or b""
-    answer(meter)
-    redis.delete(EVENTS)  # the last second is lost: the event, and the removal of its record
-    redis.hset(OPEN, meter.event_id, restored)
-    own_valkey.kill()
-    answer(request(books))
-    own_valkey.start()
-
-    def reaped() -> bool:
-        return reap(OpenRecords(redis), now_ms=meter.started_at_ms + 60_000) == 1
-
-    wait_until(reaped)
-    abandoned = {event.event_id: event for event in events(redis)}[meter.event_id]
-    assert (abandoned.status, abandoned.source) == ("abandoned", "estimated")
-    assert list(OpenRecords(redis).all()) == [live.event_id]
-
-
-def test_after_an_outage_a_process_disowns_its_own_requests_alone(
-    books: Recorder, own_valkey: Valkey, redis: "Redis", tmp_path: Path
-) -> None:
-    others = recorder_of(own_valkey, tmp_path)
-    theirs, ended = request(others), request(books)
-    forgotten = redis.hget(OPEN, ended.event_id) or b""
-    answer(ended)
-    own_valkey.kill()
-    live = request(books)  # which notices the outage
-    own_valkey.start()
-    redis.hset(OPEN, ended.event_id, forgotten)
-
-    def owners() -> dict[str, str | None]:
-        records = OpenRecords(redis).all()
-        return {event_id: OpenRecord.decode(raw).owner for event_id, raw in records.items()}
-
-    wait_until(lambda: owners().get(ended.event_id, "") is None)
-    wait_until(lambda: live.event_id in owners())
-    assert owners() == {
-        ended.event_id: None,
-        theirs.event_id: others.owner,
-        live.event_id: books.owner,
-    }
-    others.close()
-
-
-def test_the_oldest_of_the_requests_that_an_outage_meets_is_told(
-    books: Recorder, own_valkey: Valkey
-) -> None:
-    old = request(books)
-    wait_until(lambda: time.time_ns() // 1_000_000 > old.started_at_ms)
-    new = request(books)
-    assert books.oldest_spooled_ms is None
-    own_valkey.kill()
-    answer(new)
-    assert books.oldest_spooled_ms == old.started_at_ms < new.started_at_ms
-
-
-def test_an_outage_that_meets_no_request_began_when_it_was_noticed(
-    own_valkey: Valkey, tmp_path: Path
-) -> None:
-    own_valkey.kill()
-    books, before_ms = recorder_of(own_valkey, tmp_path), time.time_ns() // 1_000_000
-    request(books)
-    assert books.oldest_spooled_ms is not None
-    assert before_ms <= books.oldest_spooled_ms <= time.time_ns() // 1_000_000
-    books.close()
-
-
-def test_a_request_that_began_without_redis_is_waited_for_from_its_start(
-    books: Recorder, own_valkey: Valkey, redis: "Redis"
-) -> None:
-    own_valkey.kill()
-    meter = request(books)
-    own_valkey.start()
-    wait_until(lambda: list(OpenRecords(redis).all()) == [meter.event_id])
-    assert OpenRecords(redis).oldest_started_ms() == meter.started_at_ms
 
 
 def test_an_undecodable_record_becomes_a_dead_letter_and_stops_no_other(redis: "Redis") -> None:

@@ -1,10 +1,12 @@
-"""What a test finds in the ledger and on the stream."""
+"""What a test puts on the stream, and finds there and in the ledger."""
 
 import sqlalchemy as sa
 from redis import Redis
 from sqlalchemy import Engine
 
 from app.storage.sql.tables import entries, rollups
+from app.usage.redis.stream import EventStream
+from tests.support.events import usage_event
 
 
 def event_ids(engine: Engine) -> list[str]:
@@ -28,3 +30,11 @@ def rolled_up(engine: Engine) -> int:
 def waiting(redis: "Redis") -> tuple[int, int]:
     """The stream's length, and how many of its entries are claimed."""
     return redis.xlen("usage:events"), int(redis.xpending("usage:events", "drain")["pending"])
+
+
+def publish(stream: EventStream, count: int) -> list[str]:
+    """Publish events; return their ids, in order."""
+    events = [usage_event(account_id=f"acct_{number % 7}") for number in range(count)]
+    for event in events:
+        stream.publish(event)
+    return sorted(event.event_id for event in events)

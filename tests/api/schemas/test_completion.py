@@ -1,6 +1,5 @@
-"""A caller's JSON to a CompletionRequest, and answers to JSON."""
+"""A caller's JSON to a CompletionRequest."""
 
-import dataclasses
 import json
 import math
 from typing import Any
@@ -12,36 +11,14 @@ from hypothesis import strategies as st
 from app.api.schemas.completion import (
     CHAT_ONLY,
     CompletionRequestSchema,
-    dump_chunk,
-    dump_completion,
-    dump_usage,
     load_completion_request,
 )
-from app.api.schemas.completion_fields import PROMPTS_LIMIT
 from app.formats import strict_json
-from app.vocabulary.completion import PARAMETERS, Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.completion import PARAMETERS, CompletionRequest
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 from app.vocabulary.text import TEXT_LIMIT
+from tests.api.schemas.loading import LEAST, problem
 from tests.support import openai_facts
-
-LEAST = {"model": "openai/m", "prompt": "a secret prompt"}
-
-Wrong = tuple[str, str]
-
-
-def problem(**fields: Any) -> Wrong:
-    """Return the param and the code with which a request is refused; it must be refused."""
-    with pytest.raises(InvalidRequest) as caught:
-        load_completion_request({**LEAST, **fields})
-    error = caught.value
-    body = strict_json.dump(error.body())
-    assert error.status == 400
-    assert len(body) < 1000
-    assert b"secret" not in body
-    assert error.param is not None
-    assert str(error).startswith(f"`{error.param}` ")
-    return error.param, str(error.code)
-
 
 INTEGERS = {
     "best_of": (1, 20),
@@ -50,14 +27,21 @@ INTEGERS = {
     "n": (1, 128),
     "seed": (-(2**63), 2**63 - 1),
 }
+
+
 NUMBERS = {
     "frequency_penalty": (-2, 2),
     "presence_penalty": (-2, 2),
     "temperature": (0, 2),
     "top_p": (0, 1),
 }
+
+
 BOOLEANS = ("echo", "stream")
+
+
 STRINGS = ("suffix", "user")
+
 
 #: Something of each JSON type.
 OF_TYPE: dict[str, tuple[Any, ...]] = {
@@ -68,6 +52,7 @@ OF_TYPE: dict[str, tuple[Any, ...]] = {
     "array": ([], [1], ["x"]),
     "object": ({}, {"a": 1}),
 }
+
 
 TAKEN: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(INTEGERS, ("integer",)),
@@ -80,6 +65,7 @@ TAKEN: dict[str, tuple[str, ...]] = {
     "logit_bias": ("object",),
     "stream_options": ("object",),
 }
+
 
 WRONG_TYPES = [
     (field, value)
@@ -190,133 +176,6 @@ def test_a_model_is_no_longer_than_what_the_ledger_keeps_whole() -> None:
     assert problem(model=longest + "m") == ("model", "invalid_value")
 
 
-PROMPTS: list[tuple[Any, Any]] = [
-    ("", ""),
-    ("hi", "hi"),
-    ([""], ("",)),
-    (["a", "b"], ("a", "b")),
-    (["a"] * PROMPTS_LIMIT, ("a",) * PROMPTS_LIMIT),
-    ([15496, 995], (15496, 995)),
-    ([0], (0,)),
-    ([1] * (PROMPTS_LIMIT + 1), (1,) * (PROMPTS_LIMIT + 1)),
-    ([[15496, 995], [1]], ((15496, 995), (1,))),
-]
-
-
-@pytest.mark.parametrize(("prompt", "loaded"), PROMPTS, ids=lambda value: str(value)[:20])
-def test_a_prompt_is_text_texts_token_ids_or_lists_of_them(prompt: Any, loaded: Any) -> None:
-    request = load_completion_request({**LEAST, "prompt": prompt})
-    assert request.prompt == loaded
-    assert type(request.prompt) is type(loaded)
-
-
-BAD_PROMPTS: list[tuple[Any, Wrong]] = [
-    ([], ("prompt", "invalid_value")),
-    ([[]], ("prompt[0]", "invalid_value")),
-    ([[1], []], ("prompt[1]", "invalid_value")),
-    (["ok", 7], ("prompt[1]", "invalid_type")),
-    (["ok", None], ("prompt[1]", "invalid_type")),
-    (["ok", ["a"]], ("prompt[1]", "invalid_type")),
-    (["ok", True], ("prompt[1]", "invalid_type")),
-    ([None], ("prompt[0]", "invalid_type")),
-    ([True], ("prompt[0]", "invalid_type")),
-    ([1.0], ("prompt[0]", "invalid_type")),
-    ([{}], ("prompt[0]", "invalid_type")),
-    ([1, "secret"], ("prompt[1]", "invalid_type")),
-    ([1, 2.5], ("prompt[1]", "invalid_type")),
-    ([1, False], ("prompt[1]", "invalid_type")),
-    ([1, [2]], ("prompt[1]", "invalid_type")),
-    ([1, -1], ("prompt[1]", "invalid_value")),
-    ([["a"]], ("prompt[0][0]", "invalid_type")),
-    ([[1], [2, None]], ("prompt[1][1]", "invalid_type")),
-    ([[1], "secret"], ("prompt[1]", "invalid_type")),
-    ([[1], [[2]]], ("prompt[1][0]", "invalid_type")),
-    ({"a": 1}, ("prompt", "invalid_type")),
-    (True, ("prompt", "invalid_type")),
-    (7, ("prompt", "invalid_type")),
-    (["a"] * (PROMPTS_LIMIT + 1), ("prompt", "invalid_value")),
-    ([[1]] * (PROMPTS_LIMIT + 1), ("prompt", "invalid_value")),
-]
-
-
-@pytest.mark.parametrize(("prompt", "wrong"), BAD_PROMPTS, ids=lambda value: str(value)[:20])
-def test_a_prompt_that_is_none_is_refused_at_the_place_that_is_wrong(
-    prompt: Any, wrong: Wrong
-) -> None:
-    assert problem(prompt=prompt) == wrong
-
-
-STOPS: list[tuple[Any, Any]] = [
-    ("\n", "\n"),
-    (["a"], ("a",)),
-    (["a", "b", "c", "d", "e"], ("a", "b", "c", "d", "e")),
-    (["a"] * 128, ("a",) * 128),
-    ([], None),
-]
-BAD_STOPS: list[tuple[Any, Wrong]] = [
-    ("", ("stop", "invalid_value")),
-    (["a"] * 129, ("stop", "invalid_value")),
-    (["a", ""], ("stop[1]", "invalid_value")),
-    (["a", "b", 3], ("stop[2]", "invalid_type")),
-    ([None], ("stop[0]", "invalid_type")),
-    ([["a"]], ("stop[0]", "invalid_type")),
-]
-
-
-@pytest.mark.parametrize(("stop", "loaded"), STOPS)
-def test_stop_is_one_sequence_or_several_and_an_empty_list_is_none(stop: Any, loaded: Any) -> None:
-    assert load_completion_request({**LEAST, "stop": stop}).stop == loaded
-
-
-@pytest.mark.parametrize(("stop", "wrong"), BAD_STOPS)
-def test_a_stop_that_is_none_is_refused(stop: Any, wrong: Wrong) -> None:
-    assert problem(stop=stop) == wrong
-
-
-@pytest.mark.parametrize("bias", [{}, {"50256": -100}, {"1": 100, "2": 0, "3": -0.5}])
-def test_logit_bias_is_numbers_by_token(bias: dict[str, float]) -> None:
-    assert load_completion_request({**LEAST, "logit_bias": bias}).logit_bias == bias
-
-
-@pytest.mark.parametrize(
-    ("bias", "wrong"),
-    [
-        ({"1": 1, "50256": 101}, ("logit_bias.50256", "invalid_value")),
-        ({"50256": -100.5}, ("logit_bias.50256", "invalid_value")),
-        ({"50256": math.inf}, ("logit_bias.50256", "invalid_value")),
-        ({"50256": "-100"}, ("logit_bias.50256", "invalid_type")),
-        ({"50256": True}, ("logit_bias.50256", "invalid_type")),
-        ({"50256": None}, ("logit_bias.50256", "invalid_type")),
-        ({"50256": {}}, ("logit_bias.50256", "invalid_type")),
-        ({"x" * 5000: {}}, ("logit_bias." + "x" * 64, "invalid_type")),
-    ],
-    ids=lambda value: str(value)[:30],
-)
-def test_a_bias_that_is_none_is_refused_by_its_token(bias: Any, wrong: Wrong) -> None:
-    assert problem(logit_bias=bias) == wrong
-
-
-def test_stream_options_are_a_free_map_of_which_three_must_be_booleans() -> None:
-    options = {"include_usage": True, "continuous_usage_stats": True, "mine": {"a": [1]}}
-    request = load_completion_request({**LEAST, "stream": True, "stream_options": options})
-    assert request.stream_options == options
-    assert request.include_usage
-    values: tuple[Any, ...] = ("true", 1, [], {})
-    for name in ("include_usage", "include_obfuscation", "continuous_usage_stats"):
-        for value in values:
-            wrong = problem(stream=True, stream_options={name: value})
-            assert wrong == (f"stream_options.{name}", "invalid_type")
-        nulled = load_completion_request({**LEAST, "stream": True, "stream_options": {name: None}})
-        assert nulled.stream_options == {}
-        assert not nulled.include_usage
-
-
-@pytest.mark.parametrize("stream", [False, None])
-@pytest.mark.parametrize("options", [{}, {"include_usage": True}, {"continuous_usage_stats": True}])
-def test_stream_options_need_a_stream(stream: Any, options: Any) -> None:
-    assert problem(stream=stream, stream_options=options) == ("stream_options", "invalid_value")
-
-
 @pytest.mark.parametrize(
     "fields", [{"best_of": 2, "n": 2}, {"best_of": 3}, {"best_of": 1, "stream": True}]
 )
@@ -354,6 +213,8 @@ def test_max_completion_tokens_is_never_ignored_without_a_word() -> None:
 
 
 TEXT = st.text(max_size=20)
+
+
 VALID: dict[str, st.SearchStrategy[Any]] = {
     "model": st.from_regex(r"(openai|vllm)/[^\s/][^\s]*", fullmatch=True),
     "prompt": TEXT
@@ -369,6 +230,8 @@ VALID: dict[str, st.SearchStrategy[Any]] = {
     "stop": st.text(min_size=1) | st.lists(st.text(min_size=1), min_size=1, max_size=4),
     "top_k": st.integers(),
 }  # fmt: skip
+
+
 REQUESTS = st.fixed_dictionaries(
     {name: VALID[name] for name in LEAST},
     optional={name: strategy for name, strategy in VALID.items() if name not in LEAST},
@@ -389,6 +252,8 @@ ANY_JSON: st.SearchStrategy[Any] = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters()), inner),
     max_leaves=8,
 )
+
+
 ANY_BODY = st.dictionaries(
     st.sampled_from([*TAKEN, *CHAT_ONLY]) | st.text(st.characters()), ANY_JSON
 ) | st.fixed_dictionaries(
@@ -411,6 +276,8 @@ def test_any_object_is_a_request_or_an_invalid_request(body: dict[str, Any]) -> 
 
 
 LONG = "secret" * 100_000
+
+
 LEAKS: list[dict[str, Any]] = [
     {"prompt": [LONG, 1]},
     {"prompt": {LONG: LONG}},
@@ -452,63 +319,6 @@ def test_fields_and_bounds_are_those_of_openais_specification() -> None:
             assert theirs in (ours, None), (name, key)
     required = {name for name, field in CompletionRequestSchema().fields.items() if field.required}
     assert required == set(request["required"])
-
-
-USAGE = Usage(
-    prompt_tokens=10,
-    completion_tokens=20,
-    total_tokens=31,
-    cached_tokens=4,
-    reasoning_tokens=5,
-    audio_prompt_tokens=6,
-    audio_completion_tokens=7,
-    accepted_prediction_tokens=8,
-    rejected_prediction_tokens=9,
-)
-COMPLETION = Completion(
-    id="cmpl-1",
-    created=1_790_000_000,
-    model="m-2026",
-    choices=(Choice(0, "a", "stop"), Choice(1, "b", None, {"tokens": ["b"]})),
-    usage=USAGE,
-    system_fingerprint="fp",
-)
-
-
-def test_a_completion_is_a_text_completion_object() -> None:
-    assert dump_completion(COMPLETION) == {
-        "id": "cmpl-1",
-        "object": "text_completion",
-        "created": 1_790_000_000,
-        "model": "m-2026",
-        "system_fingerprint": "fp",
-        "choices": [
-            {"index": 0, "text": "a", "logprobs": None, "finish_reason": "stop"},
-            {"index": 1, "text": "b", "logprobs": {"tokens": ["b"]}, "finish_reason": None},
-        ],
-        "usage": dump_usage(USAGE),
-    }
-
-
-def test_what_is_not_known_is_left_out_and_a_chunk_has_no_usage() -> None:
-    bare = dataclasses.replace(COMPLETION, usage=None, system_fingerprint=None)
-    assert set(dump_completion(bare)) == {"id", "object", "created", "model", "choices"}
-    assert set(dump_chunk(COMPLETION)) == set(dump_completion(COMPLETION)) - {"usage"}
-
-
-def test_usage_has_every_detail_of_the_contract() -> None:
-    assert dump_usage(USAGE) == {
-        "prompt_tokens": 10,
-        "completion_tokens": 20,
-        "total_tokens": 31,
-        "prompt_tokens_details": {"cached_tokens": 4, "audio_tokens": 6},
-        "completion_tokens_details": {
-            "reasoning_tokens": 5,
-            "audio_tokens": 7,
-            "accepted_prediction_tokens": 8,
-            "rejected_prediction_tokens": 9,
-        },
-    }
 
 
 @pytest.mark.parametrize("prompt", ["x" * 300_000, ["x" * 150_000] * 2, [7] * 300_000])

@@ -1,0 +1,60 @@
+"""Up to when usage is complete, as its header says."""
+
+import dataclasses
+import time
+
+from app.settings import Settings
+from app.storage.redis.connection import connect
+from app.usage.messages.event_id import new_event_id
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream
+from tests.api.usage_site import (
+    MIDNIGHT_S,
+    Site,
+    at,
+    make_site,
+    tokens,
+)
+from tests.support.ports import free_port
+
+
+def _complete_until_s(site: Site) -> int:
+    return int(site.get({"start_time": MIDNIGHT_S}).headers["x-tollgate-complete-until"])
+
+
+def test_figures_are_complete_to_the_present_when_nothing_waits(site: Site) -> None:
+    before_s = int(time.time())
+    assert before_s - 10 <= _complete_until_s(site) <= time.time()
+
+
+def test_figures_are_complete_to_the_start_of_the_oldest_open_request(
+    site: Site, settings: Settings
+) -> None:
+    records = OpenRecords(connect(settings.redis_url, settings.redis_timeout_s))
+    for age_s in (50, 500, 5):
+        records.open(new_event_id(), b"{}", (MIDNIGHT_S - age_s) * 1000)
+    assert _complete_until_s(site) == MIDNIGHT_S - 500
+
+
+def test_figures_are_not_complete_while_events_wait_in_the_stream(
+    site: Site, settings: Settings
+) -> None:
+    redis = connect(settings.redis_url, settings.redis_timeout_s)
+    stream, event = EventStream(redis), at(MIDNIGHT_S)  # ended just now, begun long ago
+    OpenRecords(redis).open(event.event_id, b"{}", event.started_at_ms)
+    stream.publish(event)
+    assert _complete_until_s(site) == MIDNIGHT_S
+    entries = stream.claim_new("worker", 10)
+    assert _complete_until_s(site) == MIDNIGHT_S
+    stream.ack([entry.entry_id for entry in entries], [event.event_id])
+    assert _complete_until_s(site) > MIDNIGHT_S
+
+
+def test_without_redis_usage_is_answered_but_not_called_complete(settings: Settings) -> None:
+    down = dataclasses.replace(settings, redis_url=f"redis://127.0.0.1:{free_port()}/0")
+    site = make_site(down)
+    site.post(at(MIDNIGHT_S))
+    response = site.get({"start_time": MIDNIGHT_S, "limit": 1})
+    assert tokens(response.get_json()["data"]) == 5
+    assert "x-tollgate-complete-until" not in response.headers
+    site.engine.dispose()

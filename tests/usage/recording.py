@@ -1,0 +1,47 @@
+"""Requests that are recorded, and the events of them."""
+
+from pathlib import Path
+from typing import Any
+
+from redis import Redis
+
+from app.storage.redis.connection import connect
+from app.storage.redis.keys import EVENTS
+from app.usage.messages.event import UsageEvent
+from app.usage.metering.meter import Meter
+from app.usage.metering.request_context import RequestContext
+from app.usage.recorder import Recorder
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from tests.support.services.valkey import Valkey
+
+CONTEXT = RequestContext(request_id="req_1", account_id="acme", api_key_id="key_1")
+
+
+ASKED = CompletionRequest(model="sim/m", prompt="secret words of a prompt", stream=True)
+
+
+COUNT = Usage(prompt_tokens=5, completion_tokens=3, total_tokens=8)
+
+
+def recorder_of(valkey: Valkey, directory: Path, **options: Any) -> Recorder:
+    redis = connect(valkey.url, 0.5)
+    return Recorder(EventStream(redis), OpenRecords(redis), directory / "spool", **options)
+
+
+def request(books: Recorder) -> Meter:
+    meter = Meter(books, CONTEXT, ASKED)
+    meter.open()
+    return meter
+
+
+def answer(meter: Meter) -> None:
+    call = meter.call("sim", ASKED)
+    call.observe(Completion("c", 1, "m", (Choice(0, "generated words"),), COUNT))
+    meter.record("completed")
+
+
+def events(redis: "Redis") -> list[UsageEvent]:
+    entries: Any = redis.xrange(EVENTS)
+    return [UsageEvent.decode(entry[b"event"]) for _, entry in entries]
