@@ -175,3 +175,15 @@ def test_what_a_dead_process_had_reserved_is_given_back_but_for_the_estimate(
     assert reap(OpenRecords(redis), late_ms, prices=prices) == 1
     assert budget(redis) == {b"spent": b"6000", b"reserved": b"0"}
     assert redis.hlen(RESERVED) == 0
+
+
+def test_an_event_that_nobody_can_read_gives_back_what_its_request_had_reserved(
+    books: Recorder, redis: "Redis", tmp_path: Path
+) -> None:
+    meter = opened(books)
+    left = b'{"event":{"event_id":"%s"}}\n' % meter.event_id.encode()
+    (tmp_path / "spool").mkdir(exist_ok=True)
+    (tmp_path / "spool" / "dead-1.1.jsonl").write_bytes(left)
+    books._heartbeat_and_replay()
+    assert redis.hlen(RESERVED) == 0
+    assert budget(redis) == {b"spent": b"0", b"reserved": b"0"}

@@ -249,3 +249,16 @@ def test_a_whole_message_is_an_answer_whatever_it_says_of_its_end(
     (choice,) = ROW.decoded(message(stop_reason=reason)).choices
     assert (choice.text, choice.finish_reason) == ("one", finish)
     assert choice.native_finish_reason == native
+
+
+@pytest.mark.parametrize(
+    ("usage", "tier"),
+    [
+        ({"service_tier": "batch"}, "batch"),
+        ({"service_tier": None}, None),
+        ({}, None),
+        (None, None),
+    ],
+)
+def test_how_a_message_was_served_is_a_word_or_nothing(usage: Any, tier: str | None) -> None:
+    assert ROW.decoded(message(usage=usage)).service_tier == tier

@@ -57,3 +57,16 @@ def test_of_several_calls_those_without_a_price_are_listed(engine: Engine, tmp_p
     path.write_text(path.read_text() + path.read_text() + 'service_tier = "flex"\n')
     found = unpriced(engine, START_MS, END_MS, load_prices(path))
     assert [(it.service_tier, it.requests) for it in found] == [("flex", 3), (None, 1)]
+
+
+def test_a_call_without_a_price_is_listed_by_what_served_it_and_what_was_asked_for(
+    engine: Engine, prices: PriceBook
+) -> None:
+    usage = Usage(prompt_tokens=7, total_tokens=7)
+    calls = (
+        CallUsage.of("x", "alias", "served-1", None, usage),
+        CallUsage.of("x", "own", None, None, usage),
+    )
+    Ledger(engine, prices).post([at(0, calls=calls)])
+    found = unpriced(engine, START_MS, END_MS)
+    assert sorted((it.model, it.asked) for it in found) == [("own", "own"), ("served-1", "alias")]

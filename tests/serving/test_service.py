@@ -241,6 +241,18 @@ def test_a_caller_that_has_the_end_of_every_choice_has_a_whole_answer(
     assert (event.status, event.source, event.total_tokens) == ("completed", "vendor", 5)
 
 
+def test_a_stream_that_fails_after_its_last_text_was_not_whole_to_a_caller_that_left(
+    engine: Engine, vendor: SimulatedVendor
+) -> None:
+    failed = {"error": {"message": "overloaded", "code": 503}}
+    vendor.reply(stream_reply(body_of(choice("one", "stop")), failed, DONE))
+    stream, chunks = streamed(engine.service()), list[Completion]()
+    while not any(c.finish_reason for chunk in chunks for c in chunk.choices):
+        chunks += stream.take(60.0) or []
+    stream.close()
+    assert event_of(engine).status == "disconnected"
+
+
 def test_a_caller_that_stays_is_served(engine: Engine, vendor: SimulatedVendor) -> None:
     vendor.reply(stream_reply(0.3, body_of(choice("one", "stop")), TRAILER, DONE))
     stream = engine.service().stream(asked(stream=True), CONTEXT, lambda: False)

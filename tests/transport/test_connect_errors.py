@@ -3,6 +3,7 @@
 import ssl
 
 import pytest
+import urllib3
 
 from app.transport.connect_errors import is_final, reason
 
@@ -55,3 +56,11 @@ def test_an_untrusted_certificate_says_what_is_wrong_with_it_and_names_no_host(
     error.verify_code = code
     assert reason(error) == f"its TLS certificate is not trusted{words}"
     assert is_final(error)
+
+
+@pytest.mark.parametrize(
+    "why", [tls_error("SSL", "WRONG_VERSION_NUMBER"), ConnectionRefusedError()]
+)
+def test_the_cause_within_urllib3s_errors_is_told(why: Exception) -> None:
+    error = urllib3.exceptions.MaxRetryError(None, "/", why)  # type: ignore[arg-type]
+    assert reason(error) == reason(why)

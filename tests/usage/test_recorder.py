@@ -15,11 +15,11 @@ from app.storage.redis.keys import OPEN, OWNER
 from app.usage import recorder as recorder_module
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.open_record import OpenRecord
-from app.usage.recorder import Recorder
+from app.usage.recorder import CHECKPOINT_AFTER_S, Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.usage.spool import read
-from app.vocabulary.completion import Choice, Completion
+from app.vocabulary.completion import Choice, Completion, HalfUsage
 from app.vocabulary.errors import StreamUnavailable
 from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
@@ -273,3 +273,20 @@ def test_an_undecodable_record_becomes_a_dead_letter_and_stops_no_other(redis: "
     assert reap(records) == 2
     assert redis.xlen("usage:dead") == 2
     assert records.count() == 0
+
+
+def test_what_a_vendor_counts_while_it_answers_is_written_down_soon(
+    books: Recorder, redis: "Redis"
+) -> None:
+    """A crash from then on does not cost that count; nobody waits five seconds for it."""
+    meter = request(books)
+    begun = HalfUsage(prompt_tokens=2010, total_tokens=2010, lacks="completion")
+    meter.call("sim", ASKED).observe(Completion("c", 1, "m", (Choice(0, ""),), begun))
+
+    def written() -> object:
+        return orjson.loads(redis.hget(OPEN, meter.event_id) or b"{}").get("prompt_tokens")
+
+    wait_until(lambda: written() == 2010, deadline_s=CHECKPOINT_AFTER_S - 1)
+    raw: Any = redis.hget(OPEN, meter.event_id)
+    record = OpenRecord.decode(raw)
+    assert (record.prompt_source, record.completion_source) == ("vendor", "estimated")

@@ -148,3 +148,27 @@ def test_whatever_an_error_holds_it_is_one(body: bytes, status: int, kind: str) 
     assert error.status >= 400
     stream = {":message-type": "exception", ":exception-type": kind}
     assert decode_exception(row(), Message(stream, body)).status >= 400
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("accessDeniedException", 403),
+        ("expiredTokenException", 403),
+        ("internalServerException", 500),
+        ("invalidSignatureException", 403),
+        ("modelNotReadyException", 429),
+        ("resourceNotFoundException", 404),
+        ("serviceQuotaExceededException", 429),
+        ("serviceUnavailableException", 503),
+        ("throttlingException", 429),
+        ("unrecognizedClientException", 403),
+        ("validationException", 400),
+        ("somethingNewException", None),
+    ],
+)
+def test_an_exception_in_a_stream_has_the_status_that_its_name_means(
+    kind: str, status: int | None
+) -> None:
+    headers = {":message-type": "exception", ":exception-type": kind}
+    assert decode_exception(row(), Message(headers, b"{}")).vendor_status == status

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.gateways.decoding import failures
 from app.gateways.decoding.failures import (
     MESSAGE_LIMIT,
     NAME_LIMIT,
@@ -227,3 +228,24 @@ def test_any_json_is_read_as_words_or_as_nothing(error: Any) -> None:
     for text in (found.message, found.code, found.param, found.type):
         assert text is None or (isinstance(text, str) and text)
     assert found.status is None or 400 <= found.status <= 599
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("invalid_request_error", 400),
+        ("BadRequestError", 400),
+        ("permission_error", 403),
+        ("not_found_error", 404),
+        ("NotFoundError", 404),
+        ("request_too_large", 413),
+        ("timeout_error", 504),
+        ("rate_limit_error", 429),
+        ("overloaded_error", 529),
+        ("validation", 422),
+        ("overloaded", 429),
+    ],
+)
+def test_an_error_in_an_answer_has_the_status_that_its_type_means(kind: str, status: int) -> None:
+    error = failures.failure(VENDOR, None, failures.detail_of({"type": kind, "message": "No."}))
+    assert error.vendor_status == status

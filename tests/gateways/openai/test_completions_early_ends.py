@@ -13,7 +13,9 @@ from tests.gateways.openai.wire import (
     STREAMED,
     VENDOR,
     broken,
+    chunks_of,
     said,
+    told,
 )
 from tests.support.vendor import DONE, body_of, choice, event, usage_of
 
@@ -64,3 +66,22 @@ def test_held_back_deltas_are_released_at_the_end_if_they_can_be_placed() -> Non
     held = [(c.index, c.text) for chunk in reader.close() for c in chunk.choices if c.text]
     assert held == [(1, "y"), (1, "z")]
     assert reader.missing == [2, 3, 4, 5]
+
+
+def test_text_after_the_end_of_the_only_choice_is_that_choices() -> None:
+    packets = [body_of(choice("a")), body_of(choice("", "stop")), body_of(choice("b"))]
+    text, reasons, _ = told(chunks_of([*map(event, packets), DONE]))
+    assert (text, reasons) == ({0: "ab"}, {0: "stop"})
+
+
+def test_of_two_choices_with_one_number_no_text_is_put_after_the_end_of_the_first() -> None:
+    """Whose it is nobody can tell: that choice is missing, and asked for again."""
+    begun = [body_of(choice("x")), body_of(choice("", "stop"))]
+    again = [body_of(choice("y")), body_of(choice("", "length"))]
+    reader = GATEWAY.reader(VENDOR, TWO)
+    packets = [*map(event, [*begun, *again]), DONE]
+    chunks = [chunk for packet in packets for chunk in reader.feed(packet)]
+    text, reasons, _ = told([*chunks, *reader.close()])
+    assert text[0] == "x"
+    assert reasons[0] == "stop"
+    assert reader.missing == [1]

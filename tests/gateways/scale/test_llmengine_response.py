@@ -194,3 +194,13 @@ def test_any_stream_gives_chunks_or_a_gateway_error(values: list[Any], size: int
     except GatewayError:
         return
     assert any(c.finish_reason for chunk in chunks for c in chunk.choices)
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"), [({}, "stop"), ({"num_completion_tokens": 1}, "length")]
+)
+def test_an_answer_whose_length_is_not_told_ended_by_itself(
+    told: dict[str, int], reason: str
+) -> None:
+    answer = {"request_id": None, "output": {"text": "a", **told}}
+    assert ROW.decoded(answer, max_tokens=1).choices[0].finish_reason == reason

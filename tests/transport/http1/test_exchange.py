@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.transport.http1.connection import Connection
+from app.transport.http1.content_coding import codings_in
 from app.transport.http1.errors import BrokenResponse
 from app.transport.http1.exchange import HEAD_LIMIT, Exchange, packets
 from tests.support.processes import join
@@ -88,6 +89,7 @@ def test_an_answer_that_ends_anywhere_before_its_end_is_broken(answer: bytes) ->
         b"HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
         b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+        b"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n3\nabcdef\n0\n\n",
     ],
 )
 def test_what_is_no_answer_is_broken(answer: bytes) -> None:
@@ -256,6 +258,24 @@ def test_a_connection_that_is_out_of_step_or_ends_is_not_used_again(answer: byte
     with answering(answer) as exchange:
         assert answered(exchange) == (200, BODY)
         assert not exchange.is_reusable
+
+
+@pytest.mark.parametrize(
+    ("headers", "codings"),
+    [
+        (b"transfer-encoding: chunked", ""),
+        (b"transfer-encoding: gzip, chunked", ",gzip"),
+        (b"transfer-encoding: GZIP , Chunked\r\ncontent-encoding: br", "br,gzip"),
+        (b"content-encoding: br\r\ncontent-length: 0", "br"),
+        (b"content-length: 0", ""),
+    ],
+)
+def test_the_codings_of_a_body_are_those_besides_its_chunks(headers: bytes, codings: str) -> None:
+    answer = b"HTTP/1.1 200 OK\r\n" + headers + b"\r\n\r\n0\r\n\r\n"
+    with answering(answer) as exchange:
+        exchange.send(b"POST / HTTP/1.1\r\n\r\n")
+        exchange.read_head()
+        assert codings_in(exchange.headers).replace(" ", "") == codings
 
 
 def test_a_connection_serves_one_exchange_after_the_other() -> None:

@@ -1,5 +1,7 @@
 """The stream, on a real Valkey."""
 
+from typing import Any
+
 import pytest
 from redis import Redis
 
@@ -235,3 +237,11 @@ def test_no_more_is_claimed_than_asked_for(stream: EventStream, redis: "Redis", 
         pipe.execute()
     assert len(stream.claim_new("one", limit)) == limit
     assert pending(redis) == limit
+
+
+def test_each_of_the_three_waits_has_the_time_that_is_set() -> None:
+    with connect("redis://127.0.0.1:1/0", 0.25) as client:
+        pool: Any = client.connection_pool
+    assert pool.timeout == 0.25
+    assert pool.connection_kwargs["socket_timeout"] == 0.25
+    assert pool.connection_kwargs["socket_connect_timeout"] == 0.25
