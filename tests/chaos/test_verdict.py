@@ -14,9 +14,11 @@ CALL = Call("t1", "t1 and so on and so on", WORDS, sent=3)
 PROMPT, SENT = count_tokens(CALL.prompt), 3
 
 
-def row(status: str, source: str, prompt: int, completion: int) -> Any:
+def row(status: str, source: str, prompt: int, completion: int, attempts: int = 1) -> Any:
     tokens = {"prompt_tokens": prompt, "completion_tokens": completion}
-    return {"status": status, "source": source, "total_tokens": prompt + completion, **tokens}
+    total = prompt + completion
+    head = {"status": status, "source": source, "total_tokens": total, "attempts": attempts}
+    return head | tokens
 
 
 @pytest.mark.parametrize(
@@ -51,6 +53,8 @@ def test_a_request_that_never_reached_the_vendor_has_used_nothing(
         (row("abandoned", "estimated", -(-len(CALL.prompt) // 4), 0), True),
         (row("abandoned", "estimated", PROMPT, SENT), True),
         (row("abandoned", "estimated", PROMPT * 2, 0), False),
+        (row("abandoned", "estimated", PROMPT * 2, 0, attempts=2), True),
+        (row("truncated", "estimated", PROMPT * 2, 0, attempts=2), False),
         (row("completed", "estimated", PROMPT, SENT), False),
     ],
 )

@@ -94,18 +94,20 @@ def of_no_call(row: RowMapping) -> Iterator[str]:
 def of_an_estimate(calls: Sequence[Call], row: RowMapping) -> Iterator[str]:
     """Yield what is wrong with an entry that our own count makes.
 
-    The prompt is counted as the vendor counts it, but by its length where the process died early.
-    Of the answer nothing is counted that was not sent; what was still on its way when the call was
-    cut may be missing.
+    The prompt is counted as the vendor counts it. If the process crashed, it may be counted by its
+    length, and once for each attempt: the last checkpoint may come from between two attempts, when
+    nothing told yet that the vendor had not read the first. Of the answer nothing is counted that
+    was not sent; what was still on its way when the call was cut may be missing.
     """
     status, last = row["status"], calls[-1]
     prompt, completion = row["prompt_tokens"], row["completion_tokens"]
     if status == "completed":
         yield "completed, but estimated"
-    by_length = -(-len(last.prompt) // CHARS_PER_TOKEN)
-    if prompt not in (
-        {last.prompt_tokens, by_length} if status == "abandoned" else {last.prompt_tokens}
-    ):
+    right = {last.prompt_tokens}
+    if status == "abandoned":
+        right = {last.prompt_tokens * count for count in range(1, row["attempts"] + 1)}
+        right.add(-(-len(last.prompt) // CHARS_PER_TOKEN))
+    if prompt not in right:
         yield f"{prompt} tokens of a prompt of {last.prompt_tokens}, {status}"
     sent = sum(call.sent_tokens for call in calls)
     if completion > sent:
