@@ -56,7 +56,7 @@ def write(engine: Engine, work: Callable[[Connection], T]) -> T:
 def pause() -> None:
     """Wait for a random time within PAUSE_S."""
     pause_s = random.uniform(*PAUSE_S)  # noqa: S311 - no secret
-    time.sleep(pause_s)
+    time.sleep(pause_s)  # lets the transaction that won finish; ATTEMPTS bounds the retries
 
 
 def insert(connection: Connection, table: Table) -> Insert:
