@@ -9,6 +9,7 @@ from flask import Response, request
 
 from app.api.usage_pages import complete_until_s
 from app.container import services
+from app.dashboard import stacked_bars
 from app.dashboard.aggregates import Chart, OverTime, grouped, total
 from app.dashboard.filters import GROUPS, Filters
 from app.dashboard.sign_in import current_user
@@ -76,6 +77,7 @@ def overview() -> Response:
         total=total(rows),
         groups=groups,
         charts=_charts(over_time),
+        stacked_bars=stacked_bars,
         latencies=latencies(outcomes),
         failures=failed[:FAILURES_LIMIT],
         failed_otherwise=sum(it.requests for it in failed[FAILURES_LIMIT:]),
