@@ -18,7 +18,7 @@ from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.service import CompletionService
 from app.settings import Settings
 from app.tracing.trace_context import Tracing
-from app.usage.recorder import Recorder
+from app.usage.recording.recorder import Recorder
 from app.usage.redis.idempotency_keys import IdempotencyKeys
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream

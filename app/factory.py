@@ -36,7 +36,7 @@ from app.storage.sql.engine import create_engine
 from app.tracing.setup import tracing
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
-from app.usage.recorder import Recorder
+from app.usage.recording.recorder import Recorder
 from app.usage.redis.idempotency_keys import IdempotencyKeys
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream

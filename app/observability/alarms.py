@@ -15,7 +15,7 @@ from app.storage.redis.connection import write_probe
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.redis.primary import NotPrimary
-from app.usage.spool import foreign_files, spool_fault, spooled_bytes
+from app.usage.disk.spool import foreign_files, spool_fault, spooled_bytes
 from app.vocabulary.errors import StreamUnavailable
 
 #: Events usually reach the ledger a second after the response. An older event is an alarm, and so

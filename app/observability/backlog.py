@@ -18,7 +18,7 @@ from app.ledger.slots import SLOT_S, floor_to
 from app.serving.circuit_breaker import CircuitBreaker
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
-from app.usage.spool import spooled_bytes
+from app.usage.disk.spool import spooled_bytes
 from app.vendors.table import VendorTable
 from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable
 

@@ -19,7 +19,7 @@ from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
 from app.usage.metering.meter import Meter
 from app.usage.metering.request_context import RequestContext
-from app.usage.recorder import Recorder
+from app.usage.recording.recorder import Recorder
 from app.vocabulary.completion import Completion, CompletionRequest
 from app.vocabulary.errors import ShuttingDown
 

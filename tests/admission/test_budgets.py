@@ -23,7 +23,7 @@ from app.storage.sql.tables import corrections, daily_rollups
 from app.storage.sql.transactions import reading
 from app.usage.metering.meter import Meter
 from app.usage.metering.request_context import RequestContext
-from app.usage.recorder import Recorder
+from app.usage.recording.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage

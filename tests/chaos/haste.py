@@ -2,7 +2,7 @@
 
 import os
 
-from app.usage import recorder
+from app.usage.recording import recorder
 from app.usage.redis import open_records
 
 #: By how much waiting times are divided; 1 leaves them as they are.

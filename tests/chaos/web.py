@@ -5,11 +5,11 @@ from typing import Any
 
 from app import wsgi
 from app.transport.call import VendorCall
-from app.usage import spool
+from app.usage.disk import spool
 from app.usage.metering.call_meter import CallMeter
-from app.usage.recorder import Recorder
+from app.usage.recording.recorder import Recorder
 from app.usage.redis.stream import EventStream
-from app.usage.replay import Replay
+from app.usage.recording.replay import Replay
 from tests.chaos.haste import hasten_owners
 from tests.chaos.traps import after, before, spring
 

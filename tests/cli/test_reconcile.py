@@ -17,7 +17,7 @@ from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import rollups
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
-from app.usage.spool import Spool
+from app.usage.disk.spool import Spool
 from tests.cli.command import Tollgate
 from tests.support.events import open_record, usage_event
 

@@ -18,7 +18,7 @@ from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.engine import create_engine
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
-from app.usage.spool import Spool
+from app.usage.disk.spool import Spool
 from app.vendors.table import VendorTable
 from app.vendors.vendor import Vendor
 from tests.support.events import usage_event

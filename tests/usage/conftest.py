@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.usage.recorder import Recorder
+from app.usage.recording.recorder import Recorder
 from tests.support.services.valkey import Valkey
-from tests.usage.recording import recorder_of
+from tests.usage.recording.steps import recorder_of
 
 
 @pytest.fixture

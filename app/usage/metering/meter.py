@@ -10,7 +10,7 @@ from typing import Any
 from app.admission.at_most import CostCandidate
 from app.admission.limiter import UNLIMITED, AdmissionRequest
 from app.tracing.trace_context import Trace
-from app.usage.live_request import LiveRequest
+from app.usage.recording.live_request import LiveRequest
 from app.usage.messages.call_usage import CallUsage
 from app.usage.messages.event import SideSource, Status, UsageEvent
 from app.usage.messages.event_id import new_event_id
@@ -19,7 +19,7 @@ from app.usage.messages.stored_text import clip_or_none
 from app.usage.metering.call_meter import CallMeter, Counted, least_certain
 from app.usage.metering.estimate import count_prompts
 from app.usage.metering.request_context import RequestContext
-from app.usage.recorder import Recorder
+from app.usage.recording.recorder import Recorder
 from app.vocabulary.completion import USAGE_COUNTS, CompletionRequest, Usage
 
 #: What a finish reason looks like, unlike a sentence.

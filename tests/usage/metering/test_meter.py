@@ -16,7 +16,7 @@ from app.usage.messages.event import Status, UsageEvent
 from app.usage.metering.call_meter import CallMeter
 from app.usage.metering.meter import Meter
 from app.usage.metering.request_context import RequestContext
-from app.usage.recorder import Recorder
+from app.usage.recording.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.vocabulary.completion import CompletionRequest, Usage

@@ -10,14 +10,14 @@ from pathlib import Path
 from app.admission.reservations import NOTHING, Charge
 from app.pricing.price_book import PriceBook
 from app.usage.charge import charge_of
-from app.usage.fallback import SpoolFallback
+from app.usage.recording.fallback import SpoolFallback
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.event_id import new_event_id
 from app.usage.messages.message import UndecodableMessage, json_object
 from app.usage.messages.open_record import OpenRecord
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
-from app.usage.spool import read
+from app.usage.disk.spool import read
 
 log = logging.getLogger(__name__)
 

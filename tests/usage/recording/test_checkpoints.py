@@ -7,8 +7,8 @@ from redis import Redis
 
 from app.admission.limiter import AdmissionRequest
 from app.storage.redis.connection import connect
-from app.usage.checkpoints import Checkpoints
-from app.usage.live_request import LiveRequest
+from app.usage.recording.checkpoints import Checkpoints
+from app.usage.recording.live_request import LiveRequest
 from app.usage.messages.open_record import OpenRecord
 from app.usage.redis.open_records import OpenRecords
 from app.vocabulary.completion import CompletionRequest

@@ -12,18 +12,18 @@ import pytest
 from redis import Redis
 
 from app.storage.redis.keys import OPEN, OWNER
-from app.usage import recorder as recorder_module
+from app.usage.recording import recorder as recorder_module
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.open_record import OpenRecord
-from app.usage.recorder import CHECKPOINT_AFTER_S, Recorder
+from app.usage.recording.recorder import CHECKPOINT_AFTER_S, Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
-from app.usage.spool import read
+from app.usage.disk.spool import read
 from app.vocabulary.completion import Choice, Completion, HalfUsage
 from app.vocabulary.errors import StreamUnavailable
 from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
-from tests.usage.recording import ASKED, COUNT, answer, events, recorder_of, request
+from tests.usage.recording.steps import ASKED, COUNT, answer, events, recorder_of, request
 from workers.reaper import reap
 
 

@@ -17,15 +17,15 @@ from msgspec.structs import replace
 from app.admission.limiter import UNLIMITED, Admission, Limiter
 from app.admission.reservations import Charge
 from app.usage.charge import charge_of
-from app.usage.checkpoints import Checkpoints
-from app.usage.fallback import SpoolFallback
-from app.usage.live_request import LiveRequest
+from app.usage.recording.checkpoints import Checkpoints
+from app.usage.recording.fallback import SpoolFallback
+from app.usage.recording.live_request import LiveRequest
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.message import UndecodableMessage
 from app.usage.messages.open_record import OpenRecord
 from app.usage.redis.open_records import OWNER_RENEWAL_S, OpenRecords
 from app.usage.redis.stream import EventStream
-from app.usage.replay import Replay
+from app.usage.recording.replay import Replay
 from app.vocabulary.errors import LimitReached, StreamUnavailable
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Mapping
 
-from app.usage.live_request import LiveRequest
+from app.usage.recording.live_request import LiveRequest
 from app.usage.redis.open_records import OpenRecords
 from app.vocabulary.errors import StreamUnavailable
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.usage.fallback import SpoolFallback
+from app.usage.recording.fallback import SpoolFallback
 from app.usage.messages.event import UsageEvent
-from app.usage.spool import read
+from app.usage.disk.spool import read
 from tests.support.events import usage_event
 
 

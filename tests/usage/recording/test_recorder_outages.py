@@ -8,11 +8,11 @@ from redis import Redis
 
 from app.storage.redis.keys import EVENTS, OPEN
 from app.usage.messages.open_record import OpenRecord
-from app.usage.recorder import Recorder
+from app.usage.recording.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
-from tests.usage.recording import answer, events, recorder_of, request
+from tests.usage.recording.steps import answer, events, recorder_of, request
 from workers.reaper import reap
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.usage import spool as spool_module
-from app.usage.spool import (
+from app.usage.disk import spool as spool_module
+from app.usage.disk.spool import (
     Spool,
     SpoolFile,
     foreign_files,
@@ -27,7 +27,7 @@ from tests.support.processes import end, started
 HOLDER = """
 import sys
 from pathlib import Path
-from app.usage.spool import Spool
+from app.usage.disk.spool import Spool
 spool = Spool(Path(sys.argv[1]), "dead-1")
 spool.append("open", b'{"n":1}')
 print("ready", flush=True)

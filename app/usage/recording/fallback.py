@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 
 from app.usage.messages.event import UsageEvent
-from app.usage.spool import Kind, Spool
+from app.usage.disk.spool import Kind, Spool
 
 log = logging.getLogger(__name__)
 

@@ -10,11 +10,11 @@ from redis import Redis
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS, STARTED
-from app.usage.fallback import SpoolFallback
+from app.usage.recording.fallback import SpoolFallback
 from app.usage.messages.event import UsageEvent
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
-from app.usage.replay import Replay
+from app.usage.recording.replay import Replay
 from app.vocabulary.errors import StreamUnavailable
 from tests.support.events import open_record, usage_event
 from workers.reaper import reap

@@ -10,7 +10,7 @@ from app.storage.redis.keys import EVENTS
 from app.usage.messages.event import UsageEvent
 from app.usage.metering.meter import Meter
 from app.usage.metering.request_context import RequestContext
-from app.usage.recorder import Recorder
+from app.usage.recording.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage

@@ -1,0 +1,4 @@
+"""What a web process keeps on its own disk: the spool. Read `segments` first.
+
+Does not know Redis.
+"""
