@@ -20,8 +20,7 @@ from app.settings import Settings
 from app.tracing.trace_context import Tracing
 from app.usage.recording.recorder import Recorder
 from app.usage.redis.idempotency_keys import IdempotencyKeys
-from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream
+from app.usage.redis.stores import Stores
 from app.vendors.table import VendorTable
 
 EXTENSION = "tollgate"
@@ -39,8 +38,7 @@ class Services:
     sessions: Sessions
     usage_reader: UsageReader
     recent: RecentReader
-    stream: EventStream
-    open_records: OpenRecords
+    stores: Stores
     recorder: Recorder
     alarms: Alarms
     idempotency: IdempotencyKeys

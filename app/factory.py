@@ -31,15 +31,13 @@ from app.serving.routing import Router
 from app.serving.service import CompletionService
 from app.settings import Settings
 from app.storage.redis.connection import connect
-from app.storage.redis.group_commit import GroupCommit
 from app.storage.sql.engine import create_engine
 from app.tracing.setup import tracing
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
 from app.usage.recording.recorder import Recorder
 from app.usage.redis.idempotency_keys import IdempotencyKeys
-from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream
+from app.usage.redis.stores import Stores
 from app.vendors.table import VendorTable, load_vendors
 
 _SLASHES = re.compile("/{2,}")
@@ -102,21 +100,12 @@ class _Storage:
 
     engine: Engine
     redis: "Redis"
-    commit: GroupCommit
-    stream: EventStream
-    open_records: OpenRecords
+    stores: Stores
 
 
 def _storage(settings: Settings) -> _Storage:
     redis = connect(settings.redis_url, settings.redis_timeout_s)
-    commit = GroupCommit(redis)  # shared: writes of all stores go in one round trip
-    return _Storage(
-        create_engine(settings.database_url),
-        redis,
-        commit,
-        EventStream(redis, commit),
-        OpenRecords(redis, commit),
-    )
+    return _Storage(create_engine(settings.database_url), redis, Stores.of(redis))
 
 
 def _services(settings: Settings, storage: _Storage) -> Services:
@@ -133,10 +122,15 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         sessions=Sessions(storage.engine),
         usage_reader=usage_reader,
         recent=RecentReader(storage.engine),
-        stream=storage.stream,
-        open_records=storage.open_records,
+        stores=storage.stores,
         recorder=recorder,
-        alarms=Alarms(storage.redis, settings.spool_dir, spools=True),
+        alarms=Alarms(
+            storage.redis,
+            settings.spool_dir,
+            spools=True,
+            copies=settings.journal == "on",
+            journal_fault=lambda: recorder.journal_fault,
+        ),
         idempotency=_idempotency(storage, recorder),
         engine=storage.engine,
         circuit_breaker=circuit_breaker,
@@ -149,11 +143,12 @@ def _services(settings: Settings, storage: _Storage) -> Services:
 def _recorder(settings: Settings, storage: _Storage) -> Recorder:
     prices = load_prices(settings.prices_file)
     return Recorder(
-        storage.stream,
-        storage.open_records,
+        storage.stores,
         settings.spool_dir,
         serve_without_redis=settings.on_redis_down == "serve",
-        limiter=Limiter(Reservations(storage.commit), prices, Spending(storage.engine)),
+        keeps_journal=settings.journal == "on",
+        cell=settings.cell,
+        limiter=Limiter(Reservations(storage.stores.commit), prices, Spending(storage.engine)),
     )
 
 
@@ -171,7 +166,7 @@ def _completions(
 
 
 def _idempotency(storage: _Storage, recorder: Recorder) -> IdempotencyKeys:
-    return IdempotencyKeys(storage.redis, storage.open_records, lambda: recorder.owner)
+    return IdempotencyKeys(storage.redis, storage.stores.records, lambda: recorder.owner)
 
 
 def _backlog(
@@ -182,8 +177,7 @@ def _backlog(
     vendors: VendorTable,
 ) -> BacklogCollector:
     return BacklogCollector(
-        storage.stream,
-        storage.open_records,
+        storage.stores,
         usage_reader,
         circuit_breaker,
         vendors,

@@ -4,6 +4,7 @@ Imports no other module of Tollgate. Secrets never appear in a repr.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CONFIG_DIR = ROOT / "config"
 
 OnRedisDown = Literal["serve", "refuse"]
+Journal = Literal["on", "off"]
 LogFormat = Literal["json", "text"]
 HttpAdapter = Literal["tollgate", "requests"]
 
@@ -41,7 +43,12 @@ class Settings:
     redis_timeout_s: float = 2.0
     #: Without Redis: "serve" spools usage, "refuse" responds with 503.
     on_redis_down: OnRedisDown = "serve"
+    #: Where the spool and the journal are.
     spool_dir: Path = Path("var/spool")
+    #: Whether a web process keeps a second copy of what Redis has, in `spool_dir`.
+    journal: Journal = "on"
+    #: The name of this installation's Redis if several post into one ledger; None if there is one.
+    cell: str | None = None
     #: The adapter that calls vendors: Tollgate's own, or the one of requests.
     http_adapter: HttpAdapter = "tollgate"
     #: The format of the web process's log; None: text in a terminal, otherwise json.
@@ -56,6 +63,8 @@ class Settings:
         """
         problems: list[str] = []
         redis_url = _redis_url(env, problems)
+        if (cell := _cell(env)) and not CELL.fullmatch(cell):
+            problems.append(f"TOLLGATE_CELL must be letters, digits, `-` or `_`, not {cell!r}")
         others = {**_words(env, problems), **_files(env, problems), **_numbers(env, problems)}
         if problems:
             raise ConfigError("\n".join(problems))
@@ -64,6 +73,7 @@ class Settings:
             database_url=database_url(env),
             spool_dir=Path(env.get("TOLLGATE_SPOOL_DIR") or "var/spool"),
             env=dict(env),
+            cell=_cell(env),
             **others,
         )
 
@@ -71,6 +81,7 @@ class Settings:
 #: Field -> environment variable and its words.
 WORDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "on_redis_down": ("TOLLGATE_ON_REDIS_DOWN", get_args(OnRedisDown)),
+    "journal": ("TOLLGATE_JOURNAL", get_args(Journal)),
     "log_format": ("TOLLGATE_LOG_FORMAT", get_args(LogFormat)),
     "http_adapter": ("TOLLGATE_HTTP_ADAPTER", get_args(HttpAdapter)),
 }
@@ -90,6 +101,14 @@ NUMBERS: Mapping[str, str] = {
     "redis_timeout_s": "TOLLGATE_REDIS_TIMEOUT_S",
     "proxies": "TOLLGATE_PROXIES",
 }
+
+
+#: What a cell may be called: its name begins the names of its processes, and of their files.
+CELL = re.compile(r"[A-Za-z0-9_-]{1,32}")
+
+
+def _cell(env: Mapping[str, str]) -> str | None:
+    return env.get("TOLLGATE_CELL") or None
 
 
 def _words(env: Mapping[str, str], problems: list[str]) -> dict[str, Any]:

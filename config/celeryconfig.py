@@ -11,6 +11,10 @@ beat_schedule = {
         "task": "usage.reap",
         "schedule": 10.0,
     },
+    "numbers": {
+        "task": "usage.check_numbers",
+        "schedule": 5.0,
+    },
     "alarms": {
         "task": "usage.alarms",
         "schedule": 60.0,
@@ -20,7 +24,7 @@ beat_schedule = {
         "schedule": 3600.0,
     },
 }
-# In memory: after a restart, all four entries are due at once anyway, and a file would need a path.
+# In memory: after a restart, all entries are due at once anyway, and a file would need a path.
 beat_scheduler = "workers.celery_app:BoundedScheduler"
 
 timezone = "UTC"

@@ -20,7 +20,13 @@ CHARS_PER_TOKEN = 4
 #: A record younger than this is never reaped, in ms: its process may not have sent a heartbeat yet.
 YOUNG_MS = 10_000
 
-_COMPUTED = ("prompt_tokens", "completion_tokens", "prompt_source", "completion_source")
+_COMPUTED = (
+    "prompt_tokens",
+    "completion_tokens",
+    "prompt_source",
+    "completion_source",
+    "process",
+)
 #: Fields that the event takes from the record unchanged: all that both have, except the computed.
 _CARRIED_OVER = tuple(
     name
@@ -79,6 +85,7 @@ def abandoned(record: OpenRecord) -> UsageEvent:
     is_counted = prompt_source == completion_source == "vendor"
     return UsageEvent(
         **{name: getattr(record, name) for name in _CARRIED_OVER},
+        process=record.process_name,
         vendor_served=None,
         model_served=None,
         status="abandoned",

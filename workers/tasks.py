@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,6 +16,7 @@ from celery.signals import worker_before_create_process, worker_process_init
 
 from app.ledger.posting import Ledger
 from app.observability.alarms import Alarms
+from app.observability.missing_check import MissingCheck
 from app.pricing.price_book import load_prices
 from app.storage.redis.connection import connect
 from app.storage.sql.engine import create_engine
@@ -45,6 +47,12 @@ def _open_records() -> OpenRecords:
 @functools.cache
 def _ledger() -> Ledger:
     return Ledger(create_engine(settings.database_url), PRICES)
+
+
+@functools.cache
+def _missing_check() -> MissingCheck:
+    redis = connect(settings.redis_url, settings.redis_timeout_s)
+    return MissingCheck(redis, create_engine(settings.database_url), settings.cell)
 
 
 @functools.cache
@@ -122,6 +130,13 @@ def post_events() -> None:
 def reap_open_records() -> None:
     """Publish events for the open requests of crashed processes."""
     reap(_open_records(), prices=PRICES)
+
+
+@celery_app.task(name="usage.check_numbers")  # type: ignore[untyped-decorator]
+@_skip_if_unavailable()
+def check_numbers() -> None:
+    """Tell the web processes which requests the ledger has, and which are missing."""
+    _missing_check().find(time.time_ns() // 1_000_000)
 
 
 @celery_app.task(name="usage.forget_idle_consumers")  # type: ignore[untyped-decorator]

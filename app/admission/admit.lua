@@ -1,10 +1,11 @@
 -- Opens a request's record if the request fits in all its limits, and reserves what it may use.
--- KEYS: open records, start times, reservations. ARGV: event id, record, start, checks.
--- Returns whether all checks fit, then four numbers for each check: whether it fits; what is used,
+-- KEYS: open records, start times, reservations, last numbers. ARGV: event id, record, start, process,
+-- its last number, checks.
+-- Returns the request's number, or 0 if not all checks fit; then four numbers for each check: whether it fits; what is used,
 -- and what is reserved on top of that, both including this request if it was admitted; and whether
 -- the soft bound is passed.
-local id, checks, now = ARGV[1], cjson.decode(ARGV[4]), now_ms()
-local states, all_fit = {}, true
+local id, checks, now = ARGV[1], cjson.decode(ARGV[6]), now_ms()
+local states, all_fit, number = {}, true, 0
 for at, check in ipairs(checks) do
   local key, limit, amount = check.key, check.limit, check.amount
   local used, reserved, fits = 0, 0, true
@@ -40,11 +41,10 @@ if all_fit then
       end
     end
   end
-  redis.call('HSET', KEYS[3], id, ARGV[4])
-  redis.call('HSET', KEYS[1], id, ARGV[2])
-  redis.call('ZADD', KEYS[2], ARGV[3], id)
+  redis.call('HSET', KEYS[3], id, ARGV[6])
+  number = open_request(KEYS[1], KEYS[2], KEYS[4], id, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
 end
-local answer = {all_fit and 1 or 0}
+local answer = {number}
 for _, state in ipairs(states) do
   for _, number in ipairs(state) do answer[#answer + 1] = number end
 end

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from app.admission.at_most import CostCandidate, cost_at_most, usage_at_most
 from app.admission.limit_messages import LimitOutcome, limit_error, limit_headers, warning
+from app.admission.numbering import Opening
 from app.admission.reservations import FIRST_TIME, Check, Reservations
 from app.admission.spending import Spending
 from app.pricing.price_book import PriceBook
@@ -45,13 +46,13 @@ class AdmissionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A request was admitted; the response `headers` tell its caller what is left."""
+    """A request was admitted; the response `headers` tell its caller what is left.
+
+    `number` is the request's number among those of its process.
+    """
 
     headers: Mapping[str, str] = field(default_factory=dict)
-
-
-#: Of a request without limits, or one that is served while Redis is down.
-UNLIMITED = Admission()
+    number: int = 0
 
 
 class Limiter:
@@ -62,16 +63,16 @@ class Limiter:
         self.prices = prices
         self._spending = spending
 
-    def admit(self, admission: AdmissionRequest, record: bytes) -> Admission:
+    def admit(self, admission: AdmissionRequest, opening: Opening) -> Admission:
         """Open the request's record and reserve the most that it may use, or neither.
 
         Raises: LimitReached; StreamUnavailable.
         """
-        admitted, outcomes = self._try(admission, record)
-        if not admitted and self._has_new_corrections(outcomes):
-            admitted, outcomes = self._try(admission, record)
+        number, outcomes = self._try(admission, opening)
+        if not number and self._has_new_corrections(outcomes):
+            number, outcomes = self._try(admission, opening)
         headers = limit_headers(outcomes)
-        if not admitted:
+        if not number:
             error = limit_error(outcomes)
             error.headers.update(headers)
             raise error
@@ -80,14 +81,12 @@ class Limiter:
         for outcome in outcomes:
             if outcome.state.soft == FIRST_TIME:
                 logger.warning("budget: %s", warning(outcome))
-        return Admission(headers)
+        return Admission(headers, number)
 
-    def _try(self, admission: AdmissionRequest, record: bytes) -> tuple[bool, list[LimitOutcome]]:
+    def _try(self, admission: AdmissionRequest, opening: Opening) -> tuple[int, list[LimitOutcome]]:
         checked = [pair for limits in admission.limits for pair in self._checks(limits, admission)]
-        admitted, states = self._reservations.admit(
-            admission.event_id, record, admission.started_at_ms, [check for _, check in checked]
-        )
-        return admitted, [
+        number, states = self._reservations.admit(opening, [check for _, check in checked])
+        return number, [
             LimitOutcome(*pair, state) for pair, state in zip(checked, states, strict=True)
         ]
 

@@ -24,14 +24,15 @@ correction is applied here once, and sums from before a correction that is known
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 
+from app.admission.numbering import Opening
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
-from app.storage.redis.keys import OPEN, RESERVED, STARTED
-from app.storage.redis.scripts import Argument, Script, read_lua
+from app.storage.redis.keys import GIVEN, OPEN, RESERVED, STARTED
+from app.storage.redis.scripts import Script, read_lua
 
 #: Units per request or token: the milliseconds in a minute.
 UNITS = 60_000
@@ -49,6 +50,9 @@ DEBT_LIMIT = 60
 #: How long a budget is kept after its period, for requests that started in it, in seconds.
 AFTERWARDS_S = 2 * 86_400
 
+#: What every script that opens a request starts with: the function `open_request`.
+OPEN_REQUEST = read_lua(__package__, "open_request")
+
 #: What every script that ends a request starts with: the function `release`.
 RELEASE = read_lua(__package__, "levels", "release", UNITS=UNITS, DEBT_LIMIT=DEBT_LIMIT)
 
@@ -57,6 +61,7 @@ ADMIT = Script(
         __package__,
         "levels",
         "budgets",
+        "open_request",
         "admit",
         UNITS=UNITS,
         DEBT_LIMIT=DEBT_LIMIT,
@@ -123,16 +128,18 @@ class Reservations:
         self._commit = commit
 
     @redis_errors()
-    def admit(
-        self, event_id: str, record: bytes, started_at_ms: int, checks: Sequence[Check]
-    ) -> tuple[bool, list[LimitState]]:
+    def admit(self, opening: Opening, checks: Sequence[Check]) -> tuple[int, list[LimitState]]:
         """Open a request's record and reserve its checks if all of them fit, else change nothing.
 
-        Returns whether it was admitted, and a state for each check.
+        Returns the request's number, or 0 if it was rejected, and a state for each check.
         Raises: StreamUnavailable.
         """
-        args: list[Argument] = [event_id, record, started_at_ms, orjson.dumps(list(checks))]
-        answer: Any = self._commit.run(ADMIT, [OPEN, STARTED, RESERVED], args)
-        admitted, *numbers = answer
-        rows = (numbers[at : at + 4] for at in range(0, len(numbers), 4))
-        return bool(admitted), [LimitState(bool(fits), *rest) for fits, *rest in rows]
+        encoded = orjson.dumps(list(checks))
+        number, *figures = self._commit.run(
+            ADMIT,
+            [OPEN, STARTED, RESERVED, GIVEN],
+            lambda: (*opening.arguments(), encoded),
+            lambda answer: opening.opened(answer[0]) if answer[0] else None,
+        )
+        rows = (figures[at : at + 4] for at in range(0, len(figures), 4))
+        return number, [LimitState(bool(fits), *rest) for fits, *rest in rows]

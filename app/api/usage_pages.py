@@ -182,9 +182,11 @@ def complete_until_s() -> int | None:
     admission_s = _REDIS_WAITS * services().settings.redis_timeout_s
     times_ms: list[float | None] = [(time.time() - admission_s) * 1000]
     try:
-        times_ms.append(services().open_records.oldest_started_ms())
+        times_ms.append(services().stores.records.oldest_started_ms())
+        missing = services().stores.processes.missing()
     except StreamUnavailable:
         log.warning("Redis is unavailable: usage is returned without x-tollgate-complete-until")
         return None
     times_ms.append(services().recorder.oldest_spooled_ms)
+    times_ms.extend(it.from_ms for it in missing)  # they may still be found, until written off
     return int(min(at_ms for at_ms in times_ms if at_ms is not None) // 1000)

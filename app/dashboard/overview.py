@@ -143,7 +143,7 @@ def failures(outcomes: Iterable[RequestOutcome]) -> list[Failure]:
 
 def _backlog(now_s: float) -> PageBacklog | None:
     """Return the backlog; None while Redis is unavailable."""
-    stream, records = services().stream, services().open_records
+    stream, records = services().stores.events, services().stores.records
     try:
         oldest_ms = stream.oldest_ms()
         age_ms = None if oldest_ms is None else max(0, int(now_s * 1000) - oldest_ms)

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, RowMapping, select, update
 
 from app.ledger.bulk import Row, add_entries, add_sums
 from app.ledger.corrections import Change, change_of, correct
+from app.ledger.process_numbers import note_posted
 from app.pricing.price import Price
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.storage.sql.tables import (
@@ -35,8 +36,8 @@ from app.usage.messages.call_usage import decode_calls, encode_calls
 from app.usage.messages.event import CERTAIN_SOURCES, UsageEvent, sides_of
 from app.vocabulary.completion import USAGE_COUNTS
 
-#: Stored unchanged: all fields of an event except the last, `calls`.
-_FIELDS: tuple[str, ...] = UsageEvent.__struct_fields__[:-1]
+#: Stored unchanged: all fields of an event except `calls`, `process` and `number`.
+_FIELDS: tuple[str, ...] = UsageEvent.__struct_fields__[:-3]
 _COLUMNS: tuple[str, ...] = (*_FIELDS, "calls", "cost_nanousd", "price_id")
 NOT_CHARGED: Mapping[str, int] = MappingProxyType({})
 #: The most entries in one statement, to bound memory.
@@ -76,7 +77,10 @@ class Ledger:
         everything may be posted; it is safe to post the batch again.
         """
         first: dict[str, UsageEvent] = {}
+        numbers: dict[str, dict[int, int]] = {}
         for event in events:
+            if event.process is not None and event.number:
+                numbers.setdefault(event.process, {})[event.number] = event.started_at_ms
             known = first.setdefault(event.event_id, event)
             if known.is_provisional and not event.is_provisional:
                 first[event.event_id] = event
@@ -90,7 +94,13 @@ class Ledger:
             Entry(event, cost.nanousd, cost.price_id)
             for event, cost in zip(batch, costs, strict=True)
         ]
-        return write(self.engine, lambda connection: _post(connection, priced, used, charged))
+
+        def post(connection: Connection) -> int:
+            posted = _post(connection, priced, used, charged)
+            note_posted(connection, numbers)
+            return posted
+
+        return write(self.engine, post)
 
 
 def _post(

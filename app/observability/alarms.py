@@ -4,18 +4,21 @@ Reads Redis and this host's spool. Does not depend on HTTP.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from redis import Redis, ResponseError
 
+from app.observability.missing_check import settled
 from app.storage.redis.connection import write_probe
 from app.storage.redis.errors import redis_errors
-from app.storage.redis.keys import DEAD, EVENTS
+from app.storage.redis.keys import DEAD, EVENTS, MISSING
 from app.storage.redis.primary import NotPrimary
 from app.usage.disk.spool import foreign_files, spool_fault, spooled_bytes
+from app.usage.missing import Missing, count_missing, decode_missing
 from app.vocabulary.errors import StreamUnavailable
 
 #: Events usually reach the ledger a second after the response. An older event is an alarm, and so
@@ -50,13 +53,24 @@ class AlarmReport:
 class Alarms:
     """Checks for alarms, and logs each one when it is raised and when it clears.
 
-    `spools` means that this process writes to the spool itself.
+    `spools` means that this process writes to the spool itself, and `copies` that it keeps a
+    journal, whose fault `journal_fault` returns.
     """
 
-    def __init__(self, redis: "Redis", spool_directory: Path, *, spools: bool = False) -> None:
+    def __init__(
+        self,
+        redis: "Redis",
+        spool_directory: Path,
+        *,
+        spools: bool = False,
+        copies: bool = True,
+        journal_fault: Callable[[], str | None] = lambda: None,
+    ) -> None:
         self._redis = redis
         self._spool_directory = spool_directory
         self._spools = spools
+        self._copies = copies
+        self._journal_fault = journal_fault
         self._raised: Mapping[str, str] = {}
         #: Whether a primary Redis has ever responded; until then, REDIS_URL may be wrong.
         self.redis_was_up = False
@@ -67,7 +81,7 @@ class Alarms:
         spool_bytes, alarms = self._spool_alarms()
         report = replace(
             report,
-            alarms={**alarms, **report.alarms},
+            alarms={**alarms, **self._journal_alarm(), **report.alarms},
             spool_bytes=spool_bytes,
             spool_is_usable="spool_unusable" not in alarms,
         )
@@ -92,6 +106,19 @@ class Alarms:
             )
         return size, alarms
 
+    def _journal_alarm(self) -> dict[str, str]:
+        if not self._copies:
+            return {
+                "journal_off": "TOLLGATE_JOURNAL is off: what Redis loses before the ledger has it"
+                " is lost, though it is counted."
+            }
+        if (fault := self._journal_fault()) is None:
+            return {}
+        return {
+            "journal": f"The journal in {self._spool_directory} is incomplete: {fault}. What Redis"
+            " loses before the ledger has it may be lost."
+        }
+
     def _redis_report(self) -> AlarmReport:
         try:
             with redis_errors():
@@ -109,15 +136,17 @@ class Alarms:
             pipe.xlen(EVENTS)
             pipe.xrange(EVENTS, count=1)
             pipe.xlen(DEAD)
+            pipe.get(MISSING)
             pipe.info()
-            now, backlog, first, dead, info = pipe.execute(raise_on_error=False)
-            _raise_errors(now, backlog, first, dead)
+            now, backlog, first, dead, missing, info = pipe.execute(raise_on_error=False)
+            _raise_errors(now, backlog, first, dead, missing)
         age_s = 0.0
         if first:
             age_s = max(0.0, now[0] + now[1] / 1e6 - int(first[0][0].partition(b"-")[0]) / 1e3)
         alarms = {
             **_write_alarm(error),
             **_backlog_alarms(backlog, age_s, dead),
+            **_missing_alarm(settled(decode_missing(missing), int(now[0] * 1000))),
             **_server_alarms({} if isinstance(info, ResponseError) else info),
         }
         return AlarmReport(
@@ -167,6 +196,17 @@ def _backlog_alarms(backlog: int, age_s: float, dead: int) -> dict[str, str]:
     if dead:
         alarms["dead"] = f"{dead} events could not be posted. List them with `tollgate dead list`."
     return alarms
+
+
+def _missing_alarm(missing: Sequence[Missing]) -> dict[str, str]:
+    if not missing:
+        return {}
+    names = ", ".join(sorted({it.process for it in missing})[:3])
+    since = datetime.fromtimestamp(min(it.from_ms for it in missing) / 1000, UTC)
+    return {
+        "missing": f"The usage of {count_missing(missing)} requests is missing since"
+        f" {since:%Y-%m-%d %H:%M} UTC ({names}). See `tollgate reconcile`."
+    }
 
 
 def _server_alarms(info: Mapping[str, Any]) -> dict[str, str]:

@@ -5,7 +5,7 @@ host's own.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +15,11 @@ from prometheus_client.registry import Collector
 from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import UsageReader
 from app.ledger.slots import SLOT_S, floor_to
+from app.observability.missing_check import settled
 from app.serving.circuit_breaker import CircuitBreaker
-from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream
 from app.usage.disk.spool import spooled_bytes
+from app.usage.missing import Missing, count_missing
+from app.usage.redis.stores import Stores
 from app.vendors.table import VendorTable
 from app.vocabulary.errors import LedgerUnavailable, StreamUnavailable
 
@@ -33,8 +34,7 @@ class BacklogCollector(Collector):
     If Redis or the ledger is unavailable, its `up` metric is 0, and its other metrics are absent.
     """
 
-    stream: EventStream
-    open_records: OpenRecords
+    stores: Stores
     usage_reader: UsageReader
     circuit_breaker: CircuitBreaker
     vendors: VendorTable
@@ -44,6 +44,7 @@ class BacklogCollector(Collector):
         """Yield all families with empty values, without reading anything."""
         yield _redis_up(0)
         yield from self._redis(0, 0, 0, 0, None)
+        yield _missing(())
         yield _ledger_up(0)
         yield _unpriced(0)
         yield _circuit_open()
@@ -51,7 +52,7 @@ class BacklogCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the current values."""
-        stream, records = self.stream, self.open_records
+        stream, records = self.stores.events, self.stores.records
         try:
             found = list(
                 self._redis(
@@ -62,6 +63,7 @@ class BacklogCollector(Collector):
                     stream.oldest_ms(),
                 )
             )
+            found.append(_missing(settled(self.stores.processes.missing(), _now_ms())))
         except StreamUnavailable:
             found = []
         yield _redis_up(self._redis_takes_writes())
@@ -78,7 +80,7 @@ class BacklogCollector(Collector):
 
     def _redis_takes_writes(self) -> bool:
         try:
-            self.stream.check_write()
+            self.stores.events.check_write()
         except StreamUnavailable:
             return False
         return True
@@ -146,6 +148,22 @@ def _circuit_open() -> GaugeMetricFamily:
         "1 if the vendor's circuit is open after failures, otherwise 0.",
         labels=["vendor"],
     )
+
+
+def _missing(missing: Collection[Missing]) -> Metric:
+    family = GaugeMetricFamily(
+        "tollgate_missing_events",
+        "Requests whose usage is nowhere, by the web process that served them.",
+        labels=["process"],
+    )
+    for process in sorted({it.process for it in missing}):
+        found = [it for it in missing if it.process == process]
+        family.add_metric([process], count_missing(found))
+    return family
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _spool(size: int) -> Metric:

@@ -14,7 +14,7 @@ from app.admission.reservations import (
 from app.storage.redis.group_commit import GroupCommit
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
-from tests.support.events import usage_event
+from tests.support.events import opening, usage_event
 
 #: The end of a budget's period, in Unix seconds: 2100.
 ENDS_S = 4_102_444_800
@@ -54,7 +54,8 @@ class Gate:
 
     def admit(self, event_id: str, *checks: Check) -> tuple[bool, list[LimitState]]:
         """Ask for admission."""
-        return self.reservations.admit(event_id, b"{}", 1, checks)
+        number, states = self.reservations.admit(opening(event_id), checks)
+        return number > 0, states
 
     def end(self, event_id: str, tokens: int = 0, cost_nanousd: int = 0) -> None:
         """Publish the event of a request that used this."""

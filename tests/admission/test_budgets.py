@@ -18,13 +18,13 @@ from app.ledger.reconcile import day_ranges, rebuild
 from app.ledger.repricing import reprice
 from app.pricing.price_book import PriceBook, load_prices
 from app.storage.redis.connection import connect
-from app.storage.redis.group_commit import GroupCommit
 from app.storage.sql.tables import corrections, daily_rollups
 from app.storage.sql.transactions import reading
 from app.usage.metering.meter import Meter
 from app.usage.metering.request_context import RequestContext
 from app.usage.recording.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stores import Stores
 from app.usage.redis.stream import EventStream
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import InsufficientQuota, RateLimited
@@ -69,9 +69,9 @@ class World:
         """Start a web process."""
         redis = connect(self.redis_url, 5.0)
         self.connected.append(redis)
-        limiter = Limiter(Reservations(GroupCommit(redis)), prices, Spending(self.engine))
-        records, spool = OpenRecords(redis), self.folder / str(len(self.processes))
-        self.processes.append(Recorder(EventStream(redis), records, spool, limiter=limiter))
+        stores, spool = Stores.of(redis), self.folder / str(len(self.processes))
+        limiter = Limiter(Reservations(stores.commit), prices, Spending(self.engine))
+        self.processes.append(Recorder(stores, spool, limiter=limiter))
         return self.processes[-1]
 
     def post(self, prices: PriceBook) -> None:

@@ -24,10 +24,11 @@ from app.usage.metering.meter import Meter
 from app.usage.metering.request_context import RequestContext
 from app.usage.recording.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream
+from app.usage.redis.stores import Stores
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import LimitReached
 from app.vocabulary.limits import Limits
+from tests.support.events import opening
 from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
 from workers.reaper import reap
@@ -71,7 +72,7 @@ def books(
     """The recorder of one web process."""
     redis = connect(own_valkey.url, 5.0)
     limiter = Limiter(Reservations(GroupCommit(redis)), prices, Spending(engine))
-    books = Recorder(EventStream(redis), OpenRecords(redis), tmp_path / "spool", limiter=limiter)
+    books = Recorder(Stores.of(redis), tmp_path / "spool", limiter=limiter)
     yield books
     books.close()
 
@@ -164,13 +165,13 @@ def test_what_a_dead_process_had_reserved_is_given_back_but_for_the_estimate(
 ) -> None:
     """The budget is charged with the prompt, which the vendor may have read."""
     limiter = Limiter(Reservations(GroupCommit(redis)), prices, Spending(engine))
-    books = Recorder(EventStream(redis), OpenRecords(redis), tmp_path, limiter=limiter)
+    books = Recorder(Stores.of(redis), tmp_path, limiter=limiter)
     context = RequestContext(
         request_id="req_1", account_id="acme", api_key_id="key_1", limits=(ACME,)
     )
     meter = Meter(books, context, ASKED)
     record = replace(meter.opening(), owner="a crashed process")
-    limiter.admit(meter.admission_request, record.encode())
+    limiter.admit(meter.admission_request, opening(meter.event_id, record.encode()))
     late_ms = meter.started_at_ms + 60_000
     assert reap(OpenRecords(redis), late_ms, prices=prices) == 1
     assert budget(redis) == {b"spent": b"6000", b"reserved": b"0"}

@@ -32,7 +32,7 @@ def test_figures_are_complete_to_the_start_of_the_oldest_open_request(
 ) -> None:
     records = OpenRecords(connect(settings.redis_url, settings.redis_timeout_s))
     for age_s in (50, 500, 5):
-        records.open(new_event_id(), b"{}", (MIDNIGHT_S - age_s) * 1000)
+        records.reopen(new_event_id(), b"{}", (MIDNIGHT_S - age_s) * 1000, "", 0)
     assert _complete_until_s(site) == MIDNIGHT_S - 500
 
 
@@ -41,7 +41,7 @@ def test_figures_are_not_complete_while_events_wait_in_the_stream(
 ) -> None:
     redis = connect(settings.redis_url, settings.redis_timeout_s)
     stream, event = EventStream(redis), at(MIDNIGHT_S)  # ended just now, begun long ago
-    OpenRecords(redis).open(event.event_id, b"{}", event.started_at_ms)
+    OpenRecords(redis).reopen(event.event_id, b"{}", event.started_at_ms, "", 0)
     stream.publish(event)
     assert _complete_until_s(site) == MIDNIGHT_S
     entries = stream.claim_new("worker", 10)

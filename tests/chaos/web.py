@@ -8,8 +8,8 @@ from app.transport.call import VendorCall
 from app.usage.disk import spool
 from app.usage.metering.call_meter import CallMeter
 from app.usage.recording.recorder import Recorder
-from app.usage.redis.stream import EventStream
 from app.usage.recording.replay import Replay
+from app.usage.redis.stream import EventStream
 from tests.chaos.haste import hasten_owners
 from tests.chaos.traps import after, before, spring
 

@@ -10,14 +10,16 @@ import pytest
 from redis import Redis
 from sqlalchemy import Engine
 
+from app.admission.numbering import Numbering
 from app.cli.commands.reconcile import PATIENCE_S, SHOWN
 from app.ledger.posting import Ledger
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import rollups
-from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream
 from app.usage.disk.spool import Spool
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.processes import Processes
+from app.usage.redis.stream import EventStream
 from tests.cli.command import Tollgate
 from tests.support.events import open_record, usage_event
 
@@ -78,10 +80,10 @@ def test_usage_in_flight_is_counted_and_is_not_a_problem(
     for _ in range(3):
         stream.publish(usage_event())
     stream.claim_new("drain", 1)
-    records.heartbeat("web-1")
+    Processes(redis).heartbeat(Numbering("web-1"))
     now_ms = int(time.time() * 1000)
-    records.open("e1", open_record(owner="web-1", started_at_ms=LONG_AGO_MS).encode(), 1)
-    records.open("e2", open_record(owner="gone", started_at_ms=now_ms).encode(), 1)
+    records.reopen("e1", open_record(owner="web-1", started_at_ms=LONG_AGO_MS).encode(), 1, "", 0)
+    records.reopen("e2", open_record(owner="gone", started_at_ms=now_ms).encode(), 1, "", 0)
     spool = Spool(spool_dir, "web-1")
     spool.append("event", b"{}")
     counts, _ = table(tollgate)
@@ -104,7 +106,9 @@ def test_what_was_left_behind_is_a_fault_with_what_to_do_about_it(
 ) -> None:
     redis.xadd(EVENTS, {"event": usage_event().encode()}, id=f"{LONG_AGO_MS}-0")
     redis.xadd(DEAD, {"event": b"?", "reason": "not JSON"})
-    OpenRecords(redis).open("e1", open_record(owner="g", started_at_ms=LONG_AGO_MS).encode(), 1)
+    OpenRecords(redis).reopen(
+        "e1", open_record(owner="g", started_at_ms=LONG_AGO_MS).encode(), 1, "", 0
+    )
     spool_dir.mkdir()
     (spool_dir / "gone.1.jsonl").write_bytes(b'{"event":{}}\n')
     counts, said = table(tollgate, exit_code=1)

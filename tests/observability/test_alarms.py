@@ -10,8 +10,8 @@ from redis import Redis
 from app.observability import alarms as alarms_module
 from app.observability.alarms import Alarms, _backlog_alarms, _server_alarms
 from app.storage.redis.keys import DEAD, EVENTS
-from app.usage.redis.stream import EventStream
 from app.usage.disk.spool import Spool
+from app.usage.redis.stream import EventStream
 from tests.support.events import usage_event
 from tests.support.services.valkey import Valkey
 

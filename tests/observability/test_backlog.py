@@ -16,9 +16,10 @@ from app.serving.circuit_breaker import UNTIL, CircuitBreaker
 from app.storage.redis.connection import connect
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.engine import create_engine
-from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream
 from app.usage.disk.spool import Spool
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stores import Stores
+from app.usage.redis.stream import EventStream
 from app.vendors.table import VendorTable
 from app.vendors.vendor import Vendor
 from tests.support.events import usage_event
@@ -45,8 +46,7 @@ def collector(redis: "Redis", engine: Engine, tmp_path: Path) -> BacklogCollecto
 
 def collector_of(redis: "Redis", engine: Engine, spool_dir: Path) -> BacklogCollector:
     return BacklogCollector(
-        EventStream(redis),
-        OpenRecords(redis),
+        Stores.of(redis),
         UsageReader(engine),
         CircuitBreaker(redis),
         VENDORS,
@@ -90,7 +90,7 @@ def test_events_records_dead_letters_and_spooled_usage_are_counted(
     redis.xadd(EVENTS, {"event": b"{}"}, id=f"{int(time.time() * 1000) - 90_000}-1")
     EventStream(redis).publish(usage_event())
     redis.xadd(DEAD, {"event": b"{}"})
-    OpenRecords(redis).open("event_1", b"{}", 0)
+    OpenRecords(redis).reopen("event_1", b"{}", 0, "", 0)
     Spool(tmp_path, "other").append("event", b"{}")
     found = values(collector)
     assert (found["backlog_events"], found["dead_events"], found["open_records"]) == (2, 1, 1)

@@ -22,8 +22,7 @@ from app.usage.messages.event import UsageEvent
 from app.usage.metering.meter import Meter
 from app.usage.metering.request_context import RequestContext
 from app.usage.recording.recorder import Recorder
-from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream
+from app.usage.redis.stores import Stores
 from app.vendors.table import VendorTable
 from app.vendors.vendor import Timeouts, Vendor
 from app.vocabulary.completion import Completion, CompletionRequest
@@ -114,7 +113,7 @@ def engine_of(
 ) -> Iterator[Engine]:
     """Give an engine with these entries; its recorder ends with the block."""
     redis = connect(redis_url, 10.0)
-    recorder = Recorder(EventStream(redis), OpenRecords(redis), spool)
+    recorder = Recorder(Stores.of(redis), spool)
     try:
         yield Engine(vendor, redis, recorder, entries)
     finally:

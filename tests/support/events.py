@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from app.admission.numbering import Numbering, Opening
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.event_id import new_event_id
 from app.usage.messages.open_record import OpenRecord
@@ -16,6 +17,11 @@ def open_record(**changes: Any) -> OpenRecord:
     """Return the record of the same request before its vendor is called, with `changes`."""
     opening = {name: DEFAULTS[name] for name in OPENING}
     return OpenRecord(**(opening | {"event_id": "e1", "owner": "o"} | changes))
+
+
+def opening(event_id: str, record: bytes = b"{}", started_at_ms: int = 1) -> Opening:
+    """Return a request that the process `web-1` opens, of which nothing is kept."""
+    return Opening(event_id, record, started_at_ms, Numbering("web-1"), lambda _: None)
 
 
 OPENING = (

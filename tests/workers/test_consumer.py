@@ -228,7 +228,7 @@ def test_what_is_posted_is_waited_for_no_longer(
     records = OpenRecords(redis)
     for number in range(3):
         event = usage_event(started_at_ms=1_780_000_000_000 + number)
-        records.open(event.event_id, b"{}", event.started_at_ms)
+        records.reopen(event.event_id, b"{}", event.started_at_ms, "", 0)
         if number < 2:
             stream.publish(event)
     consume(stream, ledger, consumer="here", limit=1)

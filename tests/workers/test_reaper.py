@@ -6,10 +6,12 @@ import orjson
 import pytest
 from redis import Redis
 
+from app.admission.numbering import Numbering
 from app.storage.redis.keys import EVENTS, RESERVED, STARTED
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.open_record import OpenRecord
 from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.processes import Processes
 from tests.support.events import DEFAULTS, open_record
 from workers.reaper import YOUNG_MS, abandoned, reap
 
@@ -80,13 +82,13 @@ def opened(records: OpenRecords, event_id: str, owner: str | None, age_ms: int =
     """Write the open record of a request that began `age_ms` before NOW_MS."""
     started_at_ms = NOW_MS - age_ms
     known = record(event_id=event_id, owner=owner, started_at_ms=started_at_ms)
-    records.open(event_id, known.encode(), started_at_ms)
+    records.reopen(event_id, known.encode(), started_at_ms, "", 0)
 
 
 def test_only_records_of_the_dead_that_are_not_young_are_reaped(
     records: OpenRecords, redis: "Redis"
 ) -> None:
-    records.heartbeat("alive")
+    Processes(redis).heartbeat(Numbering("alive"))
     opened(records, "lives", "alive")
     opened(records, "died", "dead")
     opened(records, "disowned", None)
@@ -112,7 +114,7 @@ def test_what_nobody_waits_for_holds_up_no_completeness_for_more_than_a_minute(
 ) -> None:
     """A request whose event is lost, or dead, is neither open nor on the stream."""
     for event_id, age_ms in (("old", 60_001), ("recent", 59_999)):
-        records.open(event_id, b"{}", NOW_MS - age_ms)
+        records.reopen(event_id, b"{}", NOW_MS - age_ms, "", 0)
         records.close(event_id)
     reap(records, NOW_MS)
     assert redis.zrange(STARTED, 0, -1) == [b"recent"]
@@ -121,7 +123,7 @@ def test_what_nobody_waits_for_holds_up_no_completeness_for_more_than_a_minute(
 def test_what_is_reserved_for_no_open_request_is_given_back(
     records: OpenRecords, redis: "Redis"
 ) -> None:
-    records.heartbeat("alive")
+    Processes(redis).heartbeat(Numbering("alive"))
     opened(records, "lives", "alive")
     checks = [{"kind": "streams", "key": "limits:acme:streams", "limit": 5, "amount": 1}]
     for event_id in ("lives", "gone"):

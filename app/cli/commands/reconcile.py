@@ -18,8 +18,8 @@ from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
 from app.ledger.reconcile import Difference, count_entries, day_ranges, differences, rebuild
 from app.settings import Settings
-from app.usage.redis.pipeline_status import PipelineStatus, read_status
 from app.usage.disk.spool import SpoolFile, spool_files
+from app.usage.redis.pipeline_status import PipelineStatus, read_status
 
 #: Usage that waits for longer than this needs attention, in seconds: a worker polls every second,
 #: and posts the requests of a crashed process after 40 s.

@@ -2,12 +2,13 @@
 
 If no round trip is in progress, a caller runs its script at once. Callers that arrive in the
 meantime queue; the first of them then runs the whole queue in one round trip. Each caller gets its
-own result or its own error.
+own result or its own error. What the calls of one round trip want to be kept is kept in one step.
 """
 
+import logging
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from redis import Redis
@@ -16,20 +17,37 @@ from redis.exceptions import NoScriptError, RedisError, ResponseError
 from app.storage.redis.primary import NotPrimary
 from app.storage.redis.scripts import Argument, Script
 
+log = logging.getLogger(__name__)
+
+#: Arguments of a script; a function returns them as they are when the round trip begins.
+Arguments = Sequence[Argument] | Callable[[], Sequence[Argument]]
+
 
 class _Call:
     """One script call. It is done once `result` or `error` is set; until then its turn may come."""
 
-    __slots__ = ("command", "done", "error", "result", "script", "turn")
+    __slots__ = ("args", "done", "error", "keep", "keys", "result", "script", "turn")
 
-    def __init__(self, script: Script, command: tuple[Argument, ...]) -> None:
+    def __init__(
+        self,
+        script: Script,
+        keys: Sequence[str],
+        args: Arguments,
+        keep: Callable[[Any], object] | None,
+    ) -> None:
         self.script = script
-        self.command = command
+        self.keys = keys
+        self.args = args
+        self.keep = keep
         self.turn = threading.Event()
         self.done = False
         self.result: Any = None
         # Stays if the leader is killed during the round trip, so that no call seems to succeed.
         self.error: Exception | None = RedisError("the round trip was interrupted")
+
+    def command(self) -> tuple[Argument, ...]:
+        args = self.args() if callable(self.args) else self.args
+        return ("EVALSHA", self.script.sha, len(self.keys), *self.keys, *args)
 
 
 class GroupCommit:
@@ -41,13 +59,22 @@ class GroupCommit:
         self._queue: list[_Call] = []
         self._busy = False
         self._connection: Any = None
+        #: Gets what the calls of one round trip want to be kept, as soon as Redis has it.
+        self.keeper: Callable[[list[Any]], None] | None = None
 
-    def run(self, script: Script, keys: Sequence[str], args: Sequence[Argument]) -> Any:
+    def run(
+        self,
+        script: Script,
+        keys: Sequence[str],
+        args: Arguments,
+        keep: Callable[[Any], object] | None = None,
+    ) -> Any:
         """Run a script and return its result.
 
+        `keep` returns, from the result, what `keeper` gets; None if it gets nothing.
         Raises: RedisError, OSError; if the round trip fails, in every call that was in it.
         """
-        call = _Call(script, ("EVALSHA", script.sha, len(keys), *keys, *args))
+        call = _Call(script, keys, args, keep)
         with self._lock:
             self._queue.append(call)
             leads, self._busy = not self._busy, True
@@ -69,6 +96,7 @@ class GroupCommit:
             batch, self._queue = self._queue, []
         try:
             self._execute(batch)
+            self._keep(batch)
         finally:
             for call in batch:
                 call.done = True
@@ -102,6 +130,14 @@ class GroupCommit:
                 if call.error is not None and not isinstance(call.error, ResponseError):
                     call.error = exc
 
+    def _keep(self, batch: list[_Call]) -> None:
+        kept = [call.keep(call.result) for call in batch if call.keep and call.error is None]
+        if self.keeper is not None and (wanted := [it for it in kept if it is not None]):
+            try:
+                self.keeper(wanted)
+            except Exception:  # Redis has it
+                log.exception("%s events and open records were not kept", len(wanted))
+
     def _load_missing(self, batch: list[_Call]) -> None:
         """Load scripts that Redis does not know, as after a restart, and repeat their calls."""
         missing = [call for call in batch if isinstance(call.error, NoScriptError)]
@@ -114,7 +150,7 @@ class GroupCommit:
         # redis-py's pipeline, on a connection from its pool, costs three times as much.
         connection = self._connected()
         try:
-            packed = connection.pack_commands([call.command for call in batch])
+            packed = connection.pack_commands([call.command() for call in batch])
             connection.send_packed_command(packed)
             for call in batch:
                 try:

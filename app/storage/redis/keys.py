@@ -6,6 +6,11 @@ OWNER = "usage:owner:"
 EVENTS = "usage:events"
 DEAD = "usage:dead"
 POSTED = "usage:posted"
+#: What the numbers of processes are: last given, posted, and missing.
+GIVEN = "usage:given"
+NUMBERS_POSTED = "usage:numbers"
+MISSING = "usage:missing"
+EPOCH = "usage:epoch"
 RESERVED = "usage:reserved"
 LIMITS = "limits:"
 #: Written to find out whether Redis accepts writes.

@@ -164,6 +164,21 @@ retention = Table(
     Column("pruned_until_s", BigInteger, nullable=False),
 )
 
+#: What the ledger knows of the web processes that numbered their requests. `given` is the last
+#: number, as far as workers have seen it; `posted` the numbers that the ledger has, as ranges in
+#: JSON, and of these `written_off` were never posted. The times are those of the first and the last
+#: sign of the process.
+processes = Table(
+    "processes",
+    metadata,
+    Column("process", BYTEWISE, primary_key=True),
+    Column("given", BigInteger, nullable=False),
+    Column("posted", Text, nullable=False),
+    Column("written_off", BigInteger, nullable=False),
+    Column("since_ms", BigInteger, nullable=False),
+    Column("seen_ms", BigInteger, nullable=False),
+)
+
 ROLLUP_KEY: tuple[str, ...] = ("account_id", "slot_s", "api_key_id", "vendor", "model")
 ROLLUP_MEASURES: tuple[str, ...] = (
     "requests",

@@ -64,6 +64,8 @@ class UsageEvent(Struct, frozen=True, kw_only=True, gc=False):
     service_tier    the vendor's word for how it served the request, if it named one
     calls           what each vendor call used, if the fields above do not say it all: several calls
                     used tokens, or one that was not the last or not made of the requested model
+    process, number the process that opened the request, and the request's number there: 1, 2, 3 …
+                    without gaps; None and 0 in events of versions that did not number requests
     started_at_ms   Unix milliseconds, UTC; first_token_ms and duration_ms count from there
 
     Annotations are the constraints that `decode` checks.
@@ -102,6 +104,8 @@ class UsageEvent(Struct, frozen=True, kw_only=True, gc=False):
     first_token_ms: Number | None
     duration_ms: Number
     calls: tuple[CallUsage, ...] = ()
+    process: Text | None = None
+    number: Number = 0
 
     @property
     def is_provisional(self) -> bool:

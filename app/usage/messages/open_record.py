@@ -5,6 +5,7 @@ Does not know where records are stored.
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from app.usage.messages.message import Number, Text, Word, decode_message
 
@@ -13,6 +14,9 @@ class OpenRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
     """A request that was admitted; if its process crashes, its event is made of this.
 
     owner           the process that serves it; None once that process has disowned it
+    process         the process that served it, once that process has disowned it
+    number          1 for the first request that its process opened, and so on without gaps; Redis
+                    adds it when it opens the request
     prompt_chars    length of the prompts, in characters; only before the first checkpoint
 
     The fields from `prompt_tokens` on are a checkpoint's: what the request has used by then. Before
@@ -31,6 +35,8 @@ class OpenRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
     client_retry_count: Number
     started_at_ms: Number
     owner: Text | None
+    process: Text | None = None
+    number: Number = 0
     prompt_chars: Number = 0
     prompt_tokens: Number | None = None
     completion_tokens: Number | None = None
@@ -46,6 +52,15 @@ class OpenRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
     service_tier: Text | None = None
     attempts: Number = 0
     duration_ms: Number = 0
+
+    @property
+    def process_name(self) -> str | None:
+        """The process that opened the request."""
+        return self.process or self.owner
+
+    def disowned(self) -> "OpenRecord":
+        """Return the record of a request that its process no longer serves."""
+        return replace(self, owner=None, process=self.process_name)
 
     def encode(self) -> bytes:
         """Return the record as one JSON object."""

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.admission.at_most import CostCandidate
-from app.admission.limiter import UNLIMITED, AdmissionRequest
+from app.admission.limiter import Admission, AdmissionRequest
 from app.tracing.trace_context import Trace
-from app.usage.recording.live_request import LiveRequest
 from app.usage.messages.call_usage import CallUsage
 from app.usage.messages.event import SideSource, Status, UsageEvent
 from app.usage.messages.event_id import new_event_id
@@ -19,6 +18,7 @@ from app.usage.messages.stored_text import clip_or_none
 from app.usage.metering.call_meter import CallMeter, Counted, least_certain
 from app.usage.metering.estimate import count_prompts
 from app.usage.metering.request_context import RequestContext
+from app.usage.recording.live_request import LiveRequest
 from app.usage.recording.recorder import Recorder
 from app.vocabulary.completion import USAGE_COUNTS, CompletionRequest, Usage
 
@@ -55,7 +55,7 @@ class Meter:
         self.started_at_ms = time.time_ns() // 1_000_000
         self._calls: list[CallMeter] = []
         self._recorded = False
-        self._admission = UNLIMITED
+        self._admission = Admission()
         self.event_id = new_event_id(self.started_at_ms)
 
     def open(self) -> None:
@@ -158,6 +158,7 @@ class Meter:
         return OpenRecord(
             **self._identity(),
             owner=self._recorder.owner,
+            number=self._admission.number,
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens,
             **{name: getattr(usage, name) for name in _DETAILS},
@@ -191,6 +192,8 @@ class Meter:
         first_tokens = [c.first_token_at_s for c in self._calls if c.first_token_at_s is not None]
         return UsageEvent(
             **self._identity(),
+            process=self._recorder.owner,
+            number=self._admission.number,
             vendor_served=last.vendor,
             model_served=last.model_served,
             service_tier=last.service_tier,

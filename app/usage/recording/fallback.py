@@ -6,8 +6,8 @@ An event that the spool cannot store either is logged, and stays in memory until
 import logging
 from pathlib import Path
 
-from app.usage.messages.event import UsageEvent
-from app.usage.disk.spool import Kind, Spool
+from app.usage.disk.segments import Kind
+from app.usage.disk.spool import Spool
 
 log = logging.getLogger(__name__)
 
@@ -39,11 +39,10 @@ class SpoolFallback:
             self._is_usable = True
         return self._is_usable
 
-    def write_event(self, event: UsageEvent) -> None:
+    def write_event(self, event_id: str, encoded: bytes) -> None:
         """Write an event to the spool; if that fails, log it and keep it in memory."""
-        encoded = event.encode()
         if not self.write("event", encoded):
-            self.unwritten[event.event_id] = encoded
+            self.unwritten[event_id] = encoded
             # The whole event: the log has the only copy if this process ends before it is written.
             log.error("usage event not recorded yet: %s", encoded.decode())
 

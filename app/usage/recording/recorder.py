@@ -12,20 +12,21 @@ import threading
 import time
 from pathlib import Path
 
-from msgspec.structs import replace
-
-from app.admission.limiter import UNLIMITED, Admission, Limiter
+from app.admission.limiter import Admission, Limiter
+from app.admission.numbering import Numbering, Opening, with_number
 from app.admission.reservations import Charge
 from app.usage.charge import charge_of
+from app.usage.disk.journal import Journal
+from app.usage.messages.event import UsageEvent
+from app.usage.messages.open_record import OpenRecord
 from app.usage.recording.checkpoints import Checkpoints
 from app.usage.recording.fallback import SpoolFallback
 from app.usage.recording.live_request import LiveRequest
-from app.usage.messages.event import UsageEvent
-from app.usage.messages.message import UndecodableMessage
-from app.usage.messages.open_record import OpenRecord
-from app.usage.redis.open_records import OWNER_RENEWAL_S, OpenRecords
-from app.usage.redis.stream import EventStream
+from app.usage.recording.live_requests import LiveRequests
 from app.usage.recording.replay import Replay
+from app.usage.recording.second_copy import SecondCopy, entry_of_event, entry_of_record
+from app.usage.redis.processes import OWNER_RENEWAL_S, Heartbeat
+from app.usage.redis.stores import Stores
 from app.vocabulary.errors import LimitReached, StreamUnavailable
 
 log = logging.getLogger(__name__)
@@ -36,36 +37,34 @@ RETRY_S = 0.5
 #: How often this process looks for open records of its finished requests, in seconds.
 ORPHAN_EVERY_S = 60.0
 
-#: A request younger than this gets no checkpoint, in seconds.
-CHECKPOINT_AFTER_S = 5.0
-
-#: Checkpoints made in one go: a few milliseconds, in which no stream moves.
-CHECKPOINTS_AT_ONCE = 50
-
 
 class Recorder:
     """Opens requests and publishes their events.
 
-    `serve_without_redis` False: while Redis is down, requests are rejected instead of spooled.
-    `limiter` None: nothing is limited.
+    `directory` is for the spool and the journal. `serve_without_redis` False: while Redis is down,
+    requests are rejected instead of spooled. `cell` None: there is one Redis. `limiter` None:
+    nothing is limited.
     """
 
     def __init__(
         self,
-        events: EventStream,
-        records: OpenRecords,
-        spool_directory: Path,
+        stores: Stores,
+        directory: Path,
         *,
         serve_without_redis: bool = True,
+        keeps_journal: bool = True,
+        cell: str | None = None,
         limiter: Limiter | None = None,
     ) -> None:
-        self._events = events
-        self._records = records
-        self._spool_directory = spool_directory
+        self._stores = stores
+        self._directory = directory
         self._serve_without_redis = serve_without_redis
+        self._keeps_journal = keeps_journal
+        self._cell = cell
         self._limiter = limiter
-        self._live: dict[str, LiveRequest] = {}
-        self._checkpoints = Checkpoints(records, self._live)
+        self._live = LiveRequests()
+        self._checkpoints = Checkpoints(stores.records, self._live)
+        self._second_copy: SecondCopy | None = None
         self._redis_is_up = True
         self._down_since_ms: int | None = None
         self._orphan_at_s = 0.0
@@ -80,7 +79,7 @@ class Recorder:
         """The name of this process in Redis, where its heartbeats show that it is live."""
         if self._pid != os.getpid():  # on first use: a process may fork after it made this object
             self._start()
-        return self._owner
+        return self._numbering.process
 
     def open(self, request: LiveRequest, record: OpenRecord) -> Admission:
         """Admit a request and write its open record, before its vendor is called.
@@ -91,39 +90,50 @@ class Recorder:
         """
         event_id, encoded = record.event_id, record.encode()
         self._live[event_id] = request
-        if self._redis_is_up:
-            try:
-                return self._admit(request, encoded)
-            except StreamUnavailable as exc:
-                self._mark_redis_down(exc)
-            except LimitReached:
-                del self._live[event_id]
-                raise
-        if not (self._serve_without_redis and self._fallback.write("open", encoded)):
+        try:
+            if self._redis_is_up:
+                try:
+                    return self._admit(request, encoded)
+                except StreamUnavailable as exc:
+                    self._mark_redis_down(exc)
+            return self._spool(encoded)
+        except (LimitReached, StreamUnavailable):
             del self._live[event_id]
-            raise StreamUnavailable("The usage of a request cannot be recorded just now.")
-        return UNLIMITED
+            raise
 
     def _admit(self, request: LiveRequest, record: bytes) -> Admission:
         admission = request.admission
+        opened = entry_of_record(self._numbering, admission.event_id, record)
+        opening = Opening(
+            admission.event_id, record, admission.started_at_ms, self._numbering, opened
+        )
         if self._limiter is not None and admission.limits:
-            return self._limiter.admit(admission, record)
-        self._records.open(admission.event_id, record, admission.started_at_ms)
-        return UNLIMITED
+            return self._limiter.admit(admission, opening)
+        return Admission(number=self._stores.records.open(opening))
+
+    def _spool(self, record: bytes) -> Admission:
+        with self._numbering.giving() as number:
+            if not (
+                self._serve_without_redis
+                and self._fallback.write("open", with_number(record, number))
+            ):
+                raise StreamUnavailable("The usage of a request cannot be recorded just now.")
+        return Admission(number=number)
 
     def publish(self, event: UsageEvent) -> None:
         """Record what a request used. Never raises: the client already has the response."""
-        is_published = False
+        is_published, encoded = False, event.encode()
         try:
-            is_published = self._redis_is_up and self._publish(event)
+            is_published = self._redis_is_up and self._publish(event, encoded)
         finally:  # also if the server kills this thread while it waits for Redis
             if not is_published:
-                self._fallback.write_event(event)
+                self._fallback.write_event(event.event_id, encoded)
             self._live.pop(event.event_id, None)
 
-    def _publish(self, event: UsageEvent) -> bool:
+    def _publish(self, event: UsageEvent, encoded: bytes) -> bool:
+        charge, entry = self._charge(event), entry_of_event(event, encoded)
         try:
-            self._events.publish(event, self._charge(event))
+            self._stores.events.publish_encoded(event.event_id, encoded, charge, entry)
         except StreamUnavailable as exc:
             self._mark_redis_down(exc)
             return False
@@ -151,6 +161,9 @@ class Recorder:
         self._checkpoints.close()
         if self._thread is not None:
             self._thread.join()
+        if self._second_copy is not None:
+            self._stores.commit.keeper = None
+            self._second_copy.close()
 
     @property
     def oldest_spooled_ms(self) -> int | None:
@@ -158,24 +171,36 @@ class Recorder:
         waits = self._pid is not None and not self._fallback.is_empty
         return self._down_since_ms if waits else None
 
+    @property
+    def journal_fault(self) -> str | None:
+        """What is wrong with the second copy of what Redis has; None if nothing is."""
+        copy = self._second_copy
+        return copy.journal.fault if copy is not None else None
+
     def _start(self) -> None:
         with self._starting:
             if self._pid == os.getpid():
                 return
-            self._owner = owner = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
-            self._fallback = SpoolFallback(self._spool_directory, owner)
-            self._checkpoints = Checkpoints(self._records, self._live)
+            cell = f"{self._cell}:" if self._cell else ""
+            name = f"{cell}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+            self._numbering = Numbering(name)
+            self._fallback = SpoolFallback(self._directory, name)
+            self._checkpoints = Checkpoints(self._stores.records, self._live)
             prices = self._limiter.prices if self._limiter else None
-            self._replay = Replay(
-                self._events, self._records, owner=owner, live=self._live, prices=prices
-            )
+            self._replay = Replay(self._stores, owner=name, live=self._live, prices=prices)
+            self._second_copy = self._journal() if self._keeps_journal else None
             try:  # before the first record: a reaper would take its process for a crashed one
-                self._records.heartbeat(owner)
+                self._stores.processes.heartbeat(self._numbering)
             except StreamUnavailable as exc:
                 self._mark_redis_down(exc)
             self._pid = os.getpid()
             self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
             self._thread.start()
+
+    def _journal(self) -> SecondCopy:
+        journal = Journal(self._directory, self._numbering.process, self._live.__contains__)
+        self._stores.commit.keeper = journal.write
+        return SecondCopy(journal, self._directory, self._numbering, self._stores, self._live)
 
     def _mark_redis_down(self, exc: StreamUnavailable) -> None:
         """Keep all requests from waiting for Redis until the thread has reached it again."""
@@ -184,9 +209,8 @@ class Recorder:
         self._redis_is_up = False
         self._orphan_at_s = 0.0
         if self._down_since_ms is None:
-            starts = (r.admission.started_at_ms for r in tuple(self._live.values()))
-            self._down_since_ms = min(starts, default=0) or time.time_ns() // 1_000_000
-        log.error("%s; usage goes to the spool in %s", exc, self._spool_directory)
+            self._down_since_ms = self._live.oldest_ms() or time.time_ns() // 1_000_000
+        log.error("%s; usage goes to the spool in %s", exc, self._directory)
         self._wake.set()
 
     def _run(self) -> None:
@@ -199,13 +223,15 @@ class Recorder:
     def _heartbeat_and_replay(self) -> bool:
         """Send a heartbeat and what Redis has missed; return whether Redis is up."""
         try:
-            self._records.heartbeat(self._owner)
+            last, heartbeat = self._numbering.last, self._heartbeat()
             self._redis_is_up = True
-            self._checkpoint_long_requests()
+            self._live.checkpoint(self._stores.records)
             self._replay.run(self._fallback)
             if self._fallback.is_empty:
                 self._down_since_ms = None
             self._replay.adopt(self._fallback)
+            if self._second_copy is not None:
+                self._second_copy.update(heartbeat, last)
             self._orphan_finished_records()
         except StreamUnavailable as exc:
             self._mark_redis_down(exc)
@@ -214,31 +240,15 @@ class Recorder:
             log.exception("background recording failed; it is tried again")
         return self._redis_is_up
 
-    def _checkpoint_long_requests(self) -> None:
-        young_ms = time.time_ns() // 1_000_000 - CHECKPOINT_AFTER_S * 1000
-        old = [it for it in tuple(self._live.items()) if it[1].admission.started_at_ms < young_ms]
-        for at in range(0, len(old), CHECKPOINTS_AT_ONCE):
-            batch = old[at : at + CHECKPOINTS_AT_ONCE]
-            self._records.update({name: it.checkpoint().encode() for name, it in batch})
+    def _heartbeat(self) -> Heartbeat:
+        return self._stores.processes.heartbeat(
+            self._numbering,
+            spools=not self._fallback.is_empty,
+            about=self._second_copy.processes if self._second_copy is not None else (),
+        )
 
     def _orphan_finished_records(self) -> None:
-        """Orphan this process's open records of requests that have finished.
-
-        A restored Redis may have lost its last second of writes: events, and the removal of their
-        records. The reaper posts estimates, which the ledger ignores if it has the events.
-        """
         now_s = time.monotonic()
-        if now_s < self._orphan_at_s:
-            return
-        self._orphan_at_s = now_s + ORPHAN_EVERY_S
-        for event_id, raw in self._records.all().items():
-            if self._owner.encode() in raw and event_id not in self._live:
-                self._orphan(event_id, raw)
-
-    def _orphan(self, event_id: str, raw: bytes) -> None:
-        try:
-            record = OpenRecord.decode(raw)
-        except UndecodableMessage:  # the reaper makes it a dead letter
-            return
-        if record.owner == self._owner:
-            self._records.update({event_id: replace(record, owner=None).encode()})
+        if now_s >= self._orphan_at_s:
+            self._orphan_at_s = now_s + ORPHAN_EVERY_S
+            self._live.orphan_others(self._stores.records, self._numbering.process)

@@ -5,19 +5,19 @@ A crash during a replay repeats events, which is a no-op in the ledger.
 
 import logging
 from collections.abc import Container
-from pathlib import Path
 
 from app.admission.reservations import NOTHING, Charge
 from app.pricing.price_book import PriceBook
 from app.usage.charge import charge_of
-from app.usage.recording.fallback import SpoolFallback
+from app.usage.disk.journal import Entry
+from app.usage.disk.segments import Segment
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.event_id import new_event_id
 from app.usage.messages.message import UndecodableMessage, json_object
+from app.usage.messages.numbered import numbered
 from app.usage.messages.open_record import OpenRecord
-from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream
-from app.usage.disk.spool import read
+from app.usage.recording.fallback import SpoolFallback
+from app.usage.redis.stores import Stores
 
 log = logging.getLogger(__name__)
 
@@ -30,15 +30,13 @@ class Replay:
 
     def __init__(
         self,
-        events: EventStream,
-        records: OpenRecords,
+        stores: Stores,
         *,
         owner: str,
         live: Container[str],
         prices: PriceBook | None,
     ) -> None:
-        self._events = events
-        self._records = records
+        self._stores = stores
         self._owner = owner
         self._live = live
         self._prices = prices
@@ -51,22 +49,23 @@ class Replay:
         for event_id, encoded in tuple(fallback.unwritten.items()):
             self._publish(event_id, encoded)
             fallback.unwritten.pop(event_id, None)
-        for path in fallback.spool.segments():
-            log.info("%s events of %s replayed", self._replay_file(path), path.name)
+        for segment in fallback.spool.segments():
+            log.info("%s events of %s replayed", self._replay_file(segment), segment.path.name)
 
     def adopt(self, fallback: SpoolFallback) -> None:
         """Replay the files that crashed processes left in the same directory.
 
         Raises: StreamUnavailable; the rest stays where it is.
         """
-        for paths in fallback.spool.orphans():
-            for path in paths:
-                log.warning("%s events adopted from %s", self._replay_file(path), path.name)
+        for segments in fallback.spool.orphans():
+            for segment in segments:
+                count = self._replay_file(segment)
+                log.warning("%s events adopted from %s", count, segment.path.name)
 
-    def _replay_file(self, path: Path) -> int:
+    def _replay_file(self, segment: Segment) -> int:
         """Publish a file's events, then open its requests that have no event; count the events."""
         published, opened = 0, dict[str, bytes]()
-        for kind, payload in read(path):
+        for kind, payload in segment.lines():
             event_id = str(json_object(payload).get("event_id"))
             if kind == "open":
                 opened[event_id] = payload
@@ -79,7 +78,13 @@ class Replay:
         return published
 
     def _publish(self, event_id: str, encoded: bytes) -> None:
-        self._events.publish_encoded(event_id, encoded, self._charge(encoded))
+        """Publish an event, and keep it: its file is removed before the ledger has it."""
+        it = numbered(encoded)
+        key = it.key if it is not None else None
+        entry = Entry("event", event_id, *key, encoded) if key is not None else None
+        self._stores.events.publish_encoded(event_id, encoded, self._charge(encoded), entry)
+        if key is not None and key[0] != self._owner:
+            self._stores.processes.raise_given(*key)
 
     def _charge(self, encoded: bytes) -> Charge | None:
         if self._prices is None:
@@ -95,14 +100,16 @@ class Replay:
         A request of a crashed process stays open for the reaper. If its event was published after
         all, the ledger has it and ignores the reaper's.
         """
+        records = self._stores.records
         try:
             record = OpenRecord.decode(raw)
         except UndecodableMessage:  # another version's: the reaper makes it a dead letter
-            self._records.open(new_event_id(), raw, 0)
+            records.reopen(new_event_id(), raw, 0, "", 0)
             return
         is_ours = record.owner == self._owner
         if is_ours and record.event_id not in self._live:
             return
-        self._records.open(record.event_id, raw, record.started_at_ms)
+        process = record.process_name or ""
+        records.reopen(record.event_id, raw, record.started_at_ms, process, record.number)
         if is_ours and record.event_id not in self._live:  # it finished in this moment
-            self._records.close(record.event_id)
+            records.close(record.event_id)

@@ -12,6 +12,7 @@ from redis import Redis
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.redis.scripts import Script, read_lua, run
+from app.usage.redis.stream import numbers_in
 
 #: Entries read in one round trip, so that memory stays flat.
 AT_ONCE = 500
@@ -59,6 +60,11 @@ class DeadLetterStream:
                 return
             yield from (_entry(entry_id, fields) for entry_id, fields in page)
             start = f"({page[-1][0].decode()}"
+
+    @redis_errors()
+    def numbers(self) -> set[tuple[str, int]]:
+        """Return the process and number of each dead letter that has them."""
+        return set(numbers_in(self._redis, DEAD))
 
     @redis_errors()
     def retry(self, entry_ids: Sequence[str]) -> list[str]:

@@ -5,7 +5,6 @@ process that crashes in between is known. Does not know what a record contains.
 
     usage:open        hash        event id -> record
     usage:started     sorted set  event id -> start in Unix ms; kept until the ledger has the event
-    usage:owner:<id>  string      heartbeat of a live process; expires unless the process renews it
 """
 
 from collections.abc import Collection, Mapping
@@ -13,19 +12,17 @@ from typing import Any
 
 from redis import Redis
 
-from app.admission.reservations import NOTHING, RELEASE, Charge
+from app.admission.numbering import Opening
+from app.admission.reservations import NOTHING, OPEN_REQUEST, RELEASE, Charge
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
-from app.storage.redis.keys import DEAD, EVENTS, OPEN, OWNER, PROBE, RESERVED, STARTED
+from app.storage.redis.keys import DEAD, EVENTS, GIVEN, OPEN, OWNER, PROBE, RESERVED, STARTED
 from app.storage.redis.scripts import Argument, Script, read_lua, run
 from app.usage.messages.event import UsageEvent
+from app.usage.messages.numbered import numbered
 
-#: How long a process counts as live after its last heartbeat, and the time between two heartbeats,
-#: in seconds.
-OWNER_TTL_S = 30
-OWNER_RENEWAL_S = 5
-
-OPEN_RECORD = Script(read_lua(__package__, "open_record"))
+OPEN_RECORD = Script(OPEN_REQUEST + read_lua(__package__, "open_record"))
+REOPEN_RECORD = Script(read_lua(__package__, "reopen_record"))
 UPDATE_RECORDS = Script(read_lua(__package__, "update_records"))
 ABANDON = Script(RELEASE + read_lua(__package__, "abandon"))
 SWEEP_STARTED = Script(read_lua(__package__, "sweep_started"))
@@ -41,9 +38,18 @@ class OpenRecords:
         self._commit = commit or GroupCommit(redis)
 
     @redis_errors()
-    def open(self, event_id: str, record: bytes, started_at_ms: int) -> None:
-        """Write that a request was admitted, before the vendor is called."""
-        self._commit.run(OPEN_RECORD, [OPEN, STARTED], [event_id, record, started_at_ms])
+    def open(self, opening: Opening) -> int:
+        """Write that a request was admitted, before the vendor is called; return its number."""
+        keys = [OPEN, STARTED, GIVEN]
+        return int(self._commit.run(OPEN_RECORD, keys, opening.arguments, opening.opened))
+
+    @redis_errors()
+    def reopen(
+        self, event_id: str, record: bytes, started_at_ms: int, process: str, number: int
+    ) -> None:
+        """Write the record of a request that was opened before, unless it is open now."""
+        args: list[Argument] = [event_id, record, started_at_ms, process, number]
+        run(self._redis, REOPEN_RECORD, [OPEN, STARTED, GIVEN], args)
 
     @redis_errors()
     def update(self, records: Mapping[str, bytes]) -> None:
@@ -65,25 +71,25 @@ class OpenRecords:
         found: Any = self._redis.hscan_iter(OPEN, count=1000)
         return {event_id.decode(): record for event_id, record in found}
 
+    def numbers(self) -> set[tuple[str, int]]:
+        """Return the process and number of each open request."""
+        found = (numbered(record) for record in self.all().values())
+        return {it.key for it in found if it is not None and it.key is not None}
+
     @redis_errors()
     def count(self) -> int:
         """Count the requests that have not finished."""
         return self._redis.hlen(OPEN)
 
     @redis_errors()
-    def heartbeat(self, owner: str) -> None:
-        """Mark a process as live for OWNER_TTL_S from now."""
-        self._redis.set(OWNER + owner, 1, ex=OWNER_TTL_S)
-
-    @redis_errors()
-    def live_owners(self, owners: Collection[str]) -> frozenset[str]:
-        """Return those of `owners` that are live."""
+    def live_owners(self, owners: Collection[str]) -> Mapping[str, bytes]:
+        """Return those of `owners` that are live, with the values of their heartbeats."""
         names = sorted(owners)
         if not names:
-            return frozenset()
+            return {}
         keys = [PROBE, *(OWNER + name for name in names)]
         heartbeats: Any = run(self._redis, LIVE_OWNERS, keys)
-        return frozenset(name for name, sign in zip(names, heartbeats, strict=True) if sign)
+        return {name: sign for name, sign in zip(names, heartbeats, strict=True) if sign}
 
     @redis_errors()
     def abandon(self, event: UsageEvent, charge: Charge = NOTHING) -> bool:

@@ -9,7 +9,7 @@ Does not know what an event contains, nor where it is posted.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import DEAD, EVENTS, OPEN, POSTED, RESERVED, STARTED
 from app.storage.redis.scripts import Argument, Script, read_lua, run
 from app.usage.messages.event import UsageEvent
+from app.usage.messages.numbered import numbered
 
 #: The consumer group. Its name stays as the first version wrote it: Redis would deliver every entry
 #: of the stream again to a group of another name.
@@ -78,13 +79,19 @@ class EventStream:
         self.publish_encoded(event.event_id, event.encode(), charge)
 
     @redis_errors()
-    def publish_encoded(self, event_id: str, encoded: bytes, charge: Charge | None = None) -> None:
-        """Append an event that was encoded before; the consumer validates it."""
+    def publish_encoded(
+        self, event_id: str, encoded: bytes, charge: Charge | None = None, keep: object = None
+    ) -> None:
+        """Append an event that was encoded before; the consumer validates it.
+
+        `keep` is what is to be kept as soon as Redis has the event.
+        """
         if charge is None:
-            self._commit.run(PUBLISH, [EVENTS, OPEN], [encoded, event_id])
+            self._commit.run(PUBLISH, [EVENTS, OPEN], [encoded, event_id], lambda _: keep)
         else:
             args: list[Argument] = [encoded, event_id, *charge.arguments()]
-            self._commit.run(PUBLISH_AND_RELEASE, [EVENTS, OPEN, RESERVED], args)
+            keys = [EVENTS, OPEN, RESERVED]
+            self._commit.run(PUBLISH_AND_RELEASE, keys, args, lambda _: keep)
 
     @redis_errors()
     def claim_left_over(self, consumer: str, limit: int) -> list[StreamEntry]:
@@ -188,6 +195,11 @@ class EventStream:
         return int(first[0][0].partition(b"-")[0]) if first else None
 
     @redis_errors()
+    def numbers(self) -> set[tuple[str, int]]:
+        """Return the process and number of each event that the ledger does not have yet."""
+        return set(numbers_in(self._redis, EVENTS))
+
+    @redis_errors()
     def posted(self) -> int:
         """Count the entries that all workers have acknowledged; 0 after Redis lost its data."""
         return int(self._redis.get(POSTED) or 0)
@@ -206,6 +218,20 @@ class EventStream:
         """
         forgotten: Any = run(self._redis, FORGET_IDLE_CONSUMERS, [EVENTS], [GROUP, idle_ms])
         return int(forgotten)
+
+
+def numbers_in(redis: "Redis", stream: str) -> Iterator[tuple[str, int]]:
+    """Yield the process and number of each event in a stream, in steps that do not block Redis."""
+    start = "-"
+    while True:
+        entries: Any = redis.xrange(stream, start, count=AT_ONCE)
+        for _, fields in entries:
+            it = numbered(fields.get(b"event", b""))
+            if it is not None and it.key is not None:
+                yield it.key
+        if len(entries) < AT_ONCE:
+            return
+        start = f"({entries[-1][0].decode()}"
 
 
 def _entry(entry_id: bytes, fields: dict[bytes, bytes]) -> StreamEntry:

@@ -11,6 +11,7 @@ import pytest
 import requests
 from redis import ResponseError
 
+from app.admission.numbering import Numbering
 from app.admission.reservations import Check, Reservations
 from app.serving.circuit_breaker import CircuitBreaker
 from app.settings import Settings
@@ -20,8 +21,9 @@ from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import EVENTS, OPEN
 from app.usage.redis.idempotency_keys import Claim, IdempotencyKeys
 from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.processes import Processes
 from app.usage.redis.stream import EventStream, StreamEntry
-from tests.support.events import usage_event
+from tests.support.events import opening, usage_event
 from tests.support.gateway import Gateway, running
 from tests.support.services.polling import wait_until
 from tests.support.services.switch import Pair, is_cut_off, replicates
@@ -71,10 +73,10 @@ def test_every_writer_finds_the_new_primary_at_once(
         check = Check(kind="requests", key="limits:r", limit=9, amount=1)
 
         def use(name: str) -> None:
-            records.heartbeat("me")
-            records.open(name, b"{}", 1)
-            assert Reservations(commit).admit(f"{name}-2", b"{}", 1, [check])[0]
-            assert records.live_owners({"me"}) == {"me"}
+            Processes(redis).heartbeat(Numbering("me"))
+            records.reopen(name, b"{}", 1, "", 0)
+            assert Reservations(commit).admit(opening(f"{name}-2"), [check])[0]
+            assert records.live_owners({"me"}) == {"me": b"1"}
             assert isinstance(keys.claim("acme", name, b"{}", "req_1"), Claim)
             rests.record_failure("sim")
             stream.publish(usage_event(event_id=name))
@@ -90,7 +92,7 @@ def test_every_writer_finds_the_new_primary_at_once(
         pair.switch()
         demote(pair)
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda n: records.open(f"o{n}", b"{}", 1), range(8)))
+            list(pool.map(lambda n: records.reopen(f"o{n}", b"{}", 1, "", 0), range(8)))
         pair.second.delete(EVENTS, "usage:owner:me")
         use("after")
         # A transaction of scripts fails as a whole, when they run.
@@ -109,11 +111,11 @@ def test_no_process_seems_crashed_on_a_former_primary_that_is_cut_off(pair: Pair
     """A process's heartbeats no longer reach it."""
     with connect(pair.address.url, 5.0) as redis:
         records = OpenRecords(redis)
-        assert records.live_owners({"me"}) == frozenset()
+        assert records.live_owners({"me"}) == {}
         pair.switch()
         is_cut_off(pair)
         pair.second.set("usage:owner:me", 1)
-        assert records.live_owners({"me"}) == {"me"}
+        assert records.live_owners({"me"}) == {"me": b"1"}
 
 
 def test_an_old_connection_is_left_for_what_the_address_means_by_now(

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.usage.disk import spool as spool_module
+from app.usage.disk.segments import Line, Segment, lock
 from app.usage.disk.spool import (
     Spool,
     SpoolFile,
     foreign_files,
-    read,
     spool_fault,
     spool_files,
     spooled_bytes,
@@ -35,8 +35,8 @@ sys.stdin.read()
 """
 
 
-def lines(path: Path) -> list[tuple[str, bytes]]:
-    return list(read(path))
+def lines(segment: Segment) -> list[Line]:
+    return list(segment.lines())
 
 
 def test_appended_lines_are_read_in_order_and_removed(tmp_path: Path) -> None:
@@ -44,11 +44,11 @@ def test_appended_lines_are_read_in_order_and_removed(tmp_path: Path) -> None:
     assert list(spool.segments()) == []
     spool.append("open", b'{"n":1}')
     spool.append("event", b'{"n":2}')
-    for path in spool.segments():
-        assert lines(path) == [("open", b'{"n":1}'), ("event", b'{"n":2}')]
-        assert path.stat().st_mode & 0o777 == 0o600
+    for segment in spool.segments():
+        assert lines(segment) == [("open", b'{"n":1}'), ("event", b'{"n":2}')]
+        assert segment.path.stat().st_mode & 0o777 == 0o600
         spool.append("event", b'{"n":3}')
-    assert [lines(path) for path in spool.segments()] == [[("event", b'{"n":3}')]]
+    assert [lines(segment) for segment in spool.segments()] == [[("event", b'{"n":3}')]]
     assert spool.is_empty
     assert list((tmp_path / "new" / "spool").iterdir()) == []
 
@@ -58,7 +58,7 @@ def test_a_file_that_could_not_be_replayed_stays(tmp_path: Path) -> None:
     spool.append("event", b'{"n":1}')
     for _ in spool.segments():
         break  # as if Redis failed again
-    assert [lines(path) for path in spool.segments()] == [[("event", b'{"n":1}')]]
+    assert [lines(segment) for segment in spool.segments()] == [[("event", b'{"n":1}')]]
 
 
 def test_a_large_spool_is_several_files_in_order(
@@ -68,7 +68,7 @@ def test_a_large_spool_is_several_files_in_order(
     spool = Spool(tmp_path, "me")
     for number in range(50):
         spool.append("event", b'{"n":%d}' % number)
-    found = [line for path in spool.segments() for line in lines(path)]
+    found = [line for segment in spool.segments() for line in lines(segment)]
     assert found == [("event", b'{"n":%d}' % number) for number in range(50)]
 
 
@@ -79,7 +79,10 @@ def test_a_line_that_was_torn_by_a_crash_is_left_out(cut: int) -> None:
     path.write_bytes(whole[:cut])
     complete = whole[:cut].count(b"\n")
     try:
-        assert len(lines(path)) == complete
+        segment = lock(path)
+        assert segment is not None
+        assert len(lines(segment)) == complete
+        segment.close()
     finally:
         path.unlink()
 
@@ -96,7 +99,7 @@ def test_a_full_disk_is_reported_and_spoils_no_later_line(
     assert caught.value.errno == errno.ENOSPC
     monkeypatch.setattr(os, "write", write)
     spool.append("event", b'{"n":3}')
-    assert [lines(path) for path in spool.segments()] == [
+    assert [lines(segment) for segment in spool.segments()] == [
         [("event", b'{"n":1}'), ("event", b'{"n":3}')]
     ]
 
@@ -110,7 +113,7 @@ def test_a_dead_process_files_are_adopted_by_one_and_a_living_ones_are_not(tmp_p
         assert list(mine.orphans()) == []
         end(holder, signal.SIGKILL)
     for paths in mine.orphans():
-        assert [lines(path) for path in paths] == [[("open", b'{"n":1}')]]
+        assert [lines(segment) for segment in paths] == [[("open", b'{"n":1}')]]
         assert list(other.orphans()) == []
     assert list(tmp_path.iterdir()) == []
     assert list(other.orphans()) == []
@@ -137,7 +140,7 @@ def test_a_removed_file_loses_nothing(tmp_path: Path) -> None:
     for number in range(3):
         spool.append("event", b'{"n":%d}' % number)
         shutil.rmtree(tmp_path / "spool")
-    found = [line for path in spool.segments() for line in lines(path)]
+    found = [line for segment in spool.segments() for line in lines(segment)]
     assert found == [("event", b'{"n":%d}' % number) for number in range(3)]
     assert spool.is_empty
 
@@ -148,7 +151,7 @@ def test_a_foreign_file_does_not_keep_the_others_from_being_adopted(tmp_path: Pa
     (tmp_path / "lost.1.jsonl").symlink_to(tmp_path / "nowhere")
     (tmp_path / "dead-1.1.jsonl").write_bytes(b'{"event":{"n":1}}\n')
     (paths,) = list(Spool(tmp_path, "me").orphans())
-    assert [path.name for path in paths] == ["dead-1.1.jsonl"]
+    assert [segment.path.name for segment in paths] == ["dead-1.1.jsonl"]
     assert foreign_files(tmp_path) == 2
     assert spooled_bytes(tmp_path) > 0
 

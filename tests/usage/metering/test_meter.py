@@ -17,8 +17,7 @@ from app.usage.metering.call_meter import CallMeter
 from app.usage.metering.meter import Meter
 from app.usage.metering.request_context import RequestContext
 from app.usage.recording.recorder import Recorder
-from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream
+from app.usage.redis.stores import Stores
 from app.vocabulary.completion import CompletionRequest, Usage
 from app.vocabulary.errors import VendorOverloaded, VendorTimeout
 from app.vocabulary.text import TEXT_LIMIT
@@ -34,7 +33,7 @@ CONTEXT = RequestContext(
 def books(redis_url: str, tmp_path: Path) -> Iterator[Recorder]:
     """The recorder of the process under test."""
     redis = connect(redis_url, 10.0)
-    books = Recorder(EventStream(redis), OpenRecords(redis), tmp_path)
+    books = Recorder(Stores.of(redis), tmp_path)
     yield books
     books.close()
 

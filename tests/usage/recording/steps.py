@@ -11,8 +11,7 @@ from app.usage.messages.event import UsageEvent
 from app.usage.metering.meter import Meter
 from app.usage.metering.request_context import RequestContext
 from app.usage.recording.recorder import Recorder
-from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream
+from app.usage.redis.stores import Stores
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from tests.support.services.valkey import Valkey
 
@@ -27,7 +26,22 @@ COUNT = Usage(prompt_tokens=5, completion_tokens=3, total_tokens=8)
 
 def recorder_of(valkey: Valkey, directory: Path, **options: Any) -> Recorder:
     redis = connect(valkey.url, 0.5)
-    return Recorder(EventStream(redis), OpenRecords(redis), directory / "spool", **options)
+    return Recorder(Stores.of(redis), directory / "spool", **options)
+
+
+def crash(books: Recorder) -> None:
+    """Stop a recorder as if its process had been killed: its locks go, and its files stay."""
+    books._closing.set()
+    books._wake.set()
+    if books._thread is not None:
+        books._thread.join()
+    books._stores.commit.keeper = None
+    for segment in (*books._fallback.spool._closed, books._fallback.spool._present):
+        if segment is not None:
+            segment.close()
+    if books._second_copy is not None:
+        for part in books._second_copy.journal._parts:
+            part.segment.close()
 
 
 def request(books: Recorder) -> Meter:

@@ -7,9 +7,9 @@ from redis import Redis
 
 from app.admission.limiter import AdmissionRequest
 from app.storage.redis.connection import connect
+from app.usage.messages.open_record import OpenRecord
 from app.usage.recording.checkpoints import Checkpoints
 from app.usage.recording.live_request import LiveRequest
-from app.usage.messages.open_record import OpenRecord
 from app.usage.redis.open_records import OpenRecords
 from app.vocabulary.completion import CompletionRequest
 from tests.support.events import open_record
@@ -40,7 +40,7 @@ def test_a_noted_request_is_written_soon_and_others_are_not(redis: "Redis") -> N
     records = OpenRecords(redis)
     noted, other = Request("noted"), Request("other")
     for request in (noted, other):
-        records.open(request.event_id, b"{}", 1)
+        records.reopen(request.event_id, b"{}", 1, "", 0)
     checkpoints = Checkpoints(records, {it.event_id: it.live for it in (noted, other)})
     checkpoints.note("noted")
     checkpoints.note("noted")
@@ -54,7 +54,7 @@ def test_a_noted_request_is_written_soon_and_others_are_not(redis: "Redis") -> N
 
 def test_a_request_that_has_finished_is_not_written(redis: "Redis") -> None:
     records = OpenRecords(redis)
-    records.open("live", b"{}", 1)
+    records.reopen("live", b"{}", 1, "", 0)
     live = Request("live")
     checkpoints = Checkpoints(records, {"live": live.live})
     checkpoints.note("finished")
@@ -86,7 +86,7 @@ def test_a_checkpoint_that_fails_stops_no_other(
         raise ZeroDivisionError
 
     records, good = OpenRecords(redis), Request("good")
-    records.open("good", b"{}", 1)
+    records.reopen("good", b"{}", 1, "", 0)
     bad = LiveRequest(good.live.admission, fail)
     checkpoints = Checkpoints(records, {"bad": bad, "good": good.live})
     checkpoints.note("bad")

@@ -1,18 +1,24 @@
 """Where events go while Redis is down, and what happens if the spool fails, too."""
 
 import logging
+import os
 from pathlib import Path
 
 import pytest
 
-from app.usage.recording.fallback import SpoolFallback
+from app.usage.disk.segments import Line, Segment
 from app.usage.messages.event import UsageEvent
-from app.usage.disk.spool import read
+from app.usage.recording.fallback import SpoolFallback
 from tests.support.events import usage_event
 
 
-def spooled(directory: Path) -> list[tuple[str, bytes]]:
-    return [line for path in sorted(directory.glob("*.jsonl")) for line in read(path)]
+def spooled(directory: Path) -> list[Line]:
+    paths = sorted(directory.glob("*.jsonl"))
+    files = [Segment(path, os.open(path, os.O_RDONLY)) for path in paths]
+    found = [line for file in files for line in file.lines()]
+    for file in files:
+        file.close()
+    return found
 
 
 def block(directory: Path) -> None:
@@ -27,7 +33,7 @@ def directory(tmp_path: Path) -> Path:
 
 def test_an_event_goes_to_the_spool(directory: Path) -> None:
     fallback, event = SpoolFallback(directory, "o"), usage_event()
-    fallback.write_event(event)
+    fallback.write_event(event.event_id, event.encode())
     assert spooled(directory) == [("event", event.encode())]
     assert not fallback.is_empty
     assert fallback.unwritten == {}
@@ -42,7 +48,7 @@ def test_an_event_that_cannot_be_spooled_is_logged_whole_and_kept(
 ) -> None:
     block(directory)
     fallback, event = SpoolFallback(directory, "o"), usage_event()
-    fallback.write_event(event)
+    fallback.write_event(event.event_id, event.encode())
     assert fallback.unwritten == {event.event_id: event.encode()}
     assert not fallback.is_empty
     line = next(r.getMessage() for r in caplog.records if "not recorded yet" in r.getMessage())
@@ -69,7 +75,7 @@ def test_kept_events_are_written_once_the_spool_works(directory: Path) -> None:
     block(directory)
     fallback, events = SpoolFallback(directory, "o"), [usage_event(), usage_event()]
     for event in events:
-        fallback.write_event(event)
+        fallback.write_event(event.event_id, event.encode())
     fallback.write_unwritten()
     assert len(fallback.unwritten) == 2
     directory.unlink()

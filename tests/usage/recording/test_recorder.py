@@ -1,7 +1,6 @@
 """Recorder while Redis comes and goes."""
 
 import logging
-import os
 import re
 import time
 from pathlib import Path
@@ -11,19 +10,20 @@ import orjson
 import pytest
 from redis import Redis
 
+from app.admission.numbering import Opening
 from app.storage.redis.keys import OPEN, OWNER
-from app.usage.recording import recorder as recorder_module
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.open_record import OpenRecord
-from app.usage.recording.recorder import CHECKPOINT_AFTER_S, Recorder
+from app.usage.recording import recorder as recorder_module
+from app.usage.recording.live_requests import CHECKPOINT_AFTER_S
+from app.usage.recording.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
-from app.usage.disk.spool import read
 from app.vocabulary.completion import Choice, Completion, HalfUsage
 from app.vocabulary.errors import StreamUnavailable
 from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
-from tests.usage.recording.steps import ASKED, COUNT, answer, events, recorder_of, request
+from tests.usage.recording.steps import ASKED, COUNT, answer, crash, events, recorder_of, request
 from workers.reaper import reap
 
 
@@ -69,13 +69,13 @@ def test_whatever_ails_redis_requests_go_on_and_nothing_is_lost_or_doubled(
     answer(across)
     during, later = request(books), request(books)
     answer(during)
-    assert list((tmp_path / "spool").iterdir())
+    assert list((tmp_path / "spool").glob("*.jsonl"))
     come_back(own_valkey, how)
     # A paused server does, when it goes on, what nobody waits for any more: an event may be there
     # twice, and is one to the ledger.
     wait_until(lambda: len({event.event_id for event in events(redis)}) == 3)
     wait_until(lambda: list(OpenRecords(redis).all()) == [later.event_id])
-    wait_until(lambda: not list((tmp_path / "spool").iterdir()))
+    wait_until(lambda: not list((tmp_path / "spool").glob("*.jsonl")))
     answer(later)
     wait_until(lambda: redis.hlen(OPEN) == 0)
     told = {event.event_id for event in events(redis)}
@@ -96,7 +96,7 @@ def test_a_request_that_is_killed_while_it_publishes_is_still_recorded(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(EventStream, "publish", killed)
+        patch.setattr(EventStream, "publish_encoded", killed)
         with pytest.raises(Killed):
             answer(meter)
     books._heartbeat_and_replay()
@@ -113,9 +113,9 @@ def test_while_redis_is_down_no_request_waits_for_it(
     monkeypatch.setattr(recorder_module, "RETRY_S", 3600.0)
     real = OpenRecords.open
 
-    def noted(self: OpenRecords, event_id: str, record: bytes, started_at_ms: int) -> None:
-        asked.append(event_id)
-        real(self, event_id, record, started_at_ms)
+    def noted(self: OpenRecords, opening: Opening) -> int:
+        asked.append(opening.event_id)
+        return real(self, opening)
 
     monkeypatch.setattr(OpenRecords, "open", noted)
     for _ in range(50):
@@ -135,8 +135,8 @@ def test_without_redis_a_request_is_rejected_if_configured(
         with pytest.raises(StreamUnavailable) as refused:
             request(books)
         assert refused.value.status == 503
-    (path,) = (tmp_path / "spool").iterdir()
-    assert [kind for kind, _ in read(path)] == ["event"]
+    (path,) = (tmp_path / "spool").glob("*.jsonl")
+    assert path.read_bytes().startswith(b'{"event":')
     books.close()
 
 
@@ -147,10 +147,7 @@ def test_a_new_process_replays_what_a_crashed_one_left(
     own_valkey.kill()
     answered, unanswered = request(dead), request(dead)
     answer(answered)
-    for _, file in [*dead._fallback.spool._closed, (None, dead._fallback.spool._file)]:
-        assert file is not None
-        os.close(file)  # as the kernel does for a killed process: its locks go
-    dead._closing.set()
+    crash(dead)
     own_valkey.start()
     heir = recorder_of(own_valkey, tmp_path)
     other = request(heir)
@@ -268,8 +265,8 @@ def test_a_living_process_requests_are_not_reaped(books: Recorder, redis: "Redis
 
 def test_an_undecodable_record_becomes_a_dead_letter_and_stops_no_other(redis: "Redis") -> None:
     records = OpenRecords(redis)
-    records.open("bad", b"\xff", 1)
-    records.open("worse", b'{"owner": "gone", "started_at_ms": "x"}', 1)
+    records.reopen("bad", b"\xff", 1, "", 0)
+    records.reopen("worse", b'{"owner": "gone", "started_at_ms": "x"}', 1, "", 0)
     assert reap(records) == 2
     assert redis.xlen("usage:dead") == 2
     assert records.count() == 0

@@ -10,11 +10,12 @@ from redis import Redis
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS, STARTED
-from app.usage.recording.fallback import SpoolFallback
 from app.usage.messages.event import UsageEvent
-from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.stream import EventStream
+from app.usage.recording.fallback import SpoolFallback
 from app.usage.recording.replay import Replay
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stores import Stores
+from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import StreamUnavailable
 from tests.support.events import open_record, usage_event
 from workers.reaper import reap
@@ -34,8 +35,7 @@ def fallback(tmp_path: Path) -> SpoolFallback:
 
 def replay_of(redis: "Redis", *live: str, prices: PriceBook | None = None) -> Replay:
     """The replay of the process `us`, in which the requests `live` have not finished."""
-    stream, records = EventStream(redis), OpenRecords(redis)
-    return Replay(stream, records, owner="us", live=set(live), prices=prices)
+    return Replay(Stores.of(redis), owner="us", live=set(live), prices=prices)
 
 
 def published(redis: "Redis") -> list[UsageEvent]:
@@ -49,7 +49,7 @@ def test_spooled_and_unwritten_events_are_published_and_removed(
 ) -> None:
     kept, spooled = usage_event(), usage_event()
     fallback.unwritten[kept.event_id] = kept.encode()
-    fallback.write_event(spooled)
+    fallback.write_event(spooled.event_id, spooled.encode())
     replay_of(redis, prices=prices).run(fallback)
     assert published(redis) == [kept, spooled]
     assert fallback.is_empty
@@ -94,7 +94,7 @@ def test_a_record_that_cannot_be_decoded_becomes_a_dead_letter_and_stops_no_othe
     redis: "Redis", fallback: SpoolFallback
 ) -> None:
     fallback.write("open", b'{"event_id":"odd","owner":5}')
-    fallback.write_event(usage_event())
+    fallback.write("event", usage_event().encode())
     replay_of(redis).run(fallback)
     assert len(published(redis)) == 1
     reap(OpenRecords(redis))
@@ -115,7 +115,7 @@ def test_without_redis_everything_stays_where_it_is(
 ) -> None:
     kept = usage_event()
     with connect("redis://127.0.0.1:1/0", timeout_s=1.0) as nowhere:
-        fallback.write_event(usage_event())
+        fallback.write("event", usage_event().encode())
         with pytest.raises(StreamUnavailable):
             replay_of(nowhere).run(fallback)
         assert len(list((tmp_path / "spool").iterdir())) == 1

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from app.admission.numbering import Numbering
 from app.storage.redis.connection import connect
 from app.storage.redis.keys import OWNER
 from app.usage.redis.idempotency_keys import (
@@ -20,6 +21,7 @@ from app.usage.redis.idempotency_keys import (
     StoredResponse,
 )
 from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.processes import Processes
 from app.vocabulary.errors import (
     IdempotencyConflict,
     IdempotencyInProgress,
@@ -42,7 +44,7 @@ KEEP: list[Callable[[Claim], None]] = [
 def process(redis: "Redis", name: str = "one") -> IdempotencyKeys:
     """Return the keys as a living process sees them."""
     records = OpenRecords(redis)
-    records.heartbeat(name)
+    Processes(redis).heartbeat(Numbering(name))
     return IdempotencyKeys(redis, records, lambda: name)
 
 

@@ -3,9 +3,11 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from app.admission.numbering import Numbering
 from app.storage.redis.keys import DEAD, EVENTS, OPEN, OWNER, STARTED
 from app.usage.messages.event import UsageEvent
 from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.processes import Processes
 from app.usage.redis.stream import EventStream
 from tests.support.events import usage_event
 
@@ -18,8 +20,8 @@ def records(redis: "Redis") -> OpenRecords:
 def test_an_open_record_stays_until_its_event_is_published(
     records: OpenRecords, redis: "Redis"
 ) -> None:
-    records.open("e1", b'{"a":1}', 1)
-    records.open("e2", b"\xff\0", 2)
+    records.reopen("e1", b'{"a":1}', 1, "", 0)
+    records.reopen("e2", b"\xff\0", 2, "", 0)
     assert records.all() == {"e1": b'{"a":1}', "e2": b"\xff\0"}
     EventStream(redis).publish(usage_event(event_id="e1"))
     assert records.all() == {"e2": b"\xff\0"}
@@ -31,8 +33,8 @@ def test_a_request_counts_as_started_until_the_ledger_has_it(
 ) -> None:
     stream, event = EventStream(redis), usage_event()
     assert records.oldest_started_ms() is None
-    records.open(event.event_id, b"{}", 1_000)
-    records.open("younger", b"{}", 2_000)
+    records.reopen(event.event_id, b"{}", 1_000, "", 0)
+    records.reopen("younger", b"{}", 2_000, "", 0)
     stream.publish(event)
     (entry,) = stream.claim_new("worker", 10)
     assert records.oldest_started_ms() == 1_000
@@ -41,22 +43,22 @@ def test_a_request_counts_as_started_until_the_ledger_has_it(
 
 
 def test_a_record_that_was_removed_does_not_come_back(records: OpenRecords) -> None:
-    records.open("open", b"old", 1)
+    records.reopen("open", b"old", 1, "", 0)
     records.update({"open": b"new", "ended": b"new"})
     records.update({})
     assert records.all() == {"open": b"new"}
 
 
 def test_a_process_is_alive_while_its_sign_lasts(records: OpenRecords, redis: "Redis") -> None:
-    records.heartbeat("one")
-    assert records.live_owners({"one", "two"}) == {"one"}
-    assert records.live_owners(()) == frozenset()
+    Processes(redis).heartbeat(Numbering("one"))
+    assert records.live_owners({"one", "two"}) == {"one": b"1"}
+    assert records.live_owners(()) == {}
     assert 0 < redis.ttl(f"{OWNER}one") <= 30
 
 
 def test_of_two_reapers_one_makes_the_event(records: OpenRecords, redis: "Redis") -> None:
     event = usage_event(status="abandoned")
-    records.open(event.event_id, b"{}", 1)
+    records.reopen(event.event_id, b"{}", 1, "", 0)
     assert [records.abandon(event), records.abandon(event)] == [True, False]
     entries: Any = redis.xrange(EVENTS)
     ((_, entry),) = entries
@@ -65,7 +67,7 @@ def test_of_two_reapers_one_makes_the_event(records: OpenRecords, redis: "Redis"
 
 
 def test_an_undecodable_record_becomes_a_dead_letter(records: OpenRecords, redis: "Redis") -> None:
-    records.open("e1", b"nonsense", 1)
+    records.reopen("e1", b"nonsense", 1, "", 0)
     assert [
         records.dead_letter("e1", b"nonsense", "why"),
         records.dead_letter("e1", b"", "why"),
@@ -79,7 +81,7 @@ def test_start_times_of_requests_that_are_neither_open_nor_waiting_are_swept(
     records: OpenRecords, redis: "Redis"
 ) -> None:
     redis.zadd(STARTED, {"lost": 1_000, "young": 9_000})
-    records.open("open", b"{}", 2_000)
+    records.reopen("open", b"{}", 2_000, "", 0)
     waiting = redis.xadd(EVENTS, {"event": b"x"})
     assert records.sweep(5_000) == 0  # it may be the one that waits
     redis.xdel(EVENTS, waiting)

@@ -2,10 +2,12 @@
 
 from redis import Redis
 
+from app.admission.numbering import Numbering
 from app.storage.redis.connection import connect
 from app.storage.redis.keys import DEAD
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.pipeline_status import PipelineStatus, read_status
+from app.usage.redis.processes import Processes
 from app.usage.redis.stream import EventStream
 from tests.support.events import open_record, usage_event
 
@@ -46,9 +48,9 @@ def test_the_status_counts_what_waits_and_whose_it_is(redis_url: str) -> None:
 def open_requests(redis: "Redis") -> None:
     """Open two requests of a live process, one of a crashed one, and two that are undecodable."""
     records = OpenRecords(redis)
-    records.heartbeat("alive")
+    Processes(redis).heartbeat(Numbering("alive"))
     for number, owner in enumerate(["alive", "alive", "gone"]):
         record = open_record(event_id=f"e{number}", owner=owner, started_at_ms=number + 5)
-        records.open(record.event_id, record.encode(), record.started_at_ms)
-    records.open("e4", b"nonsense", 1)
-    records.open("e5", b"[]", 1)
+        records.reopen(record.event_id, record.encode(), record.started_at_ms, "", 0)
+    records.reopen("e4", b"nonsense", 1, "", 0)
+    records.reopen("e5", b"[]", 1, "", 0)

@@ -1,0 +1,149 @@
+"""Finds the requests whose usage is nowhere: neither open, nor on its way, nor in the ledger.
+
+The places are read in the order in which an event passes them, so that an event which moves on in
+the meantime is seen. A process that has events in its spool is left out: they are on its disk.
+"""
+
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+from msgspec.structs import replace
+from redis import Redis
+from sqlalchemy import Engine
+
+from app.ledger.process_numbers import (
+    ProcessNumbers,
+    forget_processes,
+    note_given,
+    read_processes,
+)
+from app.usage.missing import Missing
+from app.usage.numbers import missing, without
+from app.usage.redis.dead_letters import DeadLetterStream
+from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.processes import SPOOLS, Processes
+from app.usage.redis.stream import EventStream
+
+#: Beyond this backlog, nothing is searched: what waits is not missing.
+BACKLOG_LIMIT = 50_000
+
+#: How long a request must be missing before it is an alarm, in ms: journals are sent again, and
+#: spools are replayed, within a few heartbeats.
+SETTLED_MS = 60_000
+
+#: How long what is known of a process is kept after its end, in ms: a backup that is restored
+#: within this time shows what it lacks.
+KEPT_MS = 35 * 86_400_000
+
+#: How often the ledger is told that a process is live, in ms.
+SEEN_EVERY_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class MissingCheck:
+    """Compares the processes of one Redis, those of the cell, with the ledger."""
+
+    redis: "Redis"
+    engine: Engine
+    cell: str | None = None
+
+    def find(self, now_ms: int) -> tuple[Missing, ...]:
+        """Find what is missing, and tell the web processes what is posted and what is missing.
+
+        What is known of processes that ended long ago is forgotten, if nothing of them is missing.
+        Raises: StreamUnavailable, LedgerUnavailable.
+        """
+        processes, records = Processes(self.redis), OpenRecords(self.redis)
+        before, given, earlier = processes.missing(), processes.given(), self._rows()
+        for name, row in earlier.items():
+            given[name] = max(given.get(name, 0), row.given)
+        live = records.live_owners(given)
+        underway = self._underway(records)
+        # Read last: an event that was posted in the meantime is not missing.
+        self._note_given({name: given[name] for name in live}, earlier, now_ms)
+        rows = self._rows()
+        found = before
+        if underway is not None:
+            spools = {name for name, value in live.items() if value == SPOOLS}
+            gaps = _gaps(given, rows, underway, now_ms)
+            found = tuple(_since(before, it) for it in gaps if it.process not in spools)
+        processes.store({name: row.posted for name, row in rows.items()}, found)
+        old = _ended_long_ago(given, rows, live.keys() | {it.process for it in found}, now_ms)
+        processes.forget(old)
+        forget_processes(self.engine, old)
+        return found
+
+    def _rows(self) -> dict[str, ProcessNumbers]:
+        """Return the processes of this cell that the ledger knows."""
+        rows = {it.process: it for it in read_processes(self.engine)}
+        return {name: row for name, row in rows.items() if cell_of(name) == self.cell}
+
+    def _underway(self, records: OpenRecords) -> Mapping[str, set[int]] | None:
+        """Return the numbers that wait in Redis, by process; None if they are too many to read."""
+        events, dead = EventStream(self.redis), DeadLetterStream(self.redis)
+        opened = records.numbers()
+        if events.backlog() > BACKLOG_LIMIT:
+            return None
+        underway: defaultdict[str, set[int]] = defaultdict(set)
+        for process, number in chain(opened, events.numbers(), dead.numbers()):
+            underway[process].add(number)
+        return underway
+
+    def _note_given(
+        self, given: Mapping[str, int], rows: Mapping[str, ProcessNumbers], now_ms: int
+    ) -> None:
+        """Tell the ledger what live processes have given, if that is news."""
+        news = {
+            name: number
+            for name, number in given.items()
+            if name not in rows
+            or rows[name].given < number
+            or rows[name].seen_ms < now_ms - SEEN_EVERY_MS
+        }
+        note_given(self.engine, news, now_ms)
+
+
+def cell_of(process: str) -> str | None:
+    """Return the cell in a process's name; None if it names none."""
+    cell, colon, _ = process.partition(":")
+    return cell if colon else None
+
+
+def settled(found: Iterable[Missing], now_ms: int) -> tuple[Missing, ...]:
+    """Return what has been missing for so long that nothing will send it any more by itself."""
+    return tuple(it for it in found if it.found_ms <= now_ms - SETTLED_MS)
+
+
+def _gaps(
+    given: Mapping[str, int],
+    rows: Mapping[str, ProcessNumbers],
+    underway: Mapping[str, set[int]],
+    now_ms: int,
+) -> Iterator[Missing]:
+    for process, last in sorted(given.items()):
+        row = rows.get(process)
+        posted, since_ms = (row.posted, row.since_ms) if row is not None else ((), now_ms)
+        gaps = missing(posted, last, since_ms, now_ms)
+        for gap in without(gaps, underway.get(process, ())):
+            yield Missing(process, *gap, found_ms=now_ms)
+
+
+def _since(before: Iterable[Missing], gap: Missing) -> Missing:
+    """Return a gap with the time when a part of it was first found, and the bounds found then."""
+    for known in before:
+        if known.process == gap.process and known.first <= gap.last and gap.first <= known.last:
+            return replace(gap, found_ms=known.found_ms, to_ms=min(gap.to_ms, known.to_ms))
+    return gap
+
+
+def _ended_long_ago(
+    given: Iterable[str], rows: Mapping[str, ProcessNumbers], needed: Container[str], now_ms: int
+) -> list[str]:
+    """Return the processes that have shown no sign for KEPT_MS, and are not needed."""
+    return [
+        name
+        for name in given
+        if name not in needed and name in rows and rows[name].seen_ms < now_ms - KEPT_MS
+    ]

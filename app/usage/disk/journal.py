@@ -1,0 +1,267 @@
+"""Journal: the second copy of what one process has sent to Redis, until the ledger has it.
+
+A segment holds events, and the open records of requests that had not finished when it was begun or
+written to. It is removed once all its events are posted. Nothing is synced to the disk: a copy is
+lost only if the machine loses its memory together with Redis.
+"""
+
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.usage.disk import segments
+from app.usage.disk.segments import Kind, Line, Segment, line_of
+from app.usage.messages.numbered import Numbered, numbered
+from app.usage.numbers import Ranges, outside
+
+#: Size at which a segment is closed and the next one begun, in bytes: some 7,000 events.
+SEGMENT_BYTES = 8 * 1024 * 1024
+
+#: The most that one process keeps, in bytes: some 200,000 events. Beyond it, the oldest segment is
+#: removed, and Redis has the only copy of its events.
+JOURNAL_BYTES = 256 * 1024 * 1024
+
+SUFFIX = ".journal"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event or an open record of the request `number` of a process."""
+
+    kind: Kind
+    event_id: str
+    process: str
+    number: int
+    payload: bytes
+
+
+class Unposted:
+    """Numbers of requests that the ledger may not have, by process."""
+
+    def __init__(self) -> None:
+        self._numbers: defaultdict[str, set[int]] = defaultdict(set)
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self._numbers)
+
+    @property
+    def processes(self) -> set[str]:
+        """The processes that opened these requests."""
+        return set(self._numbers)
+
+    def add(self, process: str, number: int) -> None:
+        """Add a request."""
+        self._numbers[process].add(number)
+
+    def update(self, others: "Unposted") -> None:
+        """Add all requests of `others`."""
+        for process, numbers in others._numbers.items():
+            self._numbers[process] |= numbers
+
+    def has(self, process: str, number: int) -> bool:
+        """Return whether a request is among them."""
+        return number in self._numbers.get(process, ())
+
+    def forget(self, posted: Mapping[str, Ranges]) -> None:
+        """Remove the requests that the ledger has."""
+        for process in self.processes & posted.keys():
+            left = outside(self._numbers[process], posted[process])
+            if left:
+                self._numbers[process] = left
+            else:
+                del self._numbers[process]
+
+
+@dataclass(slots=True)
+class _Part:
+    segment: Segment
+    events: Unposted = field(default_factory=Unposted)
+
+
+class Journal:
+    """The journal of one process.
+
+    `is_live`: whether a request, by event id, has not finished; its open record is then copied into
+    each new segment.
+    """
+
+    def __init__(self, directory: Path, owner: str, is_live: Callable[[str], bool]) -> None:
+        self._directory = directory
+        self._owner = owner
+        self._is_live = is_live
+        self._lock = threading.Lock()
+        self._number = 0
+        self._parts: list[_Part] = []
+        self._opened: dict[str, bytes] = {}
+        self._disk_fault: str | None = None
+        #: Events that were removed before they were posted.
+        self._dropped = Unposted()
+
+    @property
+    def fault(self) -> str | None:
+        """What is wrong with the second copy; None if nothing is."""
+        if self._disk_fault is not None:
+            return f"nothing can be written to it ({self._disk_fault})"
+        return "it is full, and its oldest events were removed" if self._dropped else None
+
+    def write(self, entries: list[Entry]) -> None:
+        """Write entries in one step. If the disk rejects them, Redis has the only copy."""
+        with self._lock:
+            try:
+                self._write(entries)
+            except OSError as exc:
+                self._failed(exc)
+            else:
+                self._disk_fault = None
+
+    def _write(self, entries: list[Entry]) -> None:
+        part = self._present()
+        lines = []
+        for it in entries:
+            line = line_of(it.kind, it.payload)
+            lines.append(line)
+            if it.kind == "open":
+                self._opened[it.event_id] = line
+            else:
+                self._opened.pop(it.event_id, None)
+        part.segment.append(b"".join(lines), sync=False)
+        for it in entries:
+            if it.kind == "event":
+                part.events.add(it.process, it.number)
+
+    def forget(self, posted: Mapping[str, Ranges]) -> None:
+        """Remove the segments whose events are all posted, except the one that is written to."""
+        with self._lock:
+            self._dropped.forget(posted)
+            for part in self._parts:
+                part.events.forget(posted)
+            for part in [it for it in self._parts[:-1] if not it.events]:
+                self._remove(part)
+
+    def unposted(self) -> Iterator[Line]:
+        """Yield the events that the ledger may not have, in the order of writing."""
+        with self._lock:
+            parts = list(self._parts)
+        for part in parts:
+            for kind, payload in part.segment.lines():
+                it = numbered(payload)
+                if kind == "event" and it is not None and _has(part.events, it):
+                    yield kind, payload
+
+    @property
+    def processes(self) -> set[str]:
+        """The processes whose events it holds."""
+        with self._lock:
+            return {process for part in self._parts for process in part.events.processes}
+
+    def close(self) -> None:
+        """Remove the files if everything in them is posted; else leave them to be adopted."""
+        with self._lock:
+            is_needed = any(part.events for part in self._parts) or any(
+                map(self._is_live, self._opened)
+            )
+            for part in self._parts:
+                if is_needed:
+                    part.segment.close()
+                else:
+                    part.segment.remove()
+            self._parts.clear()
+
+    @property
+    def _is_oversized(self) -> bool:
+        return sum(part.segment.size_bytes for part in self._parts) > JOURNAL_BYTES
+
+    def _present(self) -> _Part:
+        """Return the part to write to; a new one if there is none, or it is full."""
+        if not self._parts or self._parts[-1].segment.size_bytes >= SEGMENT_BYTES:
+            self._begin()
+            if self._is_oversized:
+                self._drop(self._parts[0])
+        return self._parts[-1]
+
+    def _begin(self) -> None:
+        self._number += 1
+        segment = segments.begin(self._directory, self._owner, self._number, SUFFIX)
+        self._parts.append(_Part(segment))
+        self._opened = {name: it for name, it in self._opened.items() if self._is_live(name)}
+        segment.append(b"".join(self._opened.values()), sync=False)
+
+    def renew(self) -> None:
+        """Begin a new segment if another program has removed the present one."""
+        with self._lock:
+            if self._parts and self._parts[-1].segment.is_removed:
+                try:
+                    self._begin()
+                except OSError as exc:
+                    self._failed(exc)
+
+    def _remove(self, part: _Part) -> None:
+        self._parts.remove(part)
+        part.segment.remove()
+
+    def _drop(self, part: _Part) -> None:
+        if not self._dropped:
+            log.error("the journal in %s is full: its oldest events are removed", self._directory)
+        self._dropped.update(part.events)
+        self._remove(part)
+
+    def _failed(self, exc: OSError) -> None:
+        fault = exc.strerror or type(exc).__name__
+        if self._disk_fault is None:
+            log.error("nothing can be written to the journal in %s: %s", self._directory, fault)
+        self._disk_fault = fault
+
+
+class AdoptedJournal:
+    """The journal of a process that has ended, held until the ledger has all of its requests."""
+
+    def __init__(self, found: tuple[Segment, ...]) -> None:
+        self._segments = found
+        self.owner = found[0].owner
+        self.unposted = Unposted()
+        for _, it in self._numbered():
+            if it.key is not None:
+                self.unposted.add(*it.key)
+
+    def forget(self, posted: Mapping[str, Ranges]) -> None:
+        """Forget the requests that the ledger has."""
+        self.unposted.forget(posted)
+
+    def lines(self) -> Iterator[Line]:
+        """Yield what the ledger may not have: each event, and each open record without an event."""
+        finished = {it.event_id for (kind, _), it in self._numbered() if kind == "event"}
+        for (kind, payload), it in self._numbered():
+            if _has(self.unposted, it) and (kind == "event" or it.event_id not in finished):
+                yield kind, payload
+
+    def remove(self) -> None:
+        """Remove its files."""
+        for segment in self._segments:
+            segment.remove()
+
+    def close(self) -> None:
+        """Leave its files to another process."""
+        for segment in self._segments:
+            segment.close()
+
+    def _numbered(self) -> Iterator[tuple[Line, Numbered]]:
+        for segment in self._segments:
+            for line in segment.lines():
+                if (it := numbered(line[1])) is not None:
+                    yield line, it
+
+
+def adopt(directory: Path, owner: str) -> Iterator[AdoptedJournal]:
+    """Yield the journals of processes that have ended; each is this process' until it is closed."""
+    for found in segments.orphans(directory, owner, SUFFIX):
+        yield AdoptedJournal(found)
+
+
+def _has(unposted: Unposted, it: Numbered) -> bool:
+    return it.key is not None and unposted.has(*it.key)

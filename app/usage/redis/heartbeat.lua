@@ -1,0 +1,12 @@
+-- Marks a process as live, and stores its last number if Redis has a smaller one. Returns the number
+-- that Redis had, the epoch of its data, which is new after it lost them, the missing numbers as the
+-- workers know them, and the posted numbers of some processes.
+-- KEYS: heartbeat, last numbers, epoch, missing numbers, posted numbers. ARGV: lifetime in s, value,
+-- process, its last number, an epoch in case there is none, processes.
+redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[1])
+local known = tonumber(redis.call('HGET', KEYS[2], ARGV[3]) or 0)
+if known < tonumber(ARGV[4]) then redis.call('HSET', KEYS[2], ARGV[3], ARGV[4]) end
+redis.call('SETNX', KEYS[3], ARGV[5])
+local posted = {}
+if #ARGV > 5 then posted = redis.call('HMGET', KEYS[5], unpack(ARGV, 6)) end
+return {known, redis.call('GET', KEYS[3]), redis.call('GET', KEYS[4]), posted}
