@@ -30,7 +30,7 @@ def test_a_request_that_fits_opens_its_record_and_reserves(gate: Gate) -> None:
         (True, 1, 0),
         (True, 0, 7),
     ]
-    assert gate.records.all() == {"e1": b"{}"}
+    assert gate.records.all() == {"e1": b'{"number":1,}'}
     assert gate.redis.zscore(STARTED, "e1") == 1
     assert gate.redis.hexists(RESERVED, "e1")
 

@@ -54,7 +54,7 @@ def as_posted(
     ]
     rows = [
         {
-            **asdict(entry.event),
+            **{name: it for name, it in asdict(entry.event).items() if name in entries.c},
             "calls": encode_calls(entry.event.calls),
             "cost_nanousd": entry.cost_nanousd,
             "price_id": entry.price_id,

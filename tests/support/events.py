@@ -63,6 +63,8 @@ DEFAULTS: dict[str, Any] = {
     "vendor_request_id": None,
     "http_status": 200,
     "attempts": 1,
+    "process": None,
+    "number": 0,
     "client_retry_count": 0,
     "started_at_ms": 1_780_000_000_000,
     "first_token_ms": 40,

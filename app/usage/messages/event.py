@@ -171,6 +171,7 @@ _TEXTS = (
     "model_served",
     "service_tier",
     "vendor_request_id",
+    "process",
 )
 _texts = attrgetter(*_TEXTS)
 _encoder = msgspec.json.Encoder()

@@ -190,7 +190,9 @@ class Recorder:
             self._replay = Replay(self._stores, owner=name, live=self._live, prices=prices)
             self._second_copy = self._journal() if self._keeps_journal else None
             try:  # before the first record: a reaper would take its process for a crashed one
-                self._stores.processes.heartbeat(self._numbering)
+                heartbeat = self._stores.processes.heartbeat(self._numbering)
+                if self._second_copy is not None:
+                    self._second_copy.memory = heartbeat.memory
             except StreamUnavailable as exc:
                 self._mark_redis_down(exc)
             self._pid = os.getpid()

@@ -42,7 +42,8 @@ class SecondCopy:
         self._stores = stores
         self._live = live
         self._adopted: list[AdoptedJournal] = []
-        self._memory: str | None = None
+        #: The Redis that had this process' data at its last heartbeat.
+        self.memory: str | None = None
         self._tried: frozenset[Missing] = frozenset()
 
     @property
@@ -65,7 +66,7 @@ class SecondCopy:
         if self._has_lost(heartbeat, last):
             self._live.reopen(self._stores.records)
             self._send([self.journal.unposted(), *(it.lines() for it in self._adopted)])
-        self._memory, self._tried = heartbeat.memory, frozenset(heartbeat.missing)
+        self.memory, self._tried = heartbeat.memory, frozenset(heartbeat.missing)
         self._adopt()
 
     def close(self) -> None:
@@ -76,7 +77,7 @@ class SecondCopy:
 
     def _has_lost(self, heartbeat: Heartbeat, last: int) -> bool:
         """Return whether Redis may have lost something that this process has a copy of."""
-        if self._memory is not None and heartbeat.memory != self._memory:
+        if self.memory is not None and heartbeat.memory != self.memory:
             log.warning("this is another Redis, or one that was restarted: its data are checked")
             return True
         if heartbeat.known < last:

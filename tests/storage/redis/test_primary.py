@@ -182,7 +182,7 @@ def test_no_request_fails_while_the_former_primary_lives(
         assert all("x-ratelimit-limit-requests" in answer.headers for answer in answers)
         assert ready(gateway).json()["alarms"] == {}
         wait_until(lambda: pair.second.xlen(EVENTS) >= 10)
-    assert not list(settings.spool_dir.glob("*"))
+    assert not list(settings.spool_dir.glob("*.jsonl"))
 
 
 def test_readiness_reports_a_read_only_primary_and_the_new_one(

@@ -23,6 +23,7 @@ NULLABLE = {
     "vendor_request_id",
     "http_status",
     "first_token_ms",
+    "process",
 }
 NUMBERS = {name for name, value in DEFAULTS.items() if type(value) is int}
 WORDS = {
@@ -33,7 +34,7 @@ WORDS = {
 }
 TEXTS = set(DEFAULTS) - NUMBERS - set(WORDS) - {"stream", "calls"} | {"event_id"}
 #: What the version before does not write, and what is taken for it.
-LATER = {"prompt_source", "completion_source", "service_tier", "calls"}
+LATER = {"prompt_source", "completion_source", "service_tier", "calls", "process", "number"}
 FLAT = {name for name in DEFAULTS if name != "calls"}
 
 

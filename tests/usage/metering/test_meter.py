@@ -51,6 +51,7 @@ def test_the_open_record_exists_until_the_request_is_recorded(
     meter.open()
     record = orjson.loads(redis.hget(OPEN, meter.event_id) or b"")
     assert record == {
+        "number": 1,
         "event_id": meter.event_id,
         "request_id": "req_1",
         "account_id": "acct_1",

@@ -14,6 +14,7 @@ from app.admission.numbering import Opening
 from app.storage.redis.keys import OPEN, OWNER
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.open_record import OpenRecord
+from app.usage.recording import live_requests
 from app.usage.recording import recorder as recorder_module
 from app.usage.recording.live_requests import CHECKPOINT_AFTER_S
 from app.usage.recording.recorder import Recorder
@@ -187,28 +188,28 @@ def test_without_redis_and_spool_a_request_is_rejected_and_logged_once(
 
 @pytest.mark.parametrize("back", ["redis", "spool"])
 def test_an_event_that_nothing_took_is_written_as_soon_as_something_does(
-    books: Recorder, own_valkey: Valkey, redis: "Redis", tmp_path: Path, back: str
+    spooling: Recorder, own_valkey: Valkey, redis: "Redis", tmp_path: Path, back: str
 ) -> None:
-    meter = request(books)
+    meter = request(spooling)
     own_valkey.kill()
     a_file_is_in_its_place(tmp_path / "spool")
     answer(meter)
-    assert books.oldest_spooled_ms is not None
+    assert spooling.oldest_spooled_ms is not None
     if back == "redis":
         own_valkey.start()
     else:
         (tmp_path / "spool").unlink()
         wait_until(lambda: list((tmp_path / "spool").glob("*.jsonl")))
         own_valkey.start()
-    wait_until(lambda: books.oldest_spooled_ms is None)
+    wait_until(lambda: spooling.oldest_spooled_ms is None)
     assert [event.event_id for event in events(redis)] == [meter.event_id]
     assert redis.hlen(OPEN) == 0
 
 
 def test_when_the_disk_fails_too_the_event_is_in_the_log_and_no_prompt_is(
-    books: Recorder, own_valkey: Valkey, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    spooling: Recorder, own_valkey: Valkey, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    meter = request(books)
+    meter = request(spooling)
     own_valkey.kill()
     a_file_is_in_its_place(tmp_path / "spool")
     answer(meter)
@@ -226,7 +227,7 @@ def test_when_the_disk_fails_too_the_event_is_in_the_log_and_no_prompt_is(
 def test_a_long_request_is_checkpointed(
     books: Recorder, redis: "Redis", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder_module, "CHECKPOINT_AFTER_S", 0.0)
+    monkeypatch.setattr(live_requests, "CHECKPOINT_AFTER_S", 0.0)
     meter = request(books)
     call = meter.call("sim", ASKED)
     call.billable = True
@@ -245,7 +246,7 @@ def test_a_long_request_is_checkpointed(
 def test_a_request_whose_vendor_is_not_called_yet_has_its_prompt(
     books: Recorder, redis: "Redis", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder_module, "CHECKPOINT_AFTER_S", 0.0)
+    monkeypatch.setattr(live_requests, "CHECKPOINT_AFTER_S", 0.0)
     meter = request(books)
     wait_until(lambda: time.time_ns() // 1_000_000 > meter.started_at_ms)
     books._heartbeat_and_replay()

@@ -23,15 +23,15 @@ def redis_url(own_valkey: Valkey) -> str:
 
 
 def test_what_a_restored_redis_has_forgotten_is_estimated_and_not_lost(
-    books: Recorder, own_valkey: Valkey, redis: "Redis"
+    spooling: Recorder, own_valkey: Valkey, redis: "Redis"
 ) -> None:
-    meter, live = request(books), request(books)
+    meter, live = request(spooling), request(spooling)
     restored = redis.hget(OPEN, meter.event_id) or b""
     answer(meter)
     redis.delete(EVENTS)  # the last second is lost: the event, and the removal of its record
     redis.hset(OPEN, meter.event_id, restored)
     own_valkey.kill()
-    answer(request(books))
+    answer(request(spooling))
     own_valkey.start()
 
     def reaped() -> bool:
