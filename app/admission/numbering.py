@@ -4,6 +4,9 @@ Redis gives a request its number in the step that opens it, so that a rejected r
 While Redis is down, the process gives the numbers itself.
 """
 
+import os
+import secrets
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,6 +41,12 @@ class Numbering:
         with self._lock:
             yield self.last + 1
             self.last += 1
+
+
+def new_process_name(cell: str | None) -> str:
+    """Return a name for this process: unique, and it tells the cell, the host and the process."""
+    prefix = f"{cell}:" if cell else ""
+    return f"{prefix}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,17 +176,20 @@ def _times(bucket: Bucket, params: UsageParams) -> list[str]:
 def complete_until_s() -> int | None:
     """Return the time before which the ledger has every request's usage, in Unix seconds.
 
-    None while Redis is unavailable.
+    None while Redis is unavailable, or has lost its data and nothing has been searched for since.
     """
     # A request that started up to this long ago may still be writing its open record.
     admission_s = _REDIS_WAITS * services().settings.redis_timeout_s
     times_ms: list[float | None] = [(time.time() - admission_s) * 1000]
     try:
         times_ms.append(services().stores.records.oldest_started_ms())
-        missing = services().stores.processes.missing()
+        search = services().stores.processes.search()
     except StreamUnavailable:
         log.warning("Redis is unavailable: usage is returned without x-tollgate-complete-until")
         return None
     times_ms.append(services().recorder.oldest_spooled_ms)
-    times_ms.extend(it.from_ms for it in missing)  # they may still be found, until written off
+    if search is None:
+        return None
+    times_ms.append(search.at_ms)
+    times_ms.extend(it.from_ms for it in search.missing)  # they may come until they are written off
     return int(min(at_ms for at_ms in times_ms if at_ms is not None) // 1000)

@@ -15,7 +15,9 @@ from app.dashboard.filters import GROUPS, Filters
 from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint, page
 from app.ledger.reports.recent import SAMPLE, RequestOutcome, known, percentile
+from app.observability.missing_check import settled
 from app.usage.messages.event import Status
+from app.usage.missing import Missing, count_missing
 from app.vocabulary.errors import StreamUnavailable
 
 #: Failures with their own line; the others are added up.
@@ -44,6 +46,12 @@ class PageBacklog:
     oldest_ms: int | None
     open_requests: int
     dead_events: int
+    missing: tuple[Missing, ...]
+
+    @property
+    def missing_requests(self) -> int:
+        """How many requests' usage is missing."""
+        return count_missing(self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +155,7 @@ def _backlog(now_s: float) -> PageBacklog | None:
     try:
         oldest_ms = stream.oldest_ms()
         age_ms = None if oldest_ms is None else max(0, int(now_s * 1000) - oldest_ms)
-        return PageBacklog(stream.backlog(), age_ms, records.count(), stream.dead_count())
+        missing = settled(services().stores.processes.search(), int(now_s * 1000))
+        return PageBacklog(stream.backlog(), age_ms, records.count(), stream.dead_count(), missing)
     except StreamUnavailable:
         return None

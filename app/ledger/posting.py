@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, RowMapping, select, update
 
 from app.ledger.bulk import Row, add_entries, add_sums
 from app.ledger.corrections import Change, change_of, correct
-from app.ledger.process_numbers import note_posted
+from app.ledger.process_numbers import note_posted, numbers_of
 from app.pricing.price import Price
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.storage.sql.tables import (
@@ -76,31 +76,35 @@ class Ledger:
         Raises: LedgerUnavailable, nothing posted. If the connection broke during the commit,
         everything may be posted; it is safe to post the batch again.
         """
-        first: dict[str, UsageEvent] = {}
-        numbers: dict[str, dict[int, int]] = {}
-        for event in events:
-            if event.process is not None and event.number:
-                numbers.setdefault(event.process, {})[event.number] = event.started_at_ms
-            known = first.setdefault(event.event_id, event)
-            if known.is_provisional and not event.is_provisional:
-                first[event.event_id] = event
-        if not first:
+        events = list(events)
+        if not events:
             return 0
-        # All writers lock rows in the order of their keys, to avoid deadlocks.
-        batch = [first[event_id] for event_id in sorted(first)]
-        costs = [cost_of(event, self.prices) for event in batch]
-        used = {price.price_id: price for cost in costs for price in cost.prices}
-        priced = [
-            Entry(event, cost.nanousd, cost.price_id)
-            for event, cost in zip(batch, costs, strict=True)
-        ]
+        priced, used = self._priced(_distinct(events))
+        numbers = numbers_of(events)
 
-        def post(connection: Connection) -> int:
+        def work(connection: Connection) -> int:
             posted = _post(connection, priced, used, charged)
             note_posted(connection, numbers)
             return posted
 
-        return write(self.engine, post)
+        return write(self.engine, work)
+
+    def _priced(self, batch: Sequence[UsageEvent]) -> tuple[list[Entry], dict[str, Price]]:
+        """Return the entries of events, and the prices that they refer to."""
+        costs = [cost_of(event, self.prices) for event in batch]
+        used = {price.price_id: price for cost in costs for price in cost.prices}
+        pairs = zip(batch, costs, strict=True)
+        return [Entry(event, cost.nanousd, cost.price_id) for event, cost in pairs], used
+
+
+def _distinct(events: Iterable[UsageEvent]) -> list[UsageEvent]:
+    """Return one event of each id, in the order of ids, in which all writers lock rows."""
+    first: dict[str, UsageEvent] = {}
+    for event in events:
+        known = first.setdefault(event.event_id, event)
+        if known.is_provisional and not event.is_provisional:
+            first[event.event_id] = event
+    return [first[event_id] for event_id in sorted(first)]
 
 
 def _post(

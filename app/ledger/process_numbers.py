@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, RowMapping, bindparam, delete, select
 
 from app.storage.sql.tables import processes
 from app.storage.sql.transactions import insert, reading, write
+from app.usage.messages.event import UsageEvent
 from app.usage.missing import Missing
 from app.usage.numbers import Ranges, count, decode_ranges, encode_ranges, with_numbers
 
@@ -37,6 +38,15 @@ class ProcessNumbers:
     def is_complete(self) -> bool:
         """Whether the ledger has every request that the process is known to have opened."""
         return count(self.posted) >= self.given
+
+
+def numbers_of(events: Iterable[UsageEvent]) -> Numbers:
+    """Return the numbers of events, those of repeated ones included."""
+    numbers: dict[str, dict[int, int]] = {}
+    for event in events:
+        if event.process is not None and event.number:
+            numbers.setdefault(event.process, {})[event.number] = event.started_at_ms
+    return numbers
 
 
 def note_posted(connection: Connection, numbers: Numbers) -> None:

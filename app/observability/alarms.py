@@ -18,7 +18,7 @@ from app.storage.redis.errors import redis_errors
 from app.storage.redis.keys import DEAD, EVENTS, MISSING
 from app.storage.redis.primary import NotPrimary
 from app.usage.disk.spool import foreign_files, spool_fault, spooled_bytes
-from app.usage.missing import Missing, count_missing, decode_missing
+from app.usage.missing import Missing, count_missing, decode_search
 from app.vocabulary.errors import StreamUnavailable
 
 #: Events usually reach the ledger a second after the response. An older event is an alarm, and so
@@ -146,7 +146,7 @@ class Alarms:
         alarms = {
             **_write_alarm(error),
             **_backlog_alarms(backlog, age_s, dead),
-            **_missing_alarm(settled(decode_missing(missing), int(now[0] * 1000))),
+            **_missing_alarm(settled(decode_search(missing), int(now[0] * 1000))),
             **_server_alarms({} if isinstance(info, ResponseError) else info),
         }
         return AlarmReport(

@@ -63,7 +63,7 @@ class BacklogCollector(Collector):
                     stream.oldest_ms(),
                 )
             )
-            found.append(_missing(settled(self.stores.processes.missing(), _now_ms())))
+            found.append(_missing(settled(self.stores.processes.search(), _now_ms())))
         except StreamUnavailable:
             found = []
         yield _redis_up(self._redis_takes_writes())

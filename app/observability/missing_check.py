@@ -19,7 +19,7 @@ from app.ledger.process_numbers import (
     note_given,
     read_processes,
 )
-from app.usage.missing import Missing
+from app.usage.missing import Missing, Search
 from app.usage.numbers import missing, without
 from app.usage.redis.dead_letters import DeadLetterStream
 from app.usage.redis.open_records import OpenRecords
@@ -49,14 +49,15 @@ class MissingCheck:
     engine: Engine
     cell: str | None = None
 
-    def find(self, now_ms: int) -> tuple[Missing, ...]:
+    def find(self, now_ms: int) -> Search:
         """Find what is missing, and tell the web processes what is posted and what is missing.
 
         What is known of processes that ended long ago is forgotten, if nothing of them is missing.
         Raises: StreamUnavailable, LedgerUnavailable.
         """
         processes, records = Processes(self.redis), OpenRecords(self.redis)
-        before, given, earlier = processes.missing(), processes.given(), self._rows()
+        given, earlier, last = processes.given(), self._rows(), processes.search()
+        before = last.missing if last is not None else ()
         for name, row in earlier.items():
             given[name] = max(given.get(name, 0), row.given)
         live = records.live_owners(given)
@@ -64,16 +65,18 @@ class MissingCheck:
         # Read last: an event that was posted in the meantime is not missing.
         self._note_given({name: given[name] for name in live}, earlier, now_ms)
         rows = self._rows()
-        found = before
+        search = last or Search(0)
         if underway is not None:
             spools = {name for name, value in live.items() if value == SPOOLS}
             gaps = _gaps(given, rows, underway, now_ms)
             found = tuple(_since(before, it) for it in gaps if it.process not in spools)
-        processes.store({name: row.posted for name, row in rows.items()}, found)
-        old = _ended_long_ago(given, rows, live.keys() | {it.process for it in found}, now_ms)
+            search = Search(now_ms, found)
+        processes.store({name: row.posted for name, row in rows.items()}, search)
+        needed = live.keys() | {it.process for it in search.missing}
+        old = _ended_long_ago(given, rows, needed, now_ms)
         processes.forget(old)
         forget_processes(self.engine, old)
-        return found
+        return search
 
     def _rows(self) -> dict[str, ProcessNumbers]:
         """Return the processes of this cell that the ledger knows."""
@@ -111,8 +114,9 @@ def cell_of(process: str) -> str | None:
     return cell if colon else None
 
 
-def settled(found: Iterable[Missing], now_ms: int) -> tuple[Missing, ...]:
+def settled(search: Search | None, now_ms: int) -> tuple[Missing, ...]:
     """Return what has been missing for so long that nothing will send it any more by itself."""
+    found = search.missing if search is not None else ()
     return tuple(it for it in found if it.found_ms <= now_ms - SETTLED_MS)
 
 

@@ -25,18 +25,25 @@ class Missing(Struct, frozen=True, array_like=True, gc=False):
         return self.last - self.first + 1
 
 
+class Search(Struct, frozen=True, array_like=True, gc=False):
+    """What was missing at a time, in Unix ms: all that had been opened by then was looked for."""
+
+    at_ms: int
+    missing: tuple[Missing, ...] = ()
+
+
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(tuple[Missing, ...])
+_decoder = msgspec.json.Decoder(Search)
 
 
-def encode_missing(missing: Collection[Missing]) -> bytes:
-    """Return the missing requests as JSON."""
-    return _encoder.encode(tuple(missing))
+def encode_search(search: Search) -> bytes:
+    """Return the outcome of a search as JSON."""
+    return _encoder.encode(search)
 
 
-def decode_missing(raw: bytes | None) -> tuple[Missing, ...]:
-    """Return what `encode_missing` wrote; nothing of None."""
-    return _decoder.decode(raw) if raw else ()
+def decode_search(raw: bytes | None) -> Search | None:
+    """Return what `encode_search` wrote; None of None."""
+    return _decoder.decode(raw) if raw else None
 
 
 def count_missing(missing: Collection[Missing]) -> int:

@@ -3,10 +3,14 @@
 import dataclasses
 import time
 
+import pytest
+
 from app.settings import Settings
 from app.storage.redis.connection import connect
 from app.usage.messages.event_id import new_event_id
+from app.usage.missing import Missing, Search
 from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.processes import Processes
 from app.usage.redis.stream import EventStream
 from tests.api.usage_site import (
     MIDNIGHT_S,
@@ -18,15 +22,25 @@ from tests.api.usage_site import (
 from tests.support.ports import free_port
 
 
+@pytest.fixture
+def searched(settings: Settings) -> Processes:
+    """A worker has just searched for what is missing, and found nothing."""
+    processes = Processes(connect(settings.redis_url, settings.redis_timeout_s))
+    processes.store({}, Search(time.time_ns() // 1_000_000))
+    return processes
+
+
 def _complete_until_s(site: Site) -> int:
     return int(site.get({"start_time": MIDNIGHT_S}).headers["x-tollgate-complete-until"])
 
 
+@pytest.mark.usefixtures("searched")
 def test_figures_are_complete_to_the_present_when_nothing_waits(site: Site) -> None:
     before_s = int(time.time())
     assert before_s - 10 <= _complete_until_s(site) <= time.time()
 
 
+@pytest.mark.usefixtures("searched")
 def test_figures_are_complete_to_the_start_of_the_oldest_open_request(
     site: Site, settings: Settings
 ) -> None:
@@ -36,6 +50,7 @@ def test_figures_are_complete_to_the_start_of_the_oldest_open_request(
     assert _complete_until_s(site) == MIDNIGHT_S - 500
 
 
+@pytest.mark.usefixtures("searched")
 def test_figures_are_not_complete_while_events_wait_in_the_stream(
     site: Site, settings: Settings
 ) -> None:
@@ -58,3 +73,20 @@ def test_without_redis_usage_is_answered_but_not_called_complete(settings: Setti
     assert tokens(response.get_json()["data"]) == 5
     assert "x-tollgate-complete-until" not in response.headers
     site.engine.dispose()
+
+
+def test_figures_are_not_complete_beyond_a_gap_nor_beyond_the_last_search(
+    site: Site, searched: Processes
+) -> None:
+    searched.store({}, Search((MIDNIGHT_S + 50) * 1000))
+    assert _complete_until_s(site) == MIDNIGHT_S + 50
+    gap = Missing("web-1", 3, 4, MIDNIGHT_S * 1000, (MIDNIGHT_S + 9) * 1000, 0)
+    searched.store({}, Search(time.time_ns() // 1_000_000, (gap,)))
+    assert _complete_until_s(site) == MIDNIGHT_S
+
+
+def test_after_redis_lost_its_data_nothing_is_called_complete_until_a_search(
+    site: Site, settings: Settings
+) -> None:
+    connect(settings.redis_url, settings.redis_timeout_s).flushall()
+    assert "x-tollgate-complete-until" not in site.get({"start_time": MIDNIGHT_S}).headers

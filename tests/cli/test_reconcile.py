@@ -92,6 +92,7 @@ def test_usage_in_flight_is_counted_and_is_not_a_problem(
         "requests in flight": 1,
         "orphaned requests": 1,
         "dead-lettered events": 0,
+        "missing requests": 0,
         "spool files of this host": 1,
         "ledger entries": 0,
         "rollups that differ": 0,

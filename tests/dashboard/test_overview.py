@@ -1,12 +1,15 @@
 """The overview of a known ledger: totals, charts, latencies, backlog, and who sees what."""
 
 import re
+import time
 from dataclasses import replace
 
 import pytest
 
 from app.settings import Settings
 from app.storage.redis.connection import connect
+from app.usage.missing import Missing, Search
+from app.usage.redis.processes import Processes
 from app.usage.redis.stream import EventStream
 from tests.dashboard.site import DashboardSite, at, make_site, shown, table
 from tests.support.events import usage_event
@@ -139,11 +142,26 @@ def test_an_admin_sees_what_waits(site: DashboardSite, settings: Settings) -> No
     stream = EventStream(connect(settings.redis_url, 5.0))
     stream.publish(usage_event())
     stream.publish(usage_event())
+    Processes(connect(settings.redis_url, 5.0)).store({}, Search(time.time_ns() // 1_000_000))
     site.sign_in("admin")
     page = site.page()
     assert shown(page, "backlog") == "2"
     assert re.search(r"before \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC is counted", page)
     assert "oldest" in page
+
+
+def test_an_admin_sees_whose_usage_is_missing_and_since_when(
+    site: DashboardSite, settings: Settings
+) -> None:
+    gap = Missing("web-1", 3, 4, 1_780_000_000_000, 1_780_000_060_000, found_ms=1)
+    search = Search(time.time_ns() // 1_000_000, (gap,))
+    Processes(connect(settings.redis_url, 5.0)).store({}, search)
+    site.sign_in("admin")
+    page = site.page()
+    assert shown(page, "missing") == "2 missing"
+    assert table(page, "gaps") == [["web-1", "2", "2026-05-28 20:26:40", "2026-05-28 20:27:40"]]
+    site.sign_in("usage")
+    assert "missing" not in site.page()
 
 
 def test_without_redis_the_ledgers_pages_are_there(settings: Settings) -> None:

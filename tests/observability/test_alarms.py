@@ -1,6 +1,7 @@
 """Alarms about a real Redis and a spool."""
 
 import logging
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from app.observability import alarms as alarms_module
 from app.observability.alarms import Alarms, _backlog_alarms, _server_alarms
 from app.storage.redis.keys import DEAD, EVENTS
 from app.usage.disk.spool import Spool
+from app.usage.missing import Missing, Search
+from app.usage.redis.processes import Processes
 from app.usage.redis.stream import EventStream
 from tests.support.events import usage_event
 from tests.support.services.valkey import Valkey
@@ -100,6 +103,27 @@ def test_events_that_wait_too_long_or_could_not_be_posted_are_alarms(
     assert set(report.alarms) == {"backlog", "dead"}
     assert report.oldest_event_age_s is not None
     assert report.oldest_event_age_s > 1_000_000_000
+
+
+def test_missing_usage_is_an_alarm_once_nothing_will_send_it_by_itself(
+    redis: "Redis", alarms: Alarms
+) -> None:
+    now_ms = time.time_ns() // 1_000_000
+    old = Missing("web-1", 3, 4, 1_780_000_000_000, 1_780_000_060_000, now_ms - 61_000)
+    new = Missing("web-2", 1, 9, now_ms, now_ms, now_ms)
+    Processes(redis).store({}, Search(now_ms, (new,)))
+    assert alarms.check().alarms == {}
+    Processes(redis).store({}, Search(now_ms, (old, new)))
+    told = alarms.check().alarms["missing"]
+    assert told.startswith("The usage of 2 requests is missing since 2026-05-28 20:26 UTC (web-1)")
+    assert "tollgate reconcile" in told
+
+
+def test_a_journal_that_is_off_or_faulty_is_an_alarm(redis: "Redis", tmp_path: Path) -> None:
+    told = Alarms(redis, tmp_path, copies=False).check().alarms["journal_off"]
+    assert told.startswith("TOLLGATE_JOURNAL is off: what Redis loses")
+    told = Alarms(redis, tmp_path, journal_fault=lambda: "it is full").check().alarms["journal"]
+    assert told.startswith(f"The journal in {tmp_path} is incomplete: it is full.")
 
 
 def test_many_events_are_an_alarm_even_if_they_are_new(

@@ -174,6 +174,7 @@ def test_every_other_alert_fires_on_what_it_is_for(
         "tollgate_backlog_oldest_seconds": "301+0x90",
         "tollgate_backlog_events": "10001+100x90",
         "tollgate_dead_events": "1+0x90",
+        'tollgate_missing_events{process="web-1"}': "1+0x90",
         "tollgate_unpriced_requests": "1+0x90",
         'tollgate_vendor_circuit_open{vendor="openai"}': "1+0x90",
     }

@@ -17,7 +17,9 @@ from app.storage.redis.connection import connect
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.engine import create_engine
 from app.usage.disk.spool import Spool
+from app.usage.missing import Missing, Search
 from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.processes import Processes
 from app.usage.redis.stores import Stores
 from app.usage.redis.stream import EventStream
 from app.vendors.table import VendorTable
@@ -95,6 +97,15 @@ def test_events_records_dead_letters_and_spooled_usage_are_counted(
     found = values(collector)
     assert (found["backlog_events"], found["dead_events"], found["open_records"]) == (2, 1, 1)
     assert 90 <= found["backlog_oldest_seconds"] < 3_600
+    gaps = (
+        Missing("web-1", 3, 4, 1, 1, 1),
+        Missing("web-1", 7, 7, 1, 1, 1),
+        Missing("web-2", 1, 1, 1, 1, time.time_ns() // 1_000_000),  # it may be on its way
+    )
+    Processes(redis).store({}, Search(1, gaps))
+    found = values(collector)
+    assert found["missing_events web-1"] == 3
+    assert "missing_events web-2" not in found
     assert found["spool_bytes"] == len(b'{"event":{}}\n')
 
 

@@ -50,7 +50,7 @@ def given(redis: "Redis", last: int, process: str = "web-1") -> None:
 
 
 def gaps(check: MissingCheck, now_ms: int = NOW_MS) -> list[tuple[str, int, int]]:
-    return [(it.process, it.first, it.last) for it in check.find(now_ms)]
+    return [(it.process, it.first, it.last) for it in check.find(now_ms).missing]
 
 
 def test_where_nothing_is_missing_nothing_is_found(
@@ -84,7 +84,7 @@ def test_a_gap_is_told_with_the_minute_of_its_neighbours(
 ) -> None:
     Ledger(engine).post([event(1), event(4)])
     given(redis, 4)
-    (gap,) = check.find(NOW_MS)
+    (gap,) = check.find(NOW_MS).missing
     assert (gap.first, gap.last, gap.size) == (2, 3, 2)
     assert (gap.from_ms, gap.to_ms) == (START_MS + 60_000, START_MS + 4 * 60_000)
 
@@ -149,7 +149,7 @@ def test_what_is_written_off_is_missing_no_more_and_may_still_come(
     check: MissingCheck, redis: "Redis", engine: Engine
 ) -> None:
     given(redis, 4)
-    assert write_off(engine, check.find(NOW_MS)) == 4
+    assert write_off(engine, check.find(NOW_MS).missing) == 4
     assert gaps(check) == []
     (row,) = read_processes(engine)
     assert (row.written_off, row.is_complete) == (4, True)
@@ -164,7 +164,7 @@ def test_processes_know_what_is_posted_and_missing(
     given(redis, 4)
     found = check.find(NOW_MS)
     told = Processes(redis).heartbeat(Numbering("web-2"), about=["web-1", "unknown"])
-    assert told.missing == found
+    assert told.missing == found.missing
     assert [(it.first, it.last) for it in told.posted["web-1"]] == [(1, 2), (4, 4)]
     assert told.posted["unknown"] == ()
 

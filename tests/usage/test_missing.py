@@ -1,6 +1,6 @@
 """Missing requests, as one process tells them to others."""
 
-from app.usage.missing import Missing, count_missing, decode_missing, encode_missing
+from app.usage.missing import Missing, Search, count_missing, decode_search, encode_search
 
 FOUND = (
     Missing("web-1", 3, 5, 1_000, 2_000, 9_000),
@@ -9,6 +9,7 @@ FOUND = (
 
 
 def test_what_is_missing_is_read_as_it_was_written_and_counted() -> None:
-    assert decode_missing(encode_missing(FOUND)) == FOUND
-    assert decode_missing(None) == ()
+    for search in (Search(5, FOUND), Search(5)):
+        assert decode_search(encode_search(search)) == search
+    assert decode_search(None) is None
     assert count_missing(FOUND) == 4

@@ -1,4 +1,4 @@
-"""`tollgate reconcile`: compares the stream, open records, the spool and the ledger."""
+"""`tollgate reconcile`: compares what was opened, the stream, the spool and the ledger."""
 
 import json
 import sys
@@ -9,16 +9,24 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import structs
 from sqlalchemy import Engine
 
 from app.cli.ledger import open_ledger
 from app.cli.reconcile_bill import reconcile_bill
+from app.cli.reconcile_missing import (
+    missing_table,
+    problems_of_missing,
+    search_missing,
+    write_off_missing,
+)
 from app.cli.stream import open_redis
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
 from app.ledger.reconcile import Difference, count_entries, day_ranges, differences, rebuild
 from app.settings import Settings
 from app.usage.disk.spool import SpoolFile, spool_files
+from app.usage.missing import Search, count_missing
 from app.usage.redis.pipeline_status import PipelineStatus, read_status
 
 #: Usage that waits for longer than this needs attention, in seconds: a worker polls every second,
@@ -36,6 +44,17 @@ class Rollups:
     entries: int = 0
     differing: int = 0
     listed: list[Difference] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What was found in all places; `rebuilt`: rollups that differed were recomputed."""
+
+    pipeline: PipelineStatus
+    search: Search
+    spooled: Sequence[SpoolFile]
+    rollups: Rollups
+    rebuilt: bool
 
 
 @click.command("reconcile")
@@ -59,34 +78,58 @@ class Rollups:
     show_default=True,
     help="Vendor entry that the bill belongs to; repeat the option for several.",
 )
+@click.option(
+    "--write-off",
+    "writes_off",
+    is_flag=True,
+    help="Give up usage that is missing: count it as posted from now on.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def reconcile(rebuilds: bool, bill: Path | None, vendors: tuple[str, ...], as_json: bool) -> None:
+def reconcile(
+    rebuilds: bool, bill: Path | None, vendors: tuple[str, ...], writes_off: bool, as_json: bool
+) -> None:
     """Check that the stream, open requests, the spool of this host and the ledger agree.
 
-    Usage in flight is not a problem. Exits with 1 if anything disagrees, is dead-lettered or is
-    orphaned, and prints what to do on stderr.
+    Every request that a web process has opened is in one of them, or it is missing. Usage in flight
+    is not a problem. Exits with 1 if anything disagrees, is missing, dead-lettered or orphaned, and
+    prints what to do on stderr.
     """
     if bill is not None:
-        if rebuilds:
-            raise click.UsageError("--rebuild cannot be used with --bill")
+        if rebuilds or writes_off:
+            raise click.UsageError("--rebuild and --write-off cannot be used with --bill")
         reconcile_bill(bill, vendors, as_json)
         return
-    with open_redis() as redis:
-        pipeline = read_status(redis)
-    spooled = _spooled(Settings.from_env().spool_dir)
-    with open_ledger() as engine:
-        rollups = _compare(engine, rebuilds)
-    problems = [*_of_pipeline(pipeline), *_of_spool(spooled), *_of_rollups(rollups, rebuilds)]
+    found = _look(rebuilds, writes_off)
+    problems = list(_problems(found))
     if as_json:
-        click.echo(json.dumps(_as_dict(pipeline, spooled, rollups, rebuilds, problems), indent=2))
+        click.echo(json.dumps(_as_dict(found, problems), indent=2))
     else:
-        _print(pipeline, spooled, rollups, rebuilds)
+        _print(found)
     for problem in problems:
         click.echo(f"! {problem}", err=True)
     if problems:
         sys.exit(1)
     if not as_json:
         click.echo("No problems found.", err=True)
+
+
+def _look(rebuilds: bool, writes_off: bool) -> Findings:
+    settings = Settings.from_env()
+    with open_redis() as redis, open_ledger() as engine:
+        pipeline = read_status(redis)
+        search = search_missing(redis, engine, settings.cell)
+        if writes_off:
+            write_off_missing(engine, search)
+            search = search_missing(redis, engine, settings.cell)
+        rollups = _compare(engine, rebuilds)
+    return Findings(pipeline, search, _spooled(settings.spool_dir), rollups, rebuilds)
+
+
+def _problems(found: Findings) -> Iterator[str]:
+    yield from _of_pipeline(found.pipeline)
+    yield from problems_of_missing(found.search)
+    yield from _of_spool(found.spooled)
+    yield from _of_rollups(found.rollups, found.rebuilt)
 
 
 def _compare(engine: Engine, rebuilds: bool) -> Rollups:
@@ -147,24 +190,26 @@ def _is_overdue(since_ms: int | None) -> bool:
     return since_ms is not None and since_ms < (time.time() - PATIENCE_S) * 1000
 
 
-def _print(
-    pipeline: PipelineStatus, spooled: Sequence[SpoolFile], rollups: Rollups, rebuilt: bool
-) -> None:
-    orphans = sum(file.is_orphan for file in spooled)
+def _print(found: Findings) -> None:
+    pipeline, rollups = found.pipeline, found.rollups
+    orphans = sum(file.is_orphan for file in found.spooled)
     rows: list[tuple[Cell, ...]] = [
         ("events waiting for a worker", pipeline.waiting, f"{pipeline.claimed} claimed"),
         ("requests in flight", pipeline.open_alive, ""),
         ("orphaned requests", pipeline.open_orphaned, ""),
         ("dead-lettered events", pipeline.dead, ""),
-        ("spool files of this host", len(spooled), f"{orphans} orphaned"),
+        ("missing requests", count_missing(found.search.missing), ""),
+        ("spool files of this host", len(found.spooled), f"{orphans} orphaned"),
         ("ledger entries", rollups.entries, ""),
-        ("rollups that differ", rollups.differing, "recomputed" if rebuilt else ""),
+        ("rollups that differ", rollups.differing, "recomputed" if found.rebuilt else ""),
     ]
     for line in format_table(("item", "count", ""), rows, pretty=on_terminal()):
         click.echo(line)
-    if rollups.differing:
+    tables = [missing_table(found.search)] if found.search.missing else []
+    tables += [_difference_table(rollups)] if rollups.differing else []
+    for table in tables:
         click.echo()
-        for line in _difference_table(rollups):
+        for line in table:
             click.echo(line)
 
 
@@ -187,20 +232,16 @@ def _difference_table(rollups: Rollups) -> Iterator[str]:
         yield f"and {rollups.differing - len(shown)} more"
 
 
-def _as_dict(
-    pipeline: PipelineStatus,
-    spooled: Iterable[SpoolFile],
-    rollups: Rollups,
-    rebuilt: bool,
-    problems: Sequence[str],
-) -> dict[str, Any]:
+def _as_dict(found: Findings, problems: Sequence[str]) -> dict[str, Any]:
+    rollups = found.rollups
     return {
-        "redis": asdict(pipeline),
-        "spool": [asdict(file) | {"path": str(file.path)} for file in spooled],
+        "redis": asdict(found.pipeline),
+        "missing": [structs.asdict(gap) for gap in found.search.missing],
+        "spool": [asdict(file) | {"path": str(file.path)} for file in found.spooled],
         "ledger": {
             "entries": rollups.entries,
             "rollups_differing": rollups.differing,
-            "rollups_rebuilt": rebuilt,
+            "rollups_rebuilt": found.rebuilt,
             "differences": [asdict(difference) for difference in rollups.listed],
         },
         "problems": list(problems),

@@ -7,15 +7,15 @@ lost only if the machine loses its memory together with Redis.
 
 import logging
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.usage.disk import segments
 from app.usage.disk.segments import Kind, Line, Segment, line_of
-from app.usage.messages.numbered import Numbered, numbered
-from app.usage.numbers import Ranges, outside
+from app.usage.disk.unposted import Unposted
+from app.usage.messages.numbered import numbered
+from app.usage.numbers import Ranges
 
 #: Size at which a segment is closed and the next one begun, in bytes: some 7,000 events.
 SEGMENT_BYTES = 8 * 1024 * 1024
@@ -38,44 +38,6 @@ class Entry:
     process: str
     number: int
     payload: bytes
-
-
-class Unposted:
-    """Numbers of requests that the ledger may not have, by process."""
-
-    def __init__(self) -> None:
-        self._numbers: defaultdict[str, set[int]] = defaultdict(set)
-
-    def __bool__(self) -> bool:
-        """Whether there is any."""
-        return bool(self._numbers)
-
-    @property
-    def processes(self) -> set[str]:
-        """The processes that opened these requests."""
-        return set(self._numbers)
-
-    def add(self, process: str, number: int) -> None:
-        """Add a request."""
-        self._numbers[process].add(number)
-
-    def update(self, others: "Unposted") -> None:
-        """Add all requests of `others`."""
-        for process, numbers in others._numbers.items():
-            self._numbers[process] |= numbers
-
-    def has(self, process: str, number: int) -> bool:
-        """Return whether a request is among them."""
-        return number in self._numbers.get(process, ())
-
-    def forget(self, posted: Mapping[str, Ranges]) -> None:
-        """Remove the requests that the ledger has."""
-        for process in self.processes & posted.keys():
-            left = outside(self._numbers[process], posted[process])
-            if left:
-                self._numbers[process] = left
-            else:
-                del self._numbers[process]
 
 
 @dataclass(slots=True)
@@ -151,7 +113,7 @@ class Journal:
         for part in parts:
             for kind, payload in part.segment.lines():
                 it = numbered(payload)
-                if kind == "event" and it is not None and _has(part.events, it):
+                if kind == "event" and part.events.holds(it):
                     yield kind, payload
 
     @property
@@ -216,52 +178,3 @@ class Journal:
         if self._disk_fault is None:
             log.error("nothing can be written to the journal in %s: %s", self._directory, fault)
         self._disk_fault = fault
-
-
-class AdoptedJournal:
-    """The journal of a process that has ended, held until the ledger has all of its requests."""
-
-    def __init__(self, found: tuple[Segment, ...]) -> None:
-        self._segments = found
-        self.owner = found[0].owner
-        self.unposted = Unposted()
-        for _, it in self._numbered():
-            if it.key is not None:
-                self.unposted.add(*it.key)
-
-    def forget(self, posted: Mapping[str, Ranges]) -> None:
-        """Forget the requests that the ledger has."""
-        self.unposted.forget(posted)
-
-    def lines(self) -> Iterator[Line]:
-        """Yield what the ledger may not have: each event, and each open record without an event."""
-        finished = {it.event_id for (kind, _), it in self._numbered() if kind == "event"}
-        for (kind, payload), it in self._numbered():
-            if _has(self.unposted, it) and (kind == "event" or it.event_id not in finished):
-                yield kind, payload
-
-    def remove(self) -> None:
-        """Remove its files."""
-        for segment in self._segments:
-            segment.remove()
-
-    def close(self) -> None:
-        """Leave its files to another process."""
-        for segment in self._segments:
-            segment.close()
-
-    def _numbered(self) -> Iterator[tuple[Line, Numbered]]:
-        for segment in self._segments:
-            for line in segment.lines():
-                if (it := numbered(line[1])) is not None:
-                    yield line, it
-
-
-def adopt(directory: Path, owner: str) -> Iterator[AdoptedJournal]:
-    """Yield the journals of processes that have ended; each is this process' until it is closed."""
-    for found in segments.orphans(directory, owner, SUFFIX):
-        yield AdoptedJournal(found)
-
-
-def _has(unposted: Unposted, it: Numbered) -> bool:
-    return it.key is not None and unposted.has(*it.key)

@@ -1,19 +1,16 @@
 """Recorder: has each request of a web process recorded, whether or not Redis is up.
 
-Writes to Redis, and to the spool while Redis is down. Its thread sends heartbeats, checkpoints long
-requests, and replays the spool.
+Writes to Redis, or to the spool. Its thread sends heartbeats, checkpoints and what Redis lacks.
 """
 
 import logging
 import os
-import secrets
-import socket
 import threading
 import time
 from pathlib import Path
 
 from app.admission.limiter import Admission, Limiter
-from app.admission.numbering import Numbering, Opening, with_number
+from app.admission.numbering import Numbering, Opening, new_process_name, with_number
 from app.admission.reservations import Charge
 from app.usage.charge import charge_of
 from app.usage.disk.journal import Journal
@@ -102,11 +99,9 @@ class Recorder:
             raise
 
     def _admit(self, request: LiveRequest, record: bytes) -> Admission:
-        admission = request.admission
-        opened = entry_of_record(self._numbering, admission.event_id, record)
-        opening = Opening(
-            admission.event_id, record, admission.started_at_ms, self._numbering, opened
-        )
+        admission, numbering = request.admission, self._numbering
+        event_id, opened = admission.event_id, entry_of_record(numbering, request, record)
+        opening = Opening(event_id, record, admission.started_at_ms, numbering, opened)
         if self._limiter is not None and admission.limits:
             return self._limiter.admit(admission, opening)
         return Admission(number=self._stores.records.open(opening))
@@ -181,8 +176,7 @@ class Recorder:
         with self._starting:
             if self._pid == os.getpid():
                 return
-            cell = f"{self._cell}:" if self._cell else ""
-            name = f"{cell}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+            name = new_process_name(self._cell)
             self._numbering = Numbering(name)
             self._fallback = SpoolFallback(self._directory, name)
             self._checkpoints = Checkpoints(self._stores.records, self._live)

@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from app.admission.numbering import Numbering, with_number
-from app.usage.disk.journal import AdoptedJournal, Entry, Journal, adopt
+from app.usage.disk.adopted_journal import AdoptedJournal, adopt
+from app.usage.disk.journal import Entry, Journal
 from app.usage.disk.segments import Line
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.message import UndecodableMessage
 from app.usage.messages.numbered import numbered
 from app.usage.messages.open_record import OpenRecord
 from app.usage.missing import Missing
+from app.usage.recording.live_request import LiveRequest
 from app.usage.recording.live_requests import LiveRequests
 from app.usage.redis.processes import Heartbeat
 from app.usage.redis.stores import Stores
@@ -131,8 +133,11 @@ class SecondCopy:
         )
 
 
-def entry_of_record(numbering: Numbering, event_id: str, record: bytes) -> Callable[[int], Entry]:
+def entry_of_record(
+    numbering: Numbering, request: LiveRequest, record: bytes
+) -> Callable[[int], Entry]:
     """Return what is kept of a request that was opened, once its number is known."""
+    event_id = request.admission.event_id
 
     def opened(number: int) -> Entry:
         numbering.given(number)

@@ -18,7 +18,7 @@ from app.admission.numbering import Numbering
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.keys import EPOCH, GIVEN, MISSING, NUMBERS_POSTED, OWNER
 from app.storage.redis.scripts import Script, read_lua, run
-from app.usage.missing import Missing, decode_missing, encode_missing
+from app.usage.missing import Missing, Search, decode_search, encode_search
 from app.usage.numbers import Ranges, decode_ranges, encode_ranges
 
 #: How long a process counts as live after its last heartbeat, and the time between two heartbeats,
@@ -66,7 +66,8 @@ class Processes:
         known, epoch, missing, posted = answer
         ranges = zip(processes, map(decode_ranges, posted), strict=True)
         memory = f"{self._server()} {epoch.decode()}"
-        return Heartbeat(memory, known, decode_missing(missing), dict(ranges))
+        search = decode_search(missing)
+        return Heartbeat(memory, known, search.missing if search else (), dict(ranges))
 
     def _server(self) -> str:
         """Return the name of the run of the server; "" if it does not tell."""
@@ -90,18 +91,18 @@ class Processes:
             self._redis.hset(GIVEN, process, number)
 
     @redis_errors()
-    def missing(self) -> tuple[Missing, ...]:
-        """Return the missing numbers, as a worker last found them."""
+    def search(self) -> Search | None:
+        """Return what a worker's last search found; None after Redis lost its data."""
         found: Any = self._redis.get(MISSING)
-        return decode_missing(found)
+        return decode_search(found)
 
     @redis_errors()
-    def store(self, posted: Mapping[str, Ranges], missing: Collection[Missing]) -> None:
+    def store(self, posted: Mapping[str, Ranges], search: Search) -> None:
         """Tell all processes which numbers the ledger has, and which are missing."""
         with self._redis.pipeline(transaction=False) as pipe:
             for name, ranges in posted.items():
                 pipe.hset(NUMBERS_POSTED, name, encode_ranges(ranges))
-            pipe.set(MISSING, encode_missing(missing)) if missing else pipe.delete(MISSING)
+            pipe.set(MISSING, encode_search(search))
             pipe.execute()
 
     @redis_errors()

@@ -1,5 +1,6 @@
 """Files that outlive their process: who may have them, and what is read of them."""
 
+import fcntl
 import os
 from pathlib import Path
 
@@ -38,16 +39,16 @@ def test_a_file_that_was_removed_before_it_was_locked_is_not_adopted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin(tmp_path, "gone", 1, SUFFIX).close()
-    path, flock = tmp_path / "gone.1.jsonl", segments.fcntl.flock
+    path, flock = tmp_path / "gone.1.jsonl", fcntl.flock
 
     def removed_first(file: int, operation: int) -> None:
         path.unlink()
         path.write_bytes(LINES)  # another file of the same name
         flock(file, operation)
 
-    monkeypatch.setattr(segments.fcntl, "flock", removed_first)
+    monkeypatch.setattr(fcntl, "flock", removed_first)
     assert lock(path) is None
-    monkeypatch.setattr(segments.fcntl, "flock", flock)
+    monkeypatch.setattr(fcntl, "flock", flock)
     assert lock(tmp_path / "nowhere.1.jsonl") is None
     assert lock(path) is not None
 

@@ -34,7 +34,7 @@ def crash(books: Recorder) -> None:
     books._closing.set()
     books._wake.set()
     if books._thread is not None:
-        books._thread.join()
+        books._thread.join(10.0)
     books._stores.commit.keeper = None
     for segment in (*books._fallback.spool._closed, books._fallback.spool._present):
         if segment is not None:

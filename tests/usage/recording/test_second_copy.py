@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis import Redis
@@ -9,7 +10,7 @@ from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
 from app.observability.missing_check import MissingCheck
-from app.storage.redis.keys import EVENTS, OPEN
+from app.storage.redis.keys import EVENTS, GIVEN, OPEN
 from app.usage.messages.event import UsageEvent
 from app.usage.recording.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
@@ -44,9 +45,10 @@ def restarted_empty(valkey: Valkey, redis: "Redis") -> None:
 
 def restored_older(valkey: Valkey, redis: "Redis") -> None:
     """All that came after the first request is gone."""
-    entries = redis.xrange(EVENTS)
-    redis.xdel(EVENTS, *[entry_id for entry_id, _ in entries[1:]])  # type: ignore[union-attr,misc]
-    redis.hset("usage:given", redis.hkeys("usage:given")[0].decode(), 1)
+    entries: Any = redis.xrange(EVENTS)
+    redis.xdel(EVENTS, *[entry_id for entry_id, _ in entries[1:]])
+    (process,) = Processes(redis).given()
+    redis.hset(GIVEN, process, 1)
     valkey.kill()
     valkey.start()
 
@@ -137,7 +139,7 @@ def test_what_a_dead_process_left_is_sent_by_another_and_kept_until_it_is_posted
     assert reap(OpenRecords(redis), now_ms=unanswered.started_at_ms + 60_000) == 1
     check = MissingCheck(redis, engine)
     consume(EventStream(redis), Ledger(engine), consumer="w")
-    assert check.find(unanswered.started_at_ms) == ()
+    assert check.find(unanswered.started_at_ms).missing == ()
     beat(heir)
     assert not list((tmp_path / "spool").glob(f"{dead.owner}*.journal"))
     assert beat_of_heir == heir.owner
@@ -154,12 +156,12 @@ def test_events_that_somebody_has_removed_are_found_missing_and_sent_again(
     redis.xtrim(EVENTS, 1, approximate=False)
     check, stream, now_ms = MissingCheck(redis, engine), EventStream(redis), meters[0].started_at_ms
     consume(stream, Ledger(engine), consumer="w")
-    (gap,) = check.find(now_ms)
+    (gap,) = check.find(now_ms).missing
     assert (gap.process, gap.first, gap.last) == (books.owner, 1, 3)
     beat(books)
     assert numbers(events(redis)) == [1, 2, 3]
     consume(stream, Ledger(engine), consumer="w")
-    assert check.find(now_ms) == ()
+    assert check.find(now_ms).missing == ()
     beat(books)
     assert redis.xlen(EVENTS) == 0
 
