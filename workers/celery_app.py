@@ -11,9 +11,9 @@ from celery import Celery
 from celery.beat import ScheduleEntry, Scheduler, SchedulingError
 from celery.signals import after_setup_logger
 from redis import ResponseError
-from redis.connection import parse_url
 
 from app.settings import CONFIG_DIR, Settings
+from workers.broker import broker_of
 
 #: Tasks that may wait before beat stops sending more. If no worker ran, a day of them would take
 #: 88 MB of Redis.
@@ -27,26 +27,13 @@ logger = logging.getLogger(__name__)
 
 def create_celery(settings: Settings) -> Celery:
     """Return an application that sends tasks through the Redis of `settings`."""
-    celery = Celery("tollgate", broker=settings.redis_url, include=["workers.tasks"])
+    broker = broker_of(settings.redis_url, settings.redis_timeout_s)
+    celery = Celery("tollgate", broker=broker.url, include=["workers.tasks"])
     names = runpy.run_path(str(CONFIG_DIR / "celeryconfig.py"))
     options = {name: value for name, value in names.items() if not name.startswith("_")}
-    celery.conf.update(options, broker_use_ssl=broker_tls(settings.redis_url))
+    options["broker_transport_options"] |= broker.transport_options
+    celery.conf.update(options, broker_use_ssl=broker.tls)
     return celery
-
-
-def broker_tls(redis_url: str) -> dict[str, Any] | None:
-    """Return Celery's TLS options for a Redis URL; None without TLS.
-
-    They are those that `app.storage.redis.connection.connect` uses. Without them, Celery connects
-    to `rediss://` without TLS.
-    """
-    if not redis_url.startswith("rediss://"):
-        return None
-    options = parse_url(redis_url).items()  # type: ignore[no-untyped-call]
-    return {
-        "ssl_cert_reqs": "required",
-        **{name: value for name, value in options if name.startswith("ssl_")},
-    }
 
 
 settings = Settings.from_env()
