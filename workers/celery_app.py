@@ -9,10 +9,12 @@ from typing import Any
 
 from celery import Celery
 from celery.beat import ScheduleEntry, Scheduler, SchedulingError
-from celery.signals import after_setup_logger
+from celery.signals import after_setup_logger, beat_init, worker_init
 from redis import ResponseError
 
-from app.settings import CONFIG_DIR, Settings
+from app.settings import CONFIG_DIR, ConfigError, Settings
+from app.storage.redis.cluster import reject_cluster
+from app.storage.redis.connection import connect
 from workers.broker import broker_of
 
 #: Tasks that may wait before beat stops sending more. If no worker ran, a day of them would take
@@ -38,6 +40,17 @@ def create_celery(settings: Settings) -> Celery:
 
 settings = Settings.from_env()
 celery_app = create_celery(settings)
+
+
+@worker_init.connect  # type: ignore[untyped-decorator]
+@beat_init.connect  # type: ignore[untyped-decorator]
+def _reject_cluster(**_: Any) -> None:
+    """Exit if Redis is a cluster: Celery would try it for ever."""
+    with connect(settings.redis_url, settings.redis_timeout_s) as redis:
+        try:
+            reject_cluster(redis)
+        except ConfigError as exc:
+            raise SystemExit(str(exc)) from None
 
 
 class BoundedScheduler(Scheduler):  # type: ignore[misc]

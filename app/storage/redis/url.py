@@ -58,10 +58,11 @@ def parse_redis_url(url: str) -> RedisURL:
         raise _invalid("it has a `#`: write %23 in a password")
     authority, path, query = (part or "" for part in parts.groups())
     login, _, members = authority.rpartition("@")
+    sentinels = _members(members)
     master_name, database = _path(path)
     options, sentinel_login = _options(query)
     server = f"{SENTINEL_SCHEMES[scheme]}://{login}@/{database}{options}"
-    return RedisURL(server, _members(members), master_name, sentinel_login)
+    return RedisURL(server, sentinels, master_name, sentinel_login)
 
 
 def _members(text: str) -> tuple[tuple[str, int], ...]:
@@ -102,7 +103,7 @@ def _options(query: str) -> tuple[str, dict[str, str]]:
             "of the options for sentinels, it may have sentinel_username and sentinel_password;"
             " the database follows the master's name"
         )
-    return f"?{urlencode(servers, quote_via=quote)}" if servers else "", login
+    return f"?{urlencode(servers, safe='/', quote_via=quote)}" if servers else "", login
 
 
 def _invalid(problem: str) -> ConfigError:

@@ -23,7 +23,7 @@ class CeleryWorker:
     def start(self) -> "CeleryWorker":
         """Start the worker and wait until it says that it is ready."""
         lines = self.log().count(" ready.")
-        command = [sys.executable, "-m", "celery", "-A", "workers.celery_app", "worker", "-B"]
+        command = [sys.executable, "-m", "celery", "-A", "workers.celery_app", "worker", "-B", "--without-gossip", "--without-mingle"]
         with self._log_file.open("ab") as log:
             self._process = process = subprocess.Popen(
                 [*command, "--loglevel", "info"],

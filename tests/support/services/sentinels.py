@@ -1,6 +1,8 @@
 """A Redis with a standby: a primary, a replica, and three sentinels that promote one of them."""
 
+import signal
 import subprocess
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -19,8 +21,16 @@ MASTER = "tollgate"
 #: How long a primary may be silent, in milliseconds. A deployment waits for seconds.
 DOWN_AFTER_MS = 500
 
-#: What a sentinel does every few seconds, it does at once here.
-_HASTE = {"info-period": 300, "publish-period": 200, "ask-period": 200, "ping-period": 100}
+#: What a sentinel does every few seconds, it does at once here. On a busy host, it may get no turn
+#: for seconds; it would then look on for 30 s (`tilt`).
+_HASTE = {
+    "info-period": 300,
+    "publish-period": 200,
+    "ask-period": 200,
+    "ping-period": 100,
+    "tilt-trigger": 10_000,
+    "tilt-period": 1_000,
+}
 
 
 class Sentinel:
@@ -58,6 +68,11 @@ class Sentinel:
         options = {"socket_timeout": 1.0, "retry": Retry(NoBackoff(), 0)}
         return Redis("127.0.0.1", self.port, password=self._password or None, **options)  # type: ignore[arg-type]
 
+    def pause(self) -> None:
+        """Leave its port open, but answer nothing."""
+        assert self._process is not None, "the sentinel has not been started"
+        self._process.send_signal(signal.SIGSTOP)
+
     def kill(self) -> None:
         """Stop it as a crash would."""
         process, self._process = self._process, None
@@ -73,13 +88,18 @@ class Sentinel:
         is_up = master["flags"] == "master" and master["num-other-sentinels"] == 2
         return is_up and [it["flags"] for it in replicas] == ["slave"] and is_linked(replicas[0])
 
+    def hurry(self, periods_ms: Mapping[str, int]) -> None:
+        """Set how often it does what, in milliseconds."""
+        words = [str(word) for pair in periods_ms.items() for word in pair]
+        with self.client() as client:
+            client.execute_command("SENTINEL", "DEBUG", *words)  # type: ignore[no-untyped-call]
+
     def _is_hasty(self) -> bool:
-        words = [str(word) for pair in _HASTE.items() for word in pair]
         try:
-            with self.client() as client:
-                return bool(client.execute_command("SENTINEL", "DEBUG", *words))  # type: ignore[no-untyped-call]
+            self.hurry(_HASTE)
         except RedisError:
             return False
+        return True
 
 
 def is_linked(replica: dict[str, object]) -> bool:
