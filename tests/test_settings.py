@@ -139,8 +139,10 @@ def test_the_check_of_rediss_certificate_is_the_urls_or_a_setting(
 @pytest.mark.parametrize(
     ("env", "problem"),
     [
-        ({"REDIS_URL": "redis+sentinel://:secret@h:26379/primary"}, "REDIS_URL must start with"),
         ({"REDIS_URL": "secret"}, "REDIS_URL must start with"),
+        ({"REDIS_URL": "sentinel://:secret@h:26379"}, r"redis\+sentinel:// or rediss\+sentinel://"),
+        ({"REDIS_URL": "redis+cluster://:secret@h:6379"}, "several keys in one step"),
+        ({"REDIS_URL": "rediss+cluster://:secret@h:6379"}, "docs/scaling.md"),
         ({**REDIS, "TOLLGATE_REDIS_CERT": "off"}, "TOLLGATE_REDIS_CERT must be"),
     ],
 )
