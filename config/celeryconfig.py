@@ -49,8 +49,8 @@ task_default_queue = "usage"
 broker_transport_options = {
     "global_keyprefix": "celery:",
     "visibility_timeout": 3600,  # seconds; only prefetched tasks are unacknowledged
-    # A primary that hangs keeps its connections open, and a worker has several: it leaves each after
-    # this time. The broker's blocking read takes 1 s at most.
+    # A primary that hangs keeps its connections open, and a worker has several: it leaves one after
+    # another, each after this time. The broker's blocking read takes 1 s at most.
     "socket_connect_timeout": 3.0,
     "socket_timeout": 3.0,
     "socket_keepalive": True,

@@ -1,10 +1,10 @@
 """Connections that follow the primary of Redis when it changes.
 
-The primary is at one address that leads to another server after a failover, or sentinels know it
-(`app.storage.redis.sentinels`), and each new connection asks them. A former primary keeps its connections and rejects every write for as long as it lives. So if a
-server answers that it is not the primary, its connection and all others of the pool are opened
-again before their next use. No connection gets older than AGE_LIMIT_S, so that a changed address is
-noticed. Does not know Tollgate's keys.
+The primary is behind one address, which leads to another server after a failover, or sentinels know
+it (`app.storage.redis.sentinels`). A former primary keeps its connections and rejects every write
+for as long as it lives. So if a server answers that it is not the primary, its connection and all
+others of the pool are opened again before their next use. No connection gets older than
+AGE_LIMIT_S, so that a changed address is noticed. Does not know Tollgate's keys.
 """
 
 import re

@@ -42,9 +42,8 @@ class SentinelPrimary:
     """
 
     def __init__(self, url: RedisURL, timeout_s: float, pool_age: PoolAge) -> None:
-        self._sentinel = Sentinel(
-            list(url.sentinels), sentinel_kwargs=sentinel_options(url, timeout_s)
-        )
+        options = sentinel_options(url, timeout_s)
+        self._sentinel = Sentinel(url.sentinels, sentinel_kwargs=options)  # type: ignore[no-untyped-call]
         self._master_name = url.master_name
         self._pool_age = pool_age
         self._lock = threading.Lock()

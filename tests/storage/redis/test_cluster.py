@@ -35,7 +35,7 @@ def test_a_cluster_is_rejected_with_the_reason(
         cluster.config_set("cluster-require-full-coverage", "no")
     if not has_info:
         forbid_info(cluster)
-    with pytest.raises(ConfigError, match="several keys in one step.*docs/scaling.md"):
+    with pytest.raises(ConfigError, match=r"several keys in one step.*docs/scaling\.md"):
         reject_cluster(cluster)
 
 

@@ -83,8 +83,8 @@ class Sentinel:
     def sees_all(self) -> bool:
         """Return whether it knows the replica and both other sentinels, and all are up."""
         with self.client() as client:
-            master = client.sentinel_master(MASTER)  # type: ignore[no-untyped-call]
-            replicas = client.sentinel_slaves(MASTER)  # type: ignore[no-untyped-call]
+            master = client.sentinel_master(MASTER)
+            replicas = client.sentinel_slaves(MASTER)
         is_up = master["flags"] == "master" and master["num-other-sentinels"] == 2
         return is_up and [it["flags"] for it in replicas] == ["slave"] and is_linked(replicas[0])
 
@@ -92,7 +92,7 @@ class Sentinel:
         """Set how often it does what, in milliseconds."""
         words = [str(word) for pair in periods_ms.items() for word in pair]
         with self.client() as client:
-            client.execute_command("SENTINEL", "DEBUG", *words)  # type: ignore[no-untyped-call]
+            client.execute_command("SENTINEL", "DEBUG", *words)
 
     def _is_hasty(self) -> bool:
         try:
@@ -146,7 +146,7 @@ class Standby:
         ports = []
         for sentinel in self.sentinels:
             with sentinel.client() as client:
-                address = client.sentinel_get_master_addr_by_name(MASTER)  # type: ignore[no-untyped-call]
+                address = client.sentinel_get_master_addr_by_name(MASTER)
             ports.append(address[1])
         majority = max(ports, key=ports.count)
         return next(server for server in self.servers if server.port == majority)
@@ -172,7 +172,7 @@ class Standby:
             return False
         with Redis.from_url(primary.url) as client:
             role = client.role()
-        return bool(role[0] in (b"master", "master"))  # type: ignore[index]
+        return bool(role[0] in (b"master", "master"))
 
     def stop(self) -> None:
         """Stop everything."""
