@@ -79,7 +79,7 @@ class Load:
         while not self._ends.is_set():
             if not self._goes_on.is_set():
                 self._waiting.release()
-                self._goes_on.wait()
+                self._goes_on.wait(120)
             turn += 1
             user = f"{number}-{turn}"
             stream = turn % 2 == 0
