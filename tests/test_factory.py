@@ -13,7 +13,7 @@ from app.factory import create_app
 from app.settings import ConfigError, Settings
 from app.storage.redis.keys import EVENTS, OPEN
 from tests.support.gateway import running, with_account
-from tests.support.services.valkey import Valkey
+from tests.support.services.valkey import Valkey, as_cluster
 
 ASK = {"model": "sim/m", "prompt": "one two"}
 
@@ -49,7 +49,7 @@ def test_completions_come_through_either_http_adapter(
 
 
 def test_an_application_on_a_cluster_does_not_start(settings: Settings, tmp_path: Path) -> None:
-    server = Valkey(tmp_path, more=("--cluster-enabled", "yes")).start()
+    server = Valkey(tmp_path, more=as_cluster()).start()
     try:
         with pytest.raises(ConfigError, match="leads to a cluster"):
             create_app(dataclasses.replace(settings, redis_url=server.url))

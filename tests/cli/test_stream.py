@@ -8,7 +8,7 @@ import pytest
 from app.cli.stream import open_redis
 from app.settings import ConfigError
 from app.usage.redis.dead_letters import DeadLetterStream
-from tests.support.services.valkey import Valkey
+from tests.support.services.valkey import Valkey, as_cluster
 
 
 def test_it_is_the_redis_of_the_environment(
@@ -28,7 +28,7 @@ def test_a_redis_that_does_not_respond_says_what_to_check(monkeypatch: pytest.Mo
 
 
 def test_a_cluster_is_a_wrong_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    server = Valkey(tmp_path, more=("--cluster-enabled", "yes")).start()
+    server = Valkey(tmp_path, more=as_cluster()).start()
     monkeypatch.setenv("REDIS_URL", server.url)
     try:
         with pytest.raises(ConfigError, match="leads to a cluster"), open_redis():

@@ -13,7 +13,7 @@ from celery.app.defaults import NAMESPACES, flatten
 from redis import Redis
 
 from app.settings import ROOT
-from tests.support.services.valkey import Valkey
+from tests.support.services.valkey import Valkey, as_cluster
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_a_worker_without_redis_url_names_what_is_missing() -> None:
 
 @pytest.mark.parametrize("process", [["worker"], ["worker", "--beat"], ["beat"]])
 def test_a_process_on_a_cluster_ends_with_the_reason(tmp_path: Path, process: list[str]) -> None:
-    server = Valkey(tmp_path, more=("--cluster-enabled", "yes")).start()
+    server = Valkey(tmp_path, more=as_cluster()).start()
     env = {**os.environ, "REDIS_URL": server.url}
     command = [sys.executable, "-m", "celery", "-A", "workers.celery_app", *process]
     try:

@@ -9,13 +9,13 @@ from redis import Redis
 from app.settings import ConfigError
 from app.storage.redis.cluster import is_cluster, reject_cluster
 from app.storage.redis.connection import connect
-from tests.support.services.valkey import Valkey
+from tests.support.services.valkey import Valkey, as_cluster
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator["Redis"]:
     """A client of a node that has no slots yet."""
-    server = Valkey(tmp_path, more=("--cluster-enabled", "yes")).start()
+    server = Valkey(tmp_path, more=as_cluster()).start()
     with connect(server.url, 10.0) as redis:
         yield redis
     server.kill()

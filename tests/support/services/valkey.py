@@ -15,6 +15,12 @@ from tests.support.processes import end
 from tests.support.services.polling import wait_until
 
 
+def as_cluster() -> tuple[str, ...]:
+    """Return the arguments of a node of a cluster that has no other nodes and no slots yet."""
+    # The port of its bus would be 10,000 above its own, where outgoing connections have theirs.
+    return ("--cluster-enabled", "yes", "--cluster-port", str(lasting_port()))
+
+
 class Valkey:
     """One server on a free port of the loopback interface; it keeps its port when restarted.
 
