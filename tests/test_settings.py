@@ -127,6 +127,12 @@ def test_a_file_that_is_there_is_taken(tmp_path: Path) -> None:
         ("rediss://h:1/0?db=3", "none", "rediss://h:1/0?db=3&ssl_cert_reqs=none"),
         ("rediss://h:1/0?ssl_cert_reqs=required", "none", "rediss://h:1/0?ssl_cert_reqs=required"),
         ("redis://h:1/0", "none", "redis://h:1/0"),
+        (
+            "rediss+sentinel://:s@h,i/m?sentinel_password=t",
+            "none",
+            "rediss+sentinel://:s@h,i/m?sentinel_password=t&ssl_cert_reqs=none",
+        ),
+        ("redis+sentinel://:s@h/m", "none", "redis+sentinel://:s@h/m"),
     ],
 )
 def test_the_check_of_rediss_certificate_is_the_urls_or_a_setting(

@@ -21,6 +21,8 @@ SENTINEL_SCHEMES = {"redis+sentinel": "redis", "rediss+sentinel": "rediss"}
 _SENTINEL_OPTIONS = {"sentinel_username": "username", "sentinel_password": "password"}
 
 _PARTS = re.compile(r"([^/?#]*)(?:/([^?#]*))?(?:\?([^#]*))?")
+# What urllib's parser takes; its own error would quote the password.
+_LOGIN = re.compile(r"[!-Z\\^-~]*")
 _MEMBER = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:\[\]@]+))(?::([0-9]{1,5}))?")
 
 
@@ -58,6 +60,8 @@ def parse_redis_url(url: str) -> RedisURL:
         raise _invalid("it has a `#`: write %23 in a password")
     authority, path, query = (part or "" for part in parts.groups())
     login, _, members = authority.rpartition("@")
+    if not _LOGIN.fullmatch(login):
+        raise _invalid("in a user or password, write [, ] and all that is not ASCII as %XX")
     sentinels = _members(members)
     master_name, database = _path(path)
     options, sentinel_login = _options(query)

@@ -48,6 +48,8 @@ def test_a_url_names_the_sentinels_the_master_and_the_database(url: str, parts: 
         (":hunter2/9@a:1,b:2/m", "In a password, write / . # , and @ as %2F %3F %23 %2C and %40"),
         (":hun,ter2@a:1/m/hunter2", "what follows the master's name is not the number"),
         (":hunter2@a:1/m/0/1", "what follows the master's name is not the number"),
+        (":hunter2[@a:1/m", "write ., . and all that is not ASCII as %XX"),
+        (":hunter2\u2100@a:1/m", "all that is not ASCII as %XX"),
         (":hunter2#@a:1/m", "it has a `#`: write %23 in a password"),
         (":hunter2@a/m?sentinel_pasword=hunter2", "sentinel_username and sentinel_password"),
         (":hunter2@a/m?db=3", "the database follows the master's name"),
