@@ -30,6 +30,7 @@ from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.routing import Router
 from app.serving.service import CompletionService
 from app.settings import Settings
+from app.storage.redis.cluster import reject_cluster
 from app.storage.redis.connection import connect
 from app.storage.sql.engine import create_engine
 from app.tracing.setup import tracing
@@ -71,7 +72,8 @@ class Application(Flask):
 def create_app(settings: Settings | None = None) -> Flask:
     """Return the web application.
 
-    Raises: ConfigError if the environment or the vendor table is incomplete or invalid.
+    Raises: ConfigError if the environment or the vendor table is incomplete or invalid, or Redis is
+    a cluster.
     """
     settings = settings or Settings.from_env()
     app = _application(settings)
@@ -105,6 +107,7 @@ class _Storage:
 
 def _storage(settings: Settings) -> _Storage:
     redis = connect(settings.redis_url, settings.redis_timeout_s)
+    reject_cluster(redis)
     return _Storage(create_engine(settings.database_url), redis, Stores.of(redis))
 
 

@@ -19,6 +19,14 @@ LogFormat = Literal["json", "text"]
 HttpAdapter = Literal["tollgate", "requests"]
 
 
+REDIS_SCHEMES = ("redis://", "rediss://", "redis+sentinel://", "rediss+sentinel://")
+
+NO_CLUSTER = (
+    "Tollgate does not run on Redis Cluster, because its scripts change several keys in one step."
+    " Use a Redis that is not a cluster, and scale with cells: docs/scaling.md"
+)
+
+
 class ConfigError(Exception):
     """The settings are incomplete or invalid; the message lists every problem."""
 
@@ -141,13 +149,15 @@ def _redis_url(env: Mapping[str, str], problems: list[str]) -> str:
     url = env.get("REDIS_URL", "")
     if not url:
         problems.append("REDIS_URL is not set (redis://host:port/0, or rediss:// for TLS)")
-    elif not url.startswith(("redis://", "rediss://")):
+    elif url.startswith(("redis+cluster://", "rediss+cluster://")):
+        problems.append(f"REDIS_URL is a cluster's: {NO_CLUSTER}")
+    elif not url.startswith(REDIS_SCHEMES):
         problems.append(
-            "REDIS_URL must start with redis:// or rediss://; for Sentinel or a replicated Redis,"
-            " use the address that follows the primary"
+            "REDIS_URL must start with redis:// or rediss://, or with redis+sentinel:// or"
+            " rediss+sentinel:// if sentinels know the primary"
         )
     cert = _choice(env, "TOLLGATE_REDIS_CERT", ("required", "none"), problems)
-    if cert == "none" and url.startswith("rediss://") and "ssl_cert_reqs=" not in url:
+    if cert == "none" and url.startswith("rediss") and "ssl_cert_reqs=" not in url:
         url += f"{'&' if '?' in url else '?'}ssl_cert_reqs=none"
     return url
 

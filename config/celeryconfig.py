@@ -53,10 +53,12 @@ task_default_queue = "usage"
 broker_transport_options = {
     "global_keyprefix": "celery:",
     "visibility_timeout": 3600,  # seconds; only prefetched tasks are unacknowledged
-    "socket_connect_timeout": 5.0,
-    "socket_timeout": 30.0,  # longer than the broker's blocking read of 10 s
+    # A primary that hangs keeps its connections open, and a worker has several: it leaves one after
+    # another, each after this time. The broker's blocking read takes 1 s at most.
+    "socket_connect_timeout": 3.0,
+    "socket_timeout": 3.0,
     "socket_keepalive": True,
-    "health_check_interval": 10,
+    "health_check_interval": 2,
 }
 broker_connection_retry = True
 broker_connection_retry_on_startup = True

@@ -1,6 +1,7 @@
 """The application as a whole."""
 
 import dataclasses
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -9,9 +10,10 @@ from redis import Redis
 
 from app.container import EXTENSION
 from app.factory import create_app
-from app.settings import Settings
+from app.settings import ConfigError, Settings
 from app.storage.redis.keys import EVENTS, OPEN
 from tests.support.gateway import running, with_account
+from tests.support.services.valkey import Valkey, as_cluster
 
 ASK = {"model": "sim/m", "prompt": "one two"}
 
@@ -44,3 +46,12 @@ def test_completions_come_through_either_http_adapter(
         assert (answer.status_code, "word0" in answer.text) == (200, True)
         event = gateway.event()
     assert (event.status, event.source) == ("completed", "vendor")
+
+
+def test_an_application_on_a_cluster_does_not_start(settings: Settings, tmp_path: Path) -> None:
+    server = Valkey(tmp_path, more=as_cluster()).start()
+    try:
+        with pytest.raises(ConfigError, match="leads to a cluster"):
+            create_app(dataclasses.replace(settings, redis_url=server.url))
+    finally:
+        server.kill()

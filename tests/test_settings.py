@@ -127,6 +127,12 @@ def test_a_file_that_is_there_is_taken(tmp_path: Path) -> None:
         ("rediss://h:1/0?db=3", "none", "rediss://h:1/0?db=3&ssl_cert_reqs=none"),
         ("rediss://h:1/0?ssl_cert_reqs=required", "none", "rediss://h:1/0?ssl_cert_reqs=required"),
         ("redis://h:1/0", "none", "redis://h:1/0"),
+        (
+            "rediss+sentinel://:s@h,i/m?sentinel_password=t",
+            "none",
+            "rediss+sentinel://:s@h,i/m?sentinel_password=t&ssl_cert_reqs=none",
+        ),
+        ("redis+sentinel://:s@h/m", "none", "redis+sentinel://:s@h/m"),
     ],
 )
 def test_the_check_of_rediss_certificate_is_the_urls_or_a_setting(
@@ -139,8 +145,10 @@ def test_the_check_of_rediss_certificate_is_the_urls_or_a_setting(
 @pytest.mark.parametrize(
     ("env", "problem"),
     [
-        ({"REDIS_URL": "redis+sentinel://:secret@h:26379/primary"}, "REDIS_URL must start with"),
         ({"REDIS_URL": "secret"}, "REDIS_URL must start with"),
+        ({"REDIS_URL": "sentinel://:secret@h:26379"}, r"redis\+sentinel:// or rediss\+sentinel://"),
+        ({"REDIS_URL": "redis+cluster://:secret@h:6379"}, "several keys in one step"),
+        ({"REDIS_URL": "rediss+cluster://:secret@h:6379"}, "docs/scaling.md"),
         ({**REDIS, "TOLLGATE_REDIS_CERT": "off"}, "TOLLGATE_REDIS_CERT must be"),
     ],
 )

@@ -9,11 +9,13 @@ from typing import Any
 
 from celery import Celery
 from celery.beat import ScheduleEntry, Scheduler, SchedulingError
-from celery.signals import after_setup_logger
+from celery.signals import after_setup_logger, beat_init, worker_init
 from redis import ResponseError
-from redis.connection import parse_url
 
-from app.settings import CONFIG_DIR, Settings
+from app.settings import CONFIG_DIR, ConfigError, Settings
+from app.storage.redis.cluster import reject_cluster
+from app.storage.redis.connection import connect
+from workers.broker import broker_of
 
 #: Tasks that may wait before beat stops sending more. If no worker ran, a day of them would take
 #: 88 MB of Redis.
@@ -27,30 +29,28 @@ logger = logging.getLogger(__name__)
 
 def create_celery(settings: Settings) -> Celery:
     """Return an application that sends tasks through the Redis of `settings`."""
-    celery = Celery("tollgate", broker=settings.redis_url, include=["workers.tasks"])
+    broker = broker_of(settings.redis_url, settings.redis_timeout_s)
+    celery = Celery("tollgate", broker=broker.url, include=["workers.tasks"])
     names = runpy.run_path(str(CONFIG_DIR / "celeryconfig.py"))
     options = {name: value for name, value in names.items() if not name.startswith("_")}
-    celery.conf.update(options, broker_use_ssl=broker_tls(settings.redis_url))
+    options["broker_transport_options"] |= broker.transport_options
+    celery.conf.update(options, broker_use_ssl=broker.tls)
     return celery
-
-
-def broker_tls(redis_url: str) -> dict[str, Any] | None:
-    """Return Celery's TLS options for a Redis URL; None without TLS.
-
-    They are those that `app.storage.redis.connection.connect` uses. Without them, Celery connects
-    to `rediss://` without TLS.
-    """
-    if not redis_url.startswith("rediss://"):
-        return None
-    options = parse_url(redis_url).items()  # type: ignore[no-untyped-call]
-    return {
-        "ssl_cert_reqs": "required",
-        **{name: value for name, value in options if name.startswith("ssl_")},
-    }
 
 
 settings = Settings.from_env()
 celery_app = create_celery(settings)
+
+
+@worker_init.connect  # type: ignore[untyped-decorator]
+@beat_init.connect  # type: ignore[untyped-decorator]
+def _reject_cluster(**_: Any) -> None:
+    """Exit if Redis is a cluster: Celery would try it for ever."""
+    with connect(settings.redis_url, settings.redis_timeout_s) as redis:
+        try:
+            reject_cluster(redis)
+        except ConfigError as exc:
+            raise SystemExit(str(exc)) from None
 
 
 class BoundedScheduler(Scheduler):  # type: ignore[misc]

@@ -7,6 +7,7 @@ import click
 from redis import Redis
 
 from app.settings import Settings
+from app.storage.redis.cluster import reject_cluster
 from app.storage.redis.connection import connect
 from app.vocabulary.errors import StreamUnavailable
 
@@ -19,6 +20,7 @@ def open_redis() -> Iterator["Redis"]:
     """
     settings = Settings.from_env()
     with connect(settings.redis_url, settings.redis_timeout_s) as redis:
+        reject_cluster(redis)
         try:
             yield redis
         except StreamUnavailable as exc:

@@ -13,6 +13,7 @@ from typing import Any
 from redis import Redis, ResponseError
 
 from app.observability.missing_check import settled
+from app.settings import NO_CLUSTER
 from app.storage.redis.connection import write_probe
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.keys import DEAD, EVENTS, MISSING
@@ -212,6 +213,8 @@ def _missing_alarm(missing: Sequence[Missing]) -> dict[str, str]:
 def _server_alarms(info: Mapping[str, Any]) -> dict[str, str]:
     """Return the alarms about Redis's configuration and memory; {} if INFO is not permitted."""
     alarms = {}
+    if info.get("cluster_enabled") == 1:
+        alarms["redis_cluster"] = f"REDIS_URL leads to a cluster: {NO_CLUSTER}"
     if info.get("aof_enabled") == 0:
         alarms["redis_persistence"] = (
             "Redis has no append-only file: a restart loses usage. Set `appendonly yes`."

@@ -1,11 +1,14 @@
 """Redis, opened for one command."""
 
+from pathlib import Path
+
 import click
 import pytest
 
 from app.cli.stream import open_redis
 from app.settings import ConfigError
 from app.usage.redis.dead_letters import DeadLetterStream
+from tests.support.services.valkey import Valkey, as_cluster
 
 
 def test_it_is_the_redis_of_the_environment(
@@ -22,6 +25,16 @@ def test_a_redis_that_does_not_respond_says_what_to_check(monkeypatch: pytest.Mo
         DeadLetterStream(it).count()
     assert caught.value.message[0].isupper()
     assert "secret" not in caught.value.message
+
+
+def test_a_cluster_is_a_wrong_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    server = Valkey(tmp_path, more=as_cluster()).start()
+    monkeypatch.setenv("REDIS_URL", server.url)
+    try:
+        with pytest.raises(ConfigError, match="leads to a cluster"), open_redis():
+            pass
+    finally:
+        server.kill()
 
 
 def test_no_address_is_a_wrong_setting(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,6 +177,8 @@ def test_an_alarm_is_logged_only_when_it_is_raised_and_when_it_clears(
             {"redis_memory"},
         ),
         ({"maxmemory": 100, "maxmemory_policy": "allkeys-lru"}, {"redis_eviction"}),
+        ({"cluster_enabled": 0}, set()),
+        ({"cluster_enabled": 1}, {"redis_cluster"}),
         ({"maxmemory": 0, "used_memory": 100, "maxmemory_policy": "allkeys-lru"}, set()),
     ],
 )

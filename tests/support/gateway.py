@@ -21,6 +21,7 @@ from app.accounts.accounts import Accounts
 from app.container import EXTENSION
 from app.factory import create_app
 from app.settings import Settings
+from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS, OPEN
 from app.storage.sql.engine import create_engine
 from app.usage.messages.event import UsageEvent
@@ -111,7 +112,7 @@ def _closing(app: Any) -> Any:
 def with_account(base_url: str, settings: Settings, account_id: str = "acme") -> Iterator[Gateway]:
     """Return the gateway at `base_url` with an account and a key for it."""
     engine = create_engine(settings.database_url)
-    with Redis.from_url(settings.redis_url) as redis:
+    with connect(settings.redis_url, 30.0) as redis:
         gateway = Gateway(base_url, redis, engine)
         gateway.accounts.create(account_id, "Acme")
         key, gateway.api_key = gateway.accounts.create_key([account_id], frozenset({"completions"}))

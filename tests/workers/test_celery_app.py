@@ -5,14 +5,15 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 from celery.app.defaults import NAMESPACES, flatten
 from redis import Redis
 
 from app.settings import ROOT
+from tests.support.services.valkey import Valkey, as_cluster
 
 
 @pytest.fixture
@@ -24,30 +25,6 @@ def workers_celery(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> ModuleTyp
     return workers.celery_app
 
 
-@pytest.mark.parametrize(
-    ("url", "tls"),
-    [
-        ("redis://host:6379/0", None),
-        ("redis://host:6379/0?ssl_cert_reqs=none", None),
-        ("rediss://:secret@host:6380/0", {"ssl_cert_reqs": "required"}),
-        ("rediss://host:6380/0?ssl_cert_reqs=required", {"ssl_cert_reqs": "required"}),
-        ("rediss://host:6380/0?ssl_cert_reqs=none", {"ssl_cert_reqs": "none"}),
-        (
-            "rediss://host:6380/0?ssl_ca_certs=/ca.pem&ssl_check_hostname=false",
-            {
-                "ssl_cert_reqs": "required",
-                "ssl_ca_certs": "/ca.pem",
-                "ssl_check_hostname": False,
-            },
-        ),
-    ],
-)
-def test_the_broker_is_reached_with_tls_as_its_url_says(
-    workers_celery: ModuleType, url: str, tls: dict[str, Any] | None
-) -> None:
-    assert workers_celery.broker_tls(url) == tls
-
-
 def test_an_application_is_made_of_settings(workers_celery: ModuleType) -> None:
     settings = replace(workers_celery.settings, redis_url="rediss://host:6380/0")
     app = workers_celery.create_celery(settings)
@@ -55,6 +32,11 @@ def test_an_application_is_made_of_settings(workers_celery: ModuleType) -> None:
     assert app.conf.broker_use_ssl == {"ssl_cert_reqs": "required"}
     assert app.conf.task_default_queue == "usage"
     assert workers_celery.celery_app.conf.broker_url == workers_celery.settings.redis_url
+    url = "redis+sentinel://:pw@a:1,b:2/tollgate/3"
+    app = workers_celery.create_celery(replace(workers_celery.settings, redis_url=url))
+    assert app.conf.broker_url == "sentinel://:pw@a:1/3;sentinel://:pw@b:2/3"
+    options = app.conf.broker_transport_options
+    assert (options["master_name"], options["global_keyprefix"]) == ("tollgate", "celery:")
 
 
 def test_each_setting_is_one_that_celery_knows(workers_celery: ModuleType) -> None:
@@ -105,3 +87,18 @@ def test_a_worker_without_redis_url_names_what_is_missing() -> None:
     run = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert run.returncode != 0
     assert "REDIS_URL is not set" in run.stderr
+
+
+@pytest.mark.parametrize("process", [["worker"], ["worker", "--beat"], ["beat"]])
+def test_a_process_on_a_cluster_ends_with_the_reason(tmp_path: Path, process: list[str]) -> None:
+    server = Valkey(tmp_path, more=as_cluster()).start()
+    env = {**os.environ, "REDIS_URL": server.url}
+    command = [sys.executable, "-m", "celery", "-A", "workers.celery_app", *process]
+    try:
+        run = subprocess.run(
+            command, cwd=ROOT, env=env, capture_output=True, text=True, check=False
+        )
+    finally:
+        server.kill()
+    assert run.returncode == 1
+    assert "REDIS_URL leads to a cluster" in run.stderr

@@ -13,6 +13,8 @@ from app.storage.redis.primary import (
     PoolAge,
     retry_elsewhere,
 )
+from app.storage.redis.sentinels import SentinelPrimary
+from app.storage.redis.url import RedisURL, parse_redis_url
 
 #: Connections of one process, besides the one of its group commit. Hosted plans limit them.
 #: Measured: 500 greenlets that make 7,000 calls a second wait 1.6 ms (median) for one of these, and
@@ -28,33 +30,37 @@ def connect(url: str, timeout_s: float) -> "Redis":
 
     It waits at most `timeout_s` for a free connection, as long for the connect, and as long for the
     response. If the server answers that it is not the primary (any more), the client tries the
-    command once more on a new connection.
+    command once more on a new connection. With sentinels, a connect first asks them for the
+    primary, which takes about `timeout_s` at most.
 
-    `rediss://` checks the certificate unless the URL has `ssl_cert_reqs=none`.
+    TLS checks the certificate unless the URL has `ssl_cert_reqs=none`.
     Raises: ConfigError if the URL is invalid; the message does not quote the URL.
     """
+    parsed = parse_redis_url(url)
     try:
-        pool = _pool(url, timeout_s)
+        pool = _pool(parsed, timeout_s)
     except ValueError:
         # The cause may quote the password, so it stays out of the traceback.
         raise ConfigError("REDIS_URL is not a Redis URL (redis://host:port/0)") from None
     return Redis.from_pool(pool)
 
 
-def _pool(url: str, timeout_s: float) -> BlockingConnectionPool:
+def _pool(url: RedisURL, timeout_s: float) -> BlockingConnectionPool:
     """Return the pool of a client's connections, which follow the primary.
 
     Raises: ValueError.
     """
+    pool_age = PoolAge()
     pool = BlockingConnectionPool.from_url(
-        url,
+        url.server_url,
         max_connections=CONNECTIONS,
         timeout=timeout_s,
         socket_timeout=timeout_s,
         socket_connect_timeout=timeout_s,
         # redis-py's default retries for seconds, while a caller waits for a response.
         retry=retry_elsewhere(),
-        pool_age=PoolAge(),
+        pool_age=pool_age,
+        primary=SentinelPrimary(url, timeout_s, pool_age) if url.sentinels else None,
         # The pool checks a connection before use anyway; a PING would cost a round trip.
         health_check_interval=0,
         # RESP3 costs each new connection further round trips, and Tollgate needs none of it.

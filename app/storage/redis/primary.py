@@ -1,14 +1,15 @@
-"""Connections that follow the primary of Redis when it changes behind one address.
+"""Connections that follow the primary of Redis when it changes.
 
-A former primary keeps its connections and rejects every write for as long as it lives. So if a
-server answers that it is not the primary, its connection and all others of the pool are opened
-again before their next use. No connection gets older than AGE_LIMIT_S, so that a changed address is
-noticed. Does not know Tollgate's keys.
+The primary is behind one address, which leads to another server after a failover, or sentinels know
+it (`app.storage.redis.sentinels`). A former primary keeps its connections and rejects every write
+for as long as it lives. So if a server answers that it is not the primary, its connection and all
+others of the pool are opened again before their next use. No connection gets older than
+AGE_LIMIT_S, so that a changed address is noticed. Does not know Tollgate's keys.
 """
 
 import re
 import time
-from typing import Any
+from typing import Any, Protocol
 
 from redis import BusyLoadingError, Connection, ReadOnlyError, ResponseError, SSLConnection
 from redis.backoff import NoBackoff
@@ -44,15 +45,38 @@ class PoolAge:
         self.valid_since_s = float("-inf")
 
 
-class _Following:
-    """What both connection classes below add to redis-py's."""
+class Primary(Protocol):
+    """Knows where the primary is."""
 
-    def __init__(self, *args: Any, pool_age: PoolAge | None = None, **kwargs: Any) -> None:
+    def address(self) -> tuple[str, int]:
+        """Return its host and port.
+
+        Raises: RedisError.
+        """
+        ...
+
+
+class _Following:
+    """What both connection classes below add to redis-py's.
+
+    `primary` is asked for the address before each connect; None: the address stays.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        pool_age: PoolAge | None = None,
+        primary: Primary | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._pool_age = pool_age or PoolAge()
+        self._primary = primary
         self._since_s = 0.0
 
     def _connect(self) -> Any:
+        if self._primary is not None:
+            self.host, self.port = self._primary.address()
         # Before connecting: the address may move to another server in the meantime.
         self._since_s = time.monotonic()
         return super()._connect()  # type: ignore[misc]

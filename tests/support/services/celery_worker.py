@@ -4,19 +4,26 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from app.settings import ROOT
 from tests.support.processes import KILLED_S, ended
 from tests.support.services.polling import wait_until
 
+#: As in the Procfile: the worker does not look for other workers.
+ALONE = ("--without-gossip", "--without-mingle")
+
 
 class CeleryWorker:
-    """One worker in a process group of its own; it may be started again after its end."""
+    """One worker in a process group of its own; it may be started again after its end.
 
-    def __init__(self, log_file: Path, env: Mapping[str, str]) -> None:
+    `options`: further options of the command, such as `ALONE`.
+    """
+
+    def __init__(self, log_file: Path, env: Mapping[str, str], options: Sequence[str] = ()) -> None:
         self._log_file = log_file
+        self._options = options
         self._env = {**os.environ, **env}
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -26,7 +33,7 @@ class CeleryWorker:
         command = [sys.executable, "-m", "celery", "-A", "workers.celery_app", "worker", "-B"]
         with self._log_file.open("ab") as log:
             self._process = process = subprocess.Popen(
-                [*command, "--loglevel", "info"],
+                [*command, "--loglevel", "info", *self._options],
                 cwd=ROOT,
                 env=self._env,
                 stdout=log,

@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from redis import Redis, RedisError
@@ -14,12 +15,19 @@ from tests.support.processes import end
 from tests.support.services.polling import wait_until
 
 
+def as_cluster() -> tuple[str, ...]:
+    """Return the arguments of a node of a cluster that has no other nodes and no slots yet."""
+    # The port of its bus would be 10,000 above its own, where outgoing connections have theirs.
+    return ("--cluster-enabled", "yes", "--cluster-port", str(lasting_port()))
+
+
 class Valkey:
     """One server on a free port of the loopback interface; it keeps its port when restarted.
 
     `persistent`: with an append-only file, so that a restart keeps what was written.
     `durable`: the file is flushed to the disk each second, as it is in a deployment.
-    `password`: what a client must know, if anything.
+    `password`: what a client must know, if anything; replicas and their primary share it.
+    `more`: further arguments.
     """
 
     def __init__(
@@ -29,6 +37,7 @@ class Valkey:
         persistent: bool = False,
         durable: bool = False,
         password: str = "",
+        more: Sequence[str] = (),
     ) -> None:
         self._directory = directory
         self._persistent = persistent
@@ -36,6 +45,7 @@ class Valkey:
         self.port = lasting_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._password = password
+        self._more = more
 
     @property
     def url(self) -> str:
@@ -68,7 +78,7 @@ class Valkey:
 
     def _arguments(self) -> list[str]:
         secrets = self._directory / "valkey.conf"  # not for the list of processes
-        secrets.write_text(f'requirepass "{self._password}"\n')
+        secrets.write_text(f'requirepass "{self._password}"\nprimaryauth "{self._password}"\n')
         return [
             str(secrets),
             *("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._directory)),
@@ -76,6 +86,7 @@ class Valkey:
             # Written at once, and kept by the kernel when the process is killed. A server that is
             # to flush the disk each second puts its writes off while a flush takes long.
             *("--appendfsync", "everysec" if self._durable else "no"),
+            *self._more,
         ]
 
     def stop(self) -> None:
