@@ -1,10 +1,11 @@
 """Load on the web processes that are in service, and streams that stay open until they are cut."""
 
+import functools
 import random
 import threading
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 
 import requests
@@ -17,7 +18,7 @@ from tests.support.services.polling import wait_until
 from tests.support.vendor import Asked as AskedVendor
 from tests.support.vendor import Reply, Step, body_of, choice, event
 
-CALLERS = 6
+CALLERS = 8
 
 #: Words that a held stream sends before it stands still: each is a token.
 HELD_WORDS = 7
@@ -108,20 +109,22 @@ class Load:
 
     def _call(self, number: int) -> None:
         dice = random.Random(f"{self.seed} caller {number}")  # noqa: S311 - repeatable
-        callers: dict[tuple[int, str], Caller] = {}
         count = 0
-        while not self._over.is_set():
-            count += 1
-            port, kind = dice.choice(self.ports), dice.choice(("openai", "scale", "raw"))
-            caller = callers.get((port, kind))
-            if caller is None:
-                caller = callers[port, kind] = Caller(port, self.api_key, kind)
-            asked = caller.ask(f"t{number}-{count}", dice)
-            self.asked.append(asked)
-            if asked.ending == "whole":
-                self.whole[port] += 1
-            elif asked.ending == "refused":  # perhaps its web process is being replaced
-                self._over.wait(0.05)
+        with ExitStack() as stack:
+
+            @functools.cache
+            def caller_of(port: int, kind: str) -> Caller:
+                return stack.enter_context(closing(Caller(port, self.api_key, kind)))
+
+            while not self._over.is_set():
+                count += 1
+                port, kind = dice.choice(self.ports), dice.choice(("openai", "scale", "raw"))
+                asked = caller_of(port, kind).ask(f"t{number}-{count}", dice)
+                self.asked.append(asked)
+                if asked.ending == "whole":
+                    self.whole[port] += 1
+                elif asked.ending == "refused":  # perhaps its web process is being replaced
+                    self._over.wait(0.05)
 
     def _read_held(self, port: int, tag: str) -> None:
         body = {"model": "sim/m", "prompt": f"{tag} and so on", "user": tag, "stream": True}

@@ -238,7 +238,7 @@ def installed(root: Path, database_url: str, version: Version, seed: int) -> Ite
             "TOLLGATE_VENDORS": str(root / "vendors.toml"),
             "TOLLGATE_PRICES": str(root / "prices.toml"),
             "TOLLGATE_SPOOL_DIR": str(root / "spool"),
-            "TOLLGATE_GRACE_S": "3",
+            "TOLLGATE_GRACE_S": "2",
         }
         version.tollgate("db", "upgrade", env=env)
         for account_id in ACCOUNTS:
