@@ -75,7 +75,8 @@ def missing() -> str | None:
         return "git is not installed"
     if found.returncode == 0:
         return None
-    return f"no commit {OLDER[:7]} here (no repository, or a shallow clone): {found.stderr.decode().strip()}"
+    why = found.stderr.decode().strip()
+    return f"no commit {OLDER[:7]} here (no repository, or a shallow clone): {why}"
 
 
 def take_out(directory: Path) -> Version:
