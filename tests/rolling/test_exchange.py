@@ -30,7 +30,7 @@ input = 0.5
 output = 1.0
 """
 
-ABANDONED = {"status": "abandoned", "vendor_served": None, "model_served": None}
+ABANDONED: dict[str, Any] = {"status": "abandoned", "vendor_served": None, "model_served": None}
 ABANDONED |= dict.fromkeys(("vendor_request_id", "http_status", "first_token_ms"))
 NOTHING_RESERVED = {"requests": 0, "streams": 0, "budget": 0}
 ALL_POSTED = {"posted": 1, "backlog": 0, "started": 0, "dead": 0}

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ Parts = dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]]
 STARTED_MS = 1_793_491_200_000
 
 #: What a request was, as both versions know it.
-RECORD: Mapping[str, Any] = {
+RECORD: dict[str, Any] = {
     "request_id": "req_1",
     "account_id": "acme",
     "api_key_id": "key_1",
@@ -50,11 +50,11 @@ COUNTS = {
     "accepted_prediction_tokens": 0,
     "rejected_prediction_tokens": 0,
 }
-CALLS = (
+CALLS: Sequence[dict[str, Any]] = (
     {"vendor": "spare", "model": "m", "prompt_tokens": 10, "total_tokens": 10},
     {"vendor": "sim", "model": "m", "prompt_tokens": 20, "completion_tokens": 20},
 )
-EVENT: Mapping[str, Any] = {
+EVENT: dict[str, Any] = {
     **RECORD,
     **COUNTS,
     "vendor_served": "sim",
