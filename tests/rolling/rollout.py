@@ -32,8 +32,19 @@ RECONCILE_S = 90.0
 
 #: The account with limits of every kind; none of them is reached.
 LIMITED = ACCOUNTS[0]
-LIMITS_OF_IT = ("--rpm", "1000000", "--tpm", "100000000", "--streams", "1000")
-BUDGET = ("--budget-usd", "1000", "--per", "month")
+
+#: Creates the accounts and their key with the version that runs it, and prints the key.
+SETUP = f"""
+from app.accounts.accounts import Accounts
+from app.cli.ledger import open_ledger
+with open_ledger() as engine:
+    accounts = Accounts(engine)
+    for account_id in {ACCOUNTS}:
+        accounts.create(account_id, account_id)
+    rates = {{"requests_per_minute": 10**6, "tokens_per_minute": 10**8, "streams": 1000}}
+    accounts.set_limits("account", {LIMITED!r}, **rates, budget_nanousd=10**12)
+    print(accounts.create_key({ACCOUNTS}, ["completions", "usage"])[1])
+"""
 
 PRICES = '[[prices]]\nmodel = "*/m"\ninput = 1.0\noutput = 2.0\n'
 
@@ -241,11 +252,7 @@ def installed(root: Path, database_url: str, version: Version, seed: int) -> Ite
             "TOLLGATE_GRACE_S": "2",
         }
         version.tollgate("db", "upgrade", env=env)
-        for account_id in ACCOUNTS:
-            version.tollgate("accounts", "create", account_id, env=env)
-        version.tollgate("accounts", "limit", LIMITED, *LIMITS_OF_IT, *BUDGET, env=env)
-        scopes = ("--scope", "completions", "--scope", "usage")
-        key = version.tollgate("keys", "create", *ACCOUNTS, *scopes, env=env).strip()
+        key = version.output_of("-c", SETUP, env=env).strip()
         redis = stack.enter_context(Redis.from_url(valkey.url))
         rollout = Rollout(root, env, redis, vendor, Load(key, seed))
         stack.callback(rollout.kill_all)

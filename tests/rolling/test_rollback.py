@@ -8,7 +8,7 @@ from tests.rolling.versions import NEWER, Version
 from tests.rolling.visitor import Visitor
 
 #: Requests that each web process answers in each state of the installation.
-SOME, MANY = 15, 40
+SOME, MANY = 10, 25
 
 
 def test_web_processes_that_come_first_or_go_back_lose_and_double_nothing(

@@ -8,7 +8,7 @@ from tests.rolling.versions import NEWER, Version
 from tests.rolling.visitor import Visitor
 
 #: Requests that each web process answers in each state of the installation.
-SOME, MANY = 15, 40
+SOME, MANY = 10, 25
 
 
 def test_an_upgrade_and_a_rollback_of_the_worker_lose_and_double_nothing(
