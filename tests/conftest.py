@@ -32,6 +32,7 @@ hypothesis.settings.load_profile("tollgate")
 _LONG = (
     "tests/workers/test_worker.py",
     "tests/chaos/",
+    "tests/rolling/",
     "tests/contract/test_contract.py",
     "tests/contract/wild/test_wild.py",
     "tests/cli/test_dev.py",

@@ -92,6 +92,9 @@ class Load:
                     self._over.wait(0.1)
         except BaseException as exc:  # noqa: BLE001 - `stop` raises it
             self.broken.append(exc)
+        finally:
+            for caller in callers:
+                caller.close()
 
 
 class Caller:
@@ -107,6 +110,12 @@ class Caller:
             self._client = openai.OpenAI(base_url=f"{self._url}/v5", **more)
         elif kind == "scale":
             self._client = scale_gp_beta.SGPClient(base_url=self._url, account_id="-", **more)
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._session.close()
+        if self._client is not None:
+            self._client.close()
 
     def ask(self, tag: str, dice: random.Random) -> Asked:
         """Request one completion and read the response, or disconnect in the middle."""

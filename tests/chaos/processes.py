@@ -13,11 +13,22 @@ from tests.support.processes import KILLED_S
 
 
 class Process:
-    """One `python -m …` and its children, in a process group of their own."""
+    """One `python -m …` and its children, in a process group of their own.
 
-    def __init__(self, name: str, command: list[str], env: Mapping[str, str], log: Path) -> None:
+    `root` is the directory of the source that it runs.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: list[str],
+        env: Mapping[str, str],
+        log: Path,
+        root: Path = ROOT,
+    ) -> None:
         self.name = name
         self.log = log
+        self._root = root
         self._command = [sys.executable, "-m", *command]
         self._env = {**os.environ, **env}
         self._process: subprocess.Popen[bytes] | None = None
@@ -29,7 +40,7 @@ class Process:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command,
-                cwd=ROOT,
+                cwd=self._root,
                 env={**self._env, **(more_env or {})},
                 stdout=log,
                 stderr=log,
