@@ -2,28 +2,22 @@
 
 import contextlib
 import dataclasses
-import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from redis import Redis
-from sqlalchemy import select
 
 from app.settings import Settings
-from app.storage.redis.keys import DEAD, EVENTS, OPEN
-from app.storage.sql.engine import create_engine
-from app.storage.sql.tables import entries
 from tests.e2e.load import Load, assert_each_answer_is_posted_once
 from tests.support.gateway import Gateway, gunicorn, vendor_table, with_account
-from tests.support.processes import join
 from tests.support.services.celery_worker import ALONE, CeleryWorker
 from tests.support.services.polling import wait_until
 from tests.support.services.sentinels import Standby
 from tests.support.services.sqlite import new_ledger
 from tests.support.services.valkey import Valkey
 from tests.support.vendor import SimulatedVendor
+
 
 def scripts_run(redis: "Redis") -> int:
     """Return how many scripts a server has run: requests are opened and published by scripts."""

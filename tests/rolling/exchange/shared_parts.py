@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from app.admission.reservations import Charge, Check, Reservations
+from app.admission.reservations import Charge, Check
 from app.serving.circuit_breaker import FAILURE_THRESHOLD, CircuitBreaker
-from app.storage.redis.group_commit import GroupCommit
 from app.usage.redis.idempotency_keys import Claim, IdempotencyKeys, StoredResponse
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import TollgateError
+from tests.rolling.exchange.apart import admit as reserve
+from tests.rolling.exchange.apart import heartbeat
 from tests.rolling.exchange.samples import (
     STARTED_MS,
     Parts,
@@ -38,8 +39,7 @@ def admit(event_id: str) -> bool:
         Check(kind=kind, key=key, limit=LIMITS[kind], amount=amounts[kind], ends_s=4_102_444_800)  # type: ignore[arg-type]
         for kind, key in LIMIT_KEYS.items()
     ]
-    reservations = Reservations(GroupCommit(redis()))
-    return reservations.admit(event_id, record(event_id).encode(), STARTED_MS, checks)[0]
+    return reserve(event_id, record(event_id).encode(), STARTED_MS, checks)
 
 
 def reserved() -> dict[str, int]:
@@ -55,9 +55,10 @@ def reserved() -> dict[str, int]:
 
 def claim(owner: str, body: bytes = b"{}") -> Claim | StoredResponse:
     """Claim the one idempotency key there is, for a process that is live."""
-    records = OpenRecords(redis())
-    records.heartbeat(owner)
-    return IdempotencyKeys(redis(), records, lambda: owner).claim("acme", "once", body, "req_1")
+    heartbeat(owner)
+    return IdempotencyKeys(redis(), OpenRecords(redis()), lambda: owner).claim(
+        "acme", "once", body, "req_1"
+    )
 
 
 def claimed(body: bytes = b"{}") -> Any:

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from app.ledger.posting import Ledger
-from app.usage.fallback import SpoolFallback
 from app.usage.messages.open_record import OpenRecord
 from app.usage.redis.dead_letters import DeadLetterStream
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
-from app.usage.replay import Replay
+from tests.rolling.exchange.apart import SpoolFallback, adopt, heartbeat, open_record
 from tests.rolling.exchange.samples import (
     COUNTS,
     DEAD_OWNER,
@@ -31,12 +30,12 @@ from workers.consumer import consume
 from workers.reaper import reap
 
 #: Spools that this process holds.
-KEPT: list[SpoolFallback] = []
+KEPT: list[Any] = []
 
 
 def open_request(opened: OpenRecord) -> None:
     """Write an open record."""
-    OpenRecords(redis()).open(opened.event_id, opened.encode(), opened.started_at_ms)
+    open_record(opened.event_id, opened.encode(), opened.started_at_ms)
 
 
 def posted(stream: EventStream) -> dict[str, Any]:
@@ -73,7 +72,7 @@ def read_checkpoint(_: Any) -> Any:
 
 def write_heartbeat() -> None:
     """The record of a process that is live."""
-    OpenRecords(redis()).heartbeat("host-3-live")
+    heartbeat("host-3-live")
     open_request(record("e1", owner="host-3-live"))
 
 
@@ -137,10 +136,7 @@ def write_spool() -> str:
 
 def read_spool(told: Any) -> Any:
     directory = Path(told)
-    replay = Replay(
-        EventStream(redis()), OpenRecords(redis()), owner="host-5-me", live=(), prices=None
-    )
-    replay.adopt(SpoolFallback(directory, "host-5-me"))
+    adopt(directory, "host-5-me")
     opened = OpenRecords(redis()).all()
     events = [it["event_id"] for it in waiting()]
     return [sorted(opened), events, [it.name for it in directory.iterdir()]]
