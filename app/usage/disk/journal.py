@@ -26,6 +26,8 @@ JOURNAL_BYTES = 256 * 1024 * 1024
 
 SUFFIX = ".journal"
 
+NONE = Unposted()
+
 log = logging.getLogger(__name__)
 
 
@@ -106,14 +108,17 @@ class Journal:
             for part in [it for it in self._parts[:-1] if not it.events]:
                 self._remove(part)
 
-    def unposted(self) -> Iterator[Line]:
-        """Yield the events that the ledger may not have, in the order of writing."""
+    def unposted(self, also: Unposted = NONE) -> Iterator[Line]:
+        """Yield the events that the ledger may not have, in the order of writing.
+
+        `also`: those that it had, and has no more.
+        """
         with self._lock:
             parts = list(self._parts)
         for part in parts:
             for kind, payload in part.segment.lines():
                 it = numbered(payload)
-                if kind == "event" and part.events.holds(it):
+                if kind == "event" and (part.events.holds(it) or also.holds(it)):
                     yield kind, payload
 
     @property

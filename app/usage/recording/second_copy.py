@@ -11,6 +11,7 @@ from app.admission.numbering import Numbering, with_number
 from app.usage.disk.adopted_journal import AdoptedJournal, adopt
 from app.usage.disk.journal import Entry, Journal
 from app.usage.disk.segments import Line
+from app.usage.disk.unposted import Unposted
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.message import UndecodableMessage
 from app.usage.messages.numbered import numbered
@@ -67,7 +68,8 @@ class SecondCopy:
         self._remove_posted()
         if self._has_lost(heartbeat, last):
             self._live.reopen(self._stores.records)
-            self._send([self.journal.unposted(), *(it.lines() for it in self._adopted)])
+            missing = _numbers_of(heartbeat.missing)
+            self._send([self.journal.unposted(missing), *(it.lines() for it in self._adopted)])
         self.memory, self._tried = heartbeat.memory, frozenset(heartbeat.missing)
         self._adopt()
 
@@ -131,6 +133,14 @@ class SecondCopy:
         self._stores.records.reopen(
             record.event_id, payload, record.started_at_ms, process, record.number
         )
+
+
+def _numbers_of(missing: Iterable[Missing]) -> Unposted:
+    numbers = Unposted()
+    for gap in missing:
+        for number in range(gap.first, gap.last + 1):
+            numbers.add(gap.process, number)
+    return numbers
 
 
 def entry_of_record(

@@ -1,6 +1,6 @@
 -- Marks a process as live, and stores its last number if Redis has a smaller one. Returns the number
--- that Redis had, the epoch of its data, which is new after it lost them, the missing numbers as the
--- workers know them, and the posted numbers of some processes.
+-- that Redis had; the run of the server and the epoch of its data, one of which is new after data
+-- were lost; the missing numbers as the workers know them; the posted numbers of some processes.
 -- KEYS: heartbeat, last numbers, epoch, missing numbers, posted numbers. ARGV: lifetime in s, value,
 -- process, its last number, an epoch in case there is none, processes.
 redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[1])
@@ -9,4 +9,7 @@ if known < tonumber(ARGV[4]) then redis.call('HSET', KEYS[2], ARGV[3], ARGV[4]) 
 redis.call('SETNX', KEYS[3], ARGV[5])
 local posted = {}
 if #ARGV > 5 then posted = redis.call('HMGET', KEYS[5], unpack(ARGV, 6)) end
-return {known, redis.call('GET', KEYS[3]), redis.call('GET', KEYS[4]), posted}
+local info = redis.pcall('INFO', 'server') -- an error where it is not permitted
+local run = type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''
+local memory = run .. ' ' .. redis.call('GET', KEYS[3])
+return {known, memory, redis.call('GET', KEYS[4]), posted}

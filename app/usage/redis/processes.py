@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from redis import Redis, ResponseError
+from redis import Redis
 
 from app.admission.numbering import Numbering
 from app.storage.redis.errors import redis_errors
@@ -63,19 +63,10 @@ class Processes:
         keys = [OWNER + numbering.process, GIVEN, EPOCH, MISSING, NUMBERS_POSTED]
         args = (OWNER_TTL_S, value, *numbering.arguments(), secrets.token_hex(8), *processes)
         answer: Any = run(self._redis, HEARTBEAT, keys, args)
-        known, epoch, missing, posted = answer
+        known, memory, missing, posted = answer
         ranges = zip(processes, map(decode_ranges, posted), strict=True)
-        memory = f"{self._server()} {epoch.decode()}"
         search = decode_search(missing)
-        return Heartbeat(memory, known, search.missing if search else (), dict(ranges))
-
-    def _server(self) -> str:
-        """Return the name of the run of the server; "" if it does not tell."""
-        try:
-            info: Any = self._redis.info("server")
-        except ResponseError:  # INFO is not permitted
-            return ""
-        return str(info.get("run_id", ""))
+        return Heartbeat(memory.decode(), known, search.missing if search else (), dict(ranges))
 
     @redis_errors()
     def given(self) -> dict[str, int]:

@@ -44,6 +44,7 @@ class Valkey:
         self._durable = durable
         self.port = lasting_port()
         self._process: subprocess.Popen[bytes] | None = None
+        self._tracer: subprocess.Popen[bytes] | None = None
         self._password = password
         self._more = more
 
@@ -57,8 +58,11 @@ class Valkey:
         """What stands before the host in its address."""
         return f":{self._password}@" if self._password else ""
 
-    def start(self) -> "Valkey":
-        """Start the server and wait until it answers."""
+    def start(self, slow_disk_s: float = 0.0) -> "Valkey":
+        """Start the server and wait until it answers.
+
+        `slow_disk_s`: how long each flush to the disk takes; needs strace.
+        """
         log_file = self._directory / "valkey.log"
         with log_file.open("ab") as log:
             self._process = process = subprocess.Popen(
@@ -67,7 +71,19 @@ class Valkey:
         wait_until(lambda: process.poll() is not None or self._answers())
         if process.poll() is not None:
             raise RuntimeError(log_file.read_text())
+        if slow_disk_s:
+            self._slow_down(process.pid, slow_disk_s)
         return self
+
+    def _slow_down(self, pid: int, slow_disk_s: float) -> None:
+        """Have each flush of the server take longer; strace ends with the server."""
+        delay = f"inject=fsync,fdatasync:delay_enter={slow_disk_s * 1e6:.0f}"
+        traced = ["-e", "trace=fsync,fdatasync", "-e", delay]
+        output = self._directory / "strace.log"
+        command = ["strace", "-f", "-o", str(output), *traced, "-p", str(pid)]
+        with (self._directory / "strace.err").open("wb") as errors:
+            self._tracer = subprocess.Popen(command, stderr=errors)
+        wait_until(lambda: b"attached" in (self._directory / "strace.err").read_bytes())
 
     def _answers(self) -> bool:
         with Redis.from_url(self.url, socket_timeout=1.0, retry=Retry(NoBackoff(), 0)) as client:
@@ -121,3 +137,6 @@ class Valkey:
             return
         process.send_signal(by)
         end(process, signal.SIGCONT, within_s=10)
+        if self._tracer is not None:
+            end(self._tracer, signal.SIGTERM, within_s=10)
+            self._tracer = None

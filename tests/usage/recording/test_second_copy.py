@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from app.ledger.posting import Ledger
 from app.observability.missing_check import MissingCheck
 from app.storage.redis.keys import EVENTS, GIVEN, OPEN
+from app.storage.sql.tables import entries, processes
 from app.usage.messages.event import UsageEvent
 from app.usage.recording.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
@@ -164,6 +165,25 @@ def test_events_that_somebody_has_removed_are_found_missing_and_sent_again(
     assert check.find(now_ms).missing == ()
     beat(books)
     assert redis.xlen(EVENTS) == 0
+
+
+def test_what_a_restored_ledger_lacks_is_sent_again_as_far_as_it_is_still_on_the_disk(
+    books: Recorder, redis: "Redis", engine: Engine
+) -> None:
+    meters = [request(books) for _ in range(3)]
+    for meter in meters:
+        answer(meter)
+    check, stream, now_ms = MissingCheck(redis, engine), EventStream(redis), meters[0].started_at_ms
+    consume(stream, Ledger(engine), consumer="w")
+    check.find(now_ms)
+    beat(books)
+    with engine.execution_options(writes=True).begin() as connection:
+        for table in (processes, entries):
+            connection.execute(table.delete())
+    assert [(it.first, it.last) for it in check.find(now_ms).missing] == [(1, 3)]
+    beat(books)
+    consume(stream, Ledger(engine), consumer="w")
+    assert check.find(now_ms).missing == ()
 
 
 def test_a_journal_is_emptied_as_the_ledger_gets_its_events(
