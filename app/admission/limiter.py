@@ -6,7 +6,9 @@ words the response headers and errors.
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from msgspec import Struct
 
 from app.admission.at_most import CostCandidate, cost_at_most, usage_at_most
 from app.admission.limit_messages import LimitOutcome, limit_error, limit_headers, warning
@@ -27,11 +29,12 @@ MONEY_LIMIT_NANOUSD = 2**52
 logger = logging.getLogger(__name__)
 
 
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
 _Checked = tuple[Limits, Check]
 
 
-@dataclass(frozen=True, slots=True)
-class AdmissionRequest:
+class AdmissionRequest(Struct, frozen=True):
     """What decides whether a request is admitted: its limits, and what it may use of them.
 
     `candidates` are the vendor entries that may serve it; `started_at_ms` is in Unix milliseconds.
@@ -44,14 +47,13 @@ class AdmissionRequest:
     candidates: Sequence[CostCandidate]
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(Struct, frozen=True):
     """A request was admitted; the response `headers` tell its caller what is left.
 
     `number` is the request's number among those of its process.
     """
 
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = NO_HEADERS
     number: int = 0
 
 

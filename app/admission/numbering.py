@@ -10,7 +10,8 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from app.storage.redis.scripts import Argument
 
@@ -49,8 +50,7 @@ def new_process_name(cell: str | None) -> str:
     return f"{prefix}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """A request that is to be opened; `started_at_ms` is in Unix milliseconds.
 
     `opened` gets the request's number as soon as Redis has its record, and returns what is to be

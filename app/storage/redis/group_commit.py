@@ -39,7 +39,8 @@ class _Call:
         self.keys = keys
         self.args = args
         self.keep = keep
-        self.turn = threading.Event()
+        #: Set when its turn has come; None if the call leads at once, as most do.
+        self.turn: threading.Event | None = None
         self.done = False
         self.result: Any = None
         # Stays if the leader is killed during the round trip, so that no call seems to succeed.
@@ -77,8 +78,10 @@ class GroupCommit:
         call = _Call(script, keys, args, keep)
         with self._lock:
             self._queue.append(call)
-            leads, self._busy = not self._busy, True
-        if not leads:
+            if self._busy:
+                call.turn = threading.Event()
+            self._busy = True
+        if call.turn is not None:
             try:
                 call.turn.wait()
             except BaseException:  # the server kills this thread
@@ -100,21 +103,22 @@ class GroupCommit:
         finally:
             for call in batch:
                 call.done = True
-                call.turn.set()
+                if call.turn is not None:
+                    call.turn.set()
             with self._lock:
                 self._hand_over()
 
     def _hand_over(self) -> None:
         self._busy = bool(self._queue)
-        if self._busy:
-            self._queue[0].turn.set()
+        if self._busy and (turn := self._queue[0].turn) is not None:
+            turn.set()
 
     def _withdraw(self, call: _Call) -> None:
         """Remove a call that is still queued; if it was to lead, the next one leads instead."""
         with self._lock:
             if call in self._queue:
                 self._queue.remove(call)
-                if call.turn.is_set():
+                if call.turn is not None and call.turn.is_set():
                     self._hand_over()
 
     def _execute(self, batch: list[_Call]) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 from app.usage.disk import segments
 from app.usage.disk.segments import Kind, Line, Segment, line_of
 from app.usage.disk.unposted import Unposted
@@ -31,8 +33,7 @@ NONE = Unposted()
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True, gc=False):
     """An event or an open record of the request `number` of a process."""
 
     kind: Kind
@@ -86,15 +87,12 @@ class Journal:
 
     def _write(self, entries: list[Entry]) -> None:
         part = self._present()
-        lines = []
         for it in entries:
-            line = line_of(it.kind, it.payload)
-            lines.append(line)
             if it.kind == "open":
-                self._opened[it.event_id] = line
+                self._opened[it.event_id] = it.payload
             else:
                 self._opened.pop(it.event_id, None)
-        part.segment.append(b"".join(lines), sync=False)
+        part.segment.append(b"".join([line_of(it.kind, it.payload) for it in entries]), sync=False)
         for it in entries:
             if it.kind == "event":
                 part.events.add(it.process, it.number)
@@ -157,7 +155,8 @@ class Journal:
         segment = segments.begin(self._directory, self._owner, self._number, SUFFIX)
         self._parts.append(_Part(segment))
         self._opened = {name: it for name, it in self._opened.items() if self._is_live(name)}
-        segment.append(b"".join(self._opened.values()), sync=False)
+        lines = [line_of("open", record) for record in self._opened.values()]
+        segment.append(b"".join(lines), sync=False)
 
     def renew(self) -> None:
         """Begin a new segment if another program has removed the present one."""

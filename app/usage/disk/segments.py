@@ -20,6 +20,8 @@ Line = tuple[Kind, bytes]
 
 KINDS: tuple[Kind, ...] = ("open", "event")
 
+_STARTS: dict[str, bytes] = {kind: b'{"%s":' % kind.encode() for kind in KINDS}
+
 #: How much of a file is read at once, in bytes.
 READ_BYTES = 1024 * 1024
 
@@ -81,7 +83,7 @@ class Segment:
 
 def line_of(kind: Kind, payload: bytes) -> bytes:
     """Return the line of one JSON object."""
-    return b'{"%s":%s}\n' % (kind.encode(), payload)
+    return _STARTS[kind] + payload + b"}\n"
 
 
 def begin(directory: Path, owner: str, number: int, suffix: str) -> Segment:
