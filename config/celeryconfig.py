@@ -19,8 +19,12 @@ beat_schedule = {
         "task": "usage.forget_idle_consumers",
         "schedule": 3600.0,
     },
+    "create-partitions": {
+        "task": "usage.create_partitions",
+        "schedule": 86_400.0,
+    },
 }
-# In memory: after a restart, all four entries are due at once anyway, and a file would need a path.
+# In memory: after a restart, all entries are due at once anyway, and a file would need a path.
 beat_scheduler = "workers.celery_app:BoundedScheduler"
 
 timezone = "UTC"

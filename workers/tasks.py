@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,6 +19,7 @@ from app.observability.alarms import Alarms
 from app.pricing.price_book import load_prices
 from app.storage.redis.connection import connect
 from app.storage.sql.engine import create_engine
+from app.storage.sql.partitions import create_months
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import Unavailable
@@ -129,6 +131,13 @@ def reap_open_records() -> None:
 def forget_idle_consumers() -> None:
     """Delete the consumer names of worker processes that have exited."""
     _stream().forget_idle_consumers()
+
+
+@celery_app.task(name="usage.create_partitions")  # type: ignore[untyped-decorator]
+@_skip_if_unavailable()
+def create_partitions() -> None:
+    """Create the partitions of the coming months, which are needed in months at the earliest."""
+    create_months(_ledger().engine, time.time())
 
 
 @celery_app.task(name="usage.alarms")  # type: ignore[untyped-decorator]

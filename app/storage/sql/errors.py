@@ -12,6 +12,7 @@ from app.vocabulary.errors import LedgerUnavailable
 
 _MISSING_TABLE = "42P01"
 _RETRYABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
+_LOCK_TIMEOUT = "55P03"
 _UNAVAILABLE = "The usage ledger is unavailable."
 _FILE_ERRORS = {
     sqlite3.SQLITE_CANTOPEN: (
@@ -45,6 +46,11 @@ def is_retryable(error: DBAPIError) -> bool:
     That is so after a deadlock, a serialization failure, or a locked SQLite file.
     """
     return _sqlstate(error) in _RETRYABLE or _sqlite_code(error) == sqlite3.SQLITE_BUSY
+
+
+def is_lock_timeout(error: LedgerUnavailable) -> bool:
+    """Return whether a table or a row was in use for longer than `lock_timeout`."""
+    return isinstance(error.__cause__, DBAPIError) and _sqlstate(error.__cause__) == _LOCK_TIMEOUT
 
 
 def _message(error: DBAPIError) -> str:
