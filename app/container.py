@@ -10,7 +10,7 @@ from app.accounts.accounts import Accounts
 from app.accounts.keyring import KeyRing
 from app.accounts.sessions import Sessions
 from app.ledger.reports.reader import UsageReader
-from app.ledger.reports.recent import RecentReader
+from app.ledger.reports.source import Reports
 from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
 from app.observability.metrics.metrics import Metrics
@@ -19,6 +19,7 @@ from app.serving.service import CompletionService
 from app.settings import Settings
 from app.tracing.trace_context import Tracing
 from app.usage.recorder import Recorder
+from app.usage.redis.cell import CellIdentity
 from app.usage.redis.idempotency_keys import IdempotencyKeys
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
@@ -38,11 +39,12 @@ class Services:
     keyring: KeyRing
     sessions: Sessions
     usage_reader: UsageReader
-    recent: RecentReader
+    reports: Reports
     stream: EventStream
     open_records: OpenRecords
     recorder: Recorder
     alarms: Alarms
+    cell: CellIdentity
     idempotency: IdempotencyKeys
     engine: Engine
     circuit_breaker: CircuitBreaker

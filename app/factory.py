@@ -20,7 +20,7 @@ from app.container import EXTENSION, Services
 from app.dashboard import dashboard_blueprint
 from app.gateways.families import GATEWAY_SPECS, GATEWAYS
 from app.ledger.reports.reader import UsageReader
-from app.ledger.reports.recent import RecentReader
+from app.ledger.reports.source import Reports
 from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
 from app.observability.metrics.metrics import Metrics
@@ -37,6 +37,7 @@ from app.tracing.setup import tracing
 from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
 from app.usage.recorder import Recorder
+from app.usage.redis.cell import CellIdentity
 from app.usage.redis.idempotency_keys import IdempotencyKeys
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
@@ -132,11 +133,12 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         keyring=KeyRing(accounts, settings.key_cache_s),
         sessions=Sessions(storage.engine),
         usage_reader=usage_reader,
-        recent=RecentReader(storage.engine),
+        reports=Reports(storage.engine, _replica(settings)),
         stream=storage.stream,
         open_records=storage.open_records,
         recorder=recorder,
         alarms=Alarms(storage.redis, settings.spool_dir, spools=True),
+        cell=CellIdentity(storage.redis),
         idempotency=_idempotency(storage, recorder),
         engine=storage.engine,
         circuit_breaker=circuit_breaker,
@@ -144,6 +146,10 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         backlog=_backlog(settings, storage, usage_reader, circuit_breaker, vendors),
         tracing=tracing(settings.env),
     )
+
+
+def _replica(settings: Settings) -> Engine | None:
+    return create_engine(settings.database_read_url) if settings.database_read_url else None
 
 
 def _recorder(settings: Settings, storage: _Storage) -> Recorder:

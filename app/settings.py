@@ -27,6 +27,8 @@ class Settings:
 
     redis_url: str = field(repr=False)
     database_url: str = field(repr=False)
+    #: A read replica of the ledger, for reports; None: reports read from `database_url`.
+    database_read_url: str | None = field(default=None, repr=False)
     vendors_file: Path | None = None
     prices_file: Path | None = None
     body_limit_bytes: int = 10 * 1024 * 1024
@@ -56,12 +58,14 @@ class Settings:
         """
         problems: list[str] = []
         redis_url = _redis_url(env, problems)
+        read_url = _database_read_url(env, problems)
         others = {**_words(env, problems), **_files(env, problems), **_numbers(env, problems)}
         if problems:
             raise ConfigError("\n".join(problems))
         return cls(
             redis_url=redis_url,
             database_url=database_url(env),
+            database_read_url=read_url,
             spool_dir=Path(env.get("TOLLGATE_SPOOL_DIR") or "var/spool"),
             env=dict(env),
             **others,
@@ -138,7 +142,35 @@ def database_url(env: Mapping[str, str] = os.environ) -> str:
 
     `postgres://`, which hosting platforms use, and `postgresql://` select the psycopg driver.
     """
-    url = env.get("DATABASE_URL") or f"sqlite:///{Path('var').resolve() / 'ledger.db'}"
+    return _with_driver(
+        env.get("DATABASE_URL") or f"sqlite:///{Path('var').resolve() / 'ledger.db'}"
+    )
+
+
+def database_read_url(env: Mapping[str, str] = os.environ) -> str | None:
+    """Return the URL of the ledger's read replica in SQLAlchemy's format; None without one.
+
+    Raises: ConfigError if it is not the URL of a PostgreSQL server. Its message does not contain
+    the URL, which may hold a password.
+    """
+    problems: list[str] = []
+    url = _database_read_url(env, problems)
+    if problems:
+        raise ConfigError(problems[0])
+    return url
+
+
+def _database_read_url(env: Mapping[str, str], problems: list[str]) -> str | None:
+    url = env.get("DATABASE_READ_URL") or None
+    if url is not None and not url.startswith(("postgres://", "postgresql://", "postgresql+")):
+        problems.append(
+            "DATABASE_READ_URL must begin with postgres:// or postgresql://: it names a read"
+            " replica of a PostgreSQL ledger"
+        )
+    return url and _with_driver(url)
+
+
+def _with_driver(url: str) -> str:
     for prefix in ("postgres://", "postgresql://"):
         if url.startswith(prefix):
             return "postgresql+psycopg://" + url.removeprefix(prefix)

@@ -52,7 +52,7 @@ _ID = (
 
 @dataclass(frozen=True, slots=True)
 class Year:
-    """The months before the present one, oldest first, as Unix ms of their starts and of the end."""
+    """The months before the present one: their starts, oldest first, and their end, in Unix ms."""
 
     starts_ms: tuple[int, ...]
 

@@ -20,11 +20,13 @@ from app.pricing.price_book import load_prices
 from app.storage.redis.connection import connect
 from app.storage.sql.engine import create_engine
 from app.storage.sql.partitions import create_months
+from app.usage.redis.cell import CellIdentity
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import Unavailable
 from workers.celery_app import celery_app, settings
 from workers.consumer import consume
+from workers.progress import Progress
 from workers.reaper import reap
 
 logger = logging.getLogger(__name__)
@@ -47,6 +49,13 @@ def _open_records() -> OpenRecords:
 @functools.cache
 def _ledger() -> Ledger:
     return Ledger(create_engine(settings.database_url), PRICES)
+
+
+@functools.cache
+def _progress() -> Progress:
+    redis = connect(settings.redis_url, settings.redis_timeout_s)
+    engine = _ledger().engine
+    return Progress(CellIdentity(redis), OpenRecords(redis), engine, settings.redis_timeout_s)
 
 
 @functools.cache
@@ -117,6 +126,7 @@ def post_events() -> None:
     with _alone() as alone:
         if alone:
             consume(_stream(), _ledger(), consumer=f"{socket.gethostname()}:{os.getpid()}")
+            _progress().record()
 
 
 @celery_app.task(name="usage.reap")  # type: ignore[untyped-decorator]

@@ -38,6 +38,7 @@ def tasks(monkeypatch: pytest.MonkeyPatch, redis_url: str, sqlite_url: str) -> I
     workers.tasks._stream.cache_clear()
     workers.tasks._ledger().engine.dispose()
     workers.tasks._ledger.cache_clear()
+    workers.tasks._progress.cache_clear()
 
 
 def test_the_post_task_posts_what_waits(

@@ -7,6 +7,7 @@ EVENTS = "usage:events"
 DEAD = "usage:dead"
 POSTED = "usage:posted"
 RESERVED = "usage:reserved"
+CELL = "usage:cell"
 LIMITS = "limits:"
 #: Written to find out whether Redis accepts writes.
 PROBE = "usage:probe"

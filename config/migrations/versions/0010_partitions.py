@@ -138,9 +138,10 @@ def _proved_bound(connection: Connection) -> tuple[str, bool]:
     """Return the end of the first partition's ids, and whether all entries are known to fit."""
     definition = connection.scalar(
         sa.text(
-            "SELECT pg_get_constraintdef(oid) FROM pg_constraint"
-            f" WHERE conname = '{PROOF}' AND conrelid = 'entries'::regclass AND convalidated"  # noqa: S608 - a name of ours
-        )
+            "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = :name"
+            " AND conrelid = to_regclass('entries') AND convalidated"
+        ),
+        {"name": PROOF},
     )
     found = re.search(r"'([0-9a-f-]+)'", definition or "")
     return (found[1], True) if found else (_start_of_the_month_after_next(), False)
@@ -151,9 +152,9 @@ def _copy_grants(connection: Connection) -> None:
     grants = connection.scalars(
         sa.text(
             "SELECT format('GRANT %s ON entries TO %s', privilege_type,"
-            " CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END)"
+            " CASE grantee WHEN 0 THEN 'PUBLIC' ELSE CAST(CAST(grantee AS regrole) AS text) END)"
             " FROM pg_class, aclexplode(relacl)"
-            " WHERE oid = 'entries_initial'::regclass AND grantee <> relowner"
+            " WHERE oid = to_regclass('entries_initial') AND grantee <> relowner"
         )
     )
     for grant in grants.all():
