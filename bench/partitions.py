@@ -196,7 +196,7 @@ def _measure_migration(url: str) -> None:
     click.echo(f"\nmigration, in use: {time.perf_counter() - started_s:.1f} s")
     ended.set()
     for thread in threads:
-        thread.join()
+        thread.join(60)
     for name, found in waits_ms.items():
         click.echo(
             f"  {name}: {len(found):,} meanwhile, p50 {median(found):.1f} ms,"

@@ -70,7 +70,7 @@ class Replicated:
         response = self.site.get({"start_time": BEGUN_S, "limit": 31})
         assert response.status_code == 200, response.text
         until = response.headers.get("x-tollgate-complete-until")
-        return tokens(response.get_json()["data"]), until and int(until)
+        return tokens(response.get_json()["data"]), int(until) if until else None
 
     def shows(self, tokens: int) -> Callable[[], bool]:
         return lambda: self.report()[0] == tokens

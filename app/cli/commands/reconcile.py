@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 
 from app.cli.ledger import open_ledger
 from app.cli.reconcile_bill import reconcile_bill
+from app.cli.reconcile_cells import cell_problems
 from app.cli.stream import open_redis
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
@@ -76,7 +77,9 @@ def reconcile(rebuilds: bool, bill: Path | None, vendors: tuple[str, ...], as_js
     spooled = _spooled(Settings.from_env().spool_dir)
     with open_ledger() as engine:
         rollups = _compare(engine, rebuilds)
+        of_cells = list(cell_problems(engine))
     problems = [*_of_pipeline(pipeline), *_of_spool(spooled), *_of_rollups(rollups, rebuilds)]
+    problems += of_cells
     if as_json:
         click.echo(json.dumps(_as_dict(pipeline, spooled, rollups, rebuilds, problems), indent=2))
     else:

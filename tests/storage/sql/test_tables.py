@@ -1,5 +1,7 @@
 """The tables, as the migrations create them."""
 
+from typing import Any
+
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Engine
@@ -9,11 +11,11 @@ from app.storage.sql.transactions import reading
 from tests.storage.sql.account_rows import account_ids, add
 
 #: On PostgreSQL, the partitions of entries are tables, too.
-OPTIONS = {
+PARTITIONS = ("entries_initial", "entries_default", "entries_2")
+OPTIONS: dict[str, Any] = {
     "compare_type": True,
     "include_name": lambda name, _kind, _parents: not str(name).startswith(PARTITIONS),
 }
-PARTITIONS = ("entries_initial", "entries_default", "entries_2")
 
 
 def test_text_compares_and_sorts_byte_by_byte(engine: Engine) -> None:
