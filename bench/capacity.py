@@ -1,5 +1,7 @@
 """Measures what a request and an event cost in Redis and in PostgreSQL: processor time and bytes.
 
+How fast a worker posts is measured by `bench.backlog`.
+
 `python -m bench.capacity [--seconds S] [--events N]`. Web process, worker, beat, Valkey
 (append-only file, fsync every second) and PostgreSQL (each commit on the disk) are real and share
 this host. Processor time is that of /proc/PID/stat, without what the servers use when idle.
@@ -177,8 +179,8 @@ def _measure_backlog(
         return count
 
     with_worker = Servers({k: v for k, v in servers.pids.items() if k != "web"}, servers.idle)
-    used, _, took_s = _measured(with_worker, load)
-    click.echo(f"{count:,} events posted by one worker, {count / took_s:,.0f} events/s")
+    used, _, _ = _measured(with_worker, load)
+    click.echo(f"{count:,} events posted by one worker")
     _print_costs(used, count, "event")
     click.echo(f"  {(_bytes(url) - entries_before) / count:,.0f} bytes of PostgreSQL per event")
     sys.stdout.flush()

@@ -40,15 +40,3 @@ def test_sqlite_has_no_cells(redis: "Redis", sqlite_url: str) -> None:
     assert not Progress(CellIdentity(redis), OpenRecords(redis), engine, 2.0).record()
     assert list_cells(engine) == []
     engine.dispose()
-
-
-def test_all_processes_of_a_redis_are_one_cell_even_after_it_lost_its_memory(
-    redis: "Redis",
-) -> None:
-    worker, web = CellIdentity(redis), CellIdentity(redis)
-    name = worker.read()
-    assert web.read() == name
-    redis.flushall()
-    assert CellIdentity(redis).read() != name  # a new process cannot know it
-    redis.flushall()
-    assert [web.read(), worker.read(), CellIdentity(redis).read()] == [name] * 3

@@ -3,6 +3,7 @@
 usage:cell  string  the name; written by the first process that asks for it
 """
 
+from typing import Any
 from uuid import uuid4
 
 from redis import Redis
@@ -25,8 +26,9 @@ class CellIdentity:
         If Redis has lost it, a process that knows it writes it again.
         Raises: StreamUnavailable.
         """
-        with self._redis.pipeline(transaction=False) as pipe:
-            pipe.set(CELL, self._known, nx=True)
-            pipe.get(CELL)
-            self._known = pipe.execute()[1].decode()
+        found: Any = self._redis.get(CELL)
+        if found is None:  # only now a write, which a full Redis rejects
+            self._redis.set(CELL, self._known, nx=True)
+            found = self._redis.get(CELL)
+        self._known = found.decode() if found else self._known
         return self._known
