@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, delete, func, select
 
 from app.ledger.slots import floor_to
 from app.storage.sql.partitions import drop_older
+from app.storage.sql.postgresql import without_time_limit
 from app.storage.sql.tables import DAY_S, entries, retention
 from app.storage.sql.transactions import insert, reading, write
 from app.vocabulary.errors import UsagePruned
@@ -47,6 +48,7 @@ def count_older(engine: Engine, before_s: int) -> int:
     Raises: LedgerUnavailable.
     """
     with reading(engine) as connection:
+        without_time_limit(connection)
         return connection.scalar(select(func.count()).where(_older(before_s))) or 0
 
 

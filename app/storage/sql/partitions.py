@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Engine
 
 from app.storage.sql.errors import is_lock_timeout
+from app.storage.sql.postgresql import without_time_limit
 from app.storage.sql.transactions import pause, reading, write
 from app.vocabulary.errors import LedgerUnavailable
 
@@ -141,7 +142,7 @@ def drop_older(engine: Engine, until_ms: int) -> Iterator[int]:
         with reading(engine) as connection:
             if it not in partitions(connection):  # another prune was faster
                 continue
-            connection.execute(sa.text("SET LOCAL statement_timeout = 0"))
+            without_time_limit(connection)
             count = connection.scalar(sa.text(f"SELECT count(*) FROM {it.name}")) or 0  # noqa: S608 - a name of ours
         if _dropped(engine, it, until_ms) and count:
             yield count
