@@ -21,7 +21,7 @@ beat_schedule = {
     },
     "create-partitions": {
         "task": "usage.create_partitions",
-        "schedule": 86_400.0,
+        "schedule": 3600.0,
     },
 }
 # In memory: after a restart, all entries are due at once anyway, and a file would need a path.

@@ -77,7 +77,7 @@ def test_the_hourly_task_keeps_consumers_that_were_just_here(
     assert stream.forget_idle_consumers(idle_ms=0) == 1
 
 
-def test_the_daily_task_creates_the_coming_months(
+def test_a_task_creates_the_coming_months(
     tasks: ModuleType, monkeypatch: pytest.MonkeyPatch, postgres_url: str
 ) -> None:
     monkeypatch.setattr(tasks, "settings", replace(tasks.settings, database_url=postgres_url))
