@@ -13,6 +13,7 @@ from app.vocabulary.errors import LedgerUnavailable
 _MISSING_TABLE = "42P01"
 _RETRYABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
 _LOCK_TIMEOUT = "55P03"
+_CHECK_VIOLATION = "23514"
 _UNAVAILABLE = "The usage ledger is unavailable."
 _FILE_ERRORS = {
     sqlite3.SQLITE_CANTOPEN: (
@@ -43,9 +44,17 @@ def ledger_errors() -> Iterator[None]:
 def is_retryable(error: DBAPIError) -> bool:
     """Return whether the same transaction may succeed if it runs again.
 
-    That is so after a deadlock, a serialization failure, or a locked SQLite file.
+    That is so after a deadlock, a serialization failure, a locked SQLite file, or if a row's
+    partition was created in the meantime.
     """
-    return _sqlstate(error) in _RETRYABLE or _sqlite_code(error) == sqlite3.SQLITE_BUSY
+    is_busy = _sqlite_code(error) == sqlite3.SQLITE_BUSY
+    return _sqlstate(error) in _RETRYABLE or is_busy or _is_outside_partition(error)
+
+
+def _is_outside_partition(error: DBAPIError) -> bool:
+    """Return whether a row violates a partition's bounds: a check that has no name."""
+    diagnostics = getattr(error.orig, "diag", None)
+    return _sqlstate(error) == _CHECK_VIOLATION and diagnostics.constraint_name is None
 
 
 def is_lock_timeout(error: LedgerUnavailable) -> bool:

@@ -33,6 +33,7 @@ ATTEMPTS = 5
 
 DEFAULT = "entries_default"
 
+_IS_PARTITIONED = sa.text("SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass('entries')")
 _PARTITIONS = sa.text(
     "SELECT child.relname, pg_get_expr(child.relpartbound, child.oid)"
     " FROM pg_inherits JOIN pg_class child ON child.oid = inhrelid"
@@ -76,9 +77,14 @@ def _start(month: int) -> datetime:
     return datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC)
 
 
+def is_partitioned(connection: Connection) -> bool:
+    """Return whether entries has partitions."""
+    return connection.dialect.name == "postgresql" and bool(connection.scalar(_IS_PARTITIONED))
+
+
 def partitions(connection: Connection) -> list[Partition]:
     """Return the partitions of entries, without the default one; none if it has no partitions."""
-    if connection.dialect.name != "postgresql":
+    if not is_partitioned(connection):
         return []
     found = [(name, _RANGE.search(bound)) for name, bound in connection.execute(_PARTITIONS)]
     return [Partition(name, it["start"] or "", it["end"]) for name, it in found if it]
@@ -94,9 +100,9 @@ def create_months(engine: Engine, now_s: float) -> list[str]:
     are created.
     """
     with reading(engine) as connection:
+        if not is_partitioned(connection):
+            return []
         known = partitions(connection)
-    if not known:
-        return []
     months = months_from(now_s, MONTHS_AHEAD + 1)
     missing = [it for it in months if not _overlaps(it, known)]
     return [it.name for it in missing if write(engine, partial(_create, it))]

@@ -1,6 +1,7 @@
 """Monthly partitions of entries on PostgreSQL."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
@@ -22,6 +23,7 @@ from app.usage.messages.event import UsageEvent
 from app.usage.messages.event_id import new_event_id
 from app.vocabulary.errors import LedgerUnavailable
 from tests.support.events import usage_event
+from tests.support.services.polling import wait_until
 
 #: A month long after the partitions that the migration creates.
 JANUARY_S = datetime(2040, 1, 15, tzinfo=UTC).timestamp()
@@ -97,6 +99,28 @@ def test_a_month_with_many_entries_in_the_default_partition_stays_there(
     assert "entries_2040_01 is not created" in caplog.text
     assert ledger.post([at(JANUARY_S + 2)]) == 1
     assert counts(ledger.engine) == {"entries_default": 3}
+
+
+def test_a_ledger_without_any_month_gets_them_again(ledger: Ledger) -> None:
+    with ledger.engine.begin() as connection:
+        for it in partitions(connection):
+            connection.execute(sa.text(f"DROP TABLE {it.name}"))
+    assert ledger.post([at(JANUARY_S)]) == 1
+    assert create_months(ledger.engine, JANUARY_S)[0] == JANUARY
+    assert counts(ledger.engine) == {JANUARY: 1}
+
+
+def test_a_post_that_waits_while_its_month_is_created_succeeds(ledger: Ledger) -> None:
+    """Its statement has chosen the default partition, which no longer takes the entry."""
+    waiting = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+    with ThreadPoolExecutor(1) as pool, ledger.engine.begin() as connection:
+        (month,) = months_from(JANUARY_S, 1)
+        assert partitions_module._create(month, connection)
+        posted = pool.submit(ledger.post, [at(JANUARY_S)])
+        wait_until(lambda: connection.scalar(waiting))
+        connection.commit()
+        assert posted.result(60) == 1
+    assert counts(ledger.engine) == {JANUARY: 1}
 
 
 def test_a_table_in_use_delays_a_new_month_and_nothing_else(
