@@ -34,8 +34,8 @@ from bench.machine import machine
 from bench.month import _ROW
 from tests.support.services.postgres import Postgres, find_binaries
 
-#: The migration that partitions the table.
-PARTITIONED, BEFORE = "0010", "0010-1"
+#: The revision before the one that partitions the table.
+BEFORE = "0010-1"
 MONTHS = 12
 AT_ONCE = 500_000
 BATCH = 5_000
@@ -81,8 +81,8 @@ def main(total: int) -> None:
     year = last_year(time.time())
     with _server() as server:
         plain, migrated, monthly = (server.create("template0") for _ in range(3))
-        _migrate(plain, BEFORE)
-        _migrate(migrated, BEFORE)
+        _migrate_to_before(plain)
+        _migrate_to_before(migrated)
         upgrade(monthly)
         _partition(monthly, year)
         for url in (plain, migrated, monthly):
@@ -112,15 +112,15 @@ def _server() -> Iterator[Postgres]:
         server.stop()
 
 
-def _migrate(url: str, revision: str) -> None:
+def _migrate_to_before(url: str) -> None:
+    """Create a ledger whose entries are one table."""
     engine = create_engine(url)
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     with engine.begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, PARTITIONED if revision == PARTITIONED else "head")
-        if revision == BEFORE:
-            command.downgrade(config, BEFORE)
+        command.upgrade(config, "head")
+        command.downgrade(config, BEFORE)
     engine.dispose()
 
 
