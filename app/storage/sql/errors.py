@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -53,8 +54,10 @@ def is_retryable(error: DBAPIError) -> bool:
 
 def _is_outside_partition(error: DBAPIError) -> bool:
     """Return whether a row violates a partition's bounds: a check that has no name."""
-    diagnostics = getattr(error.orig, "diag", None)
-    return _sqlstate(error) == _CHECK_VIOLATION and diagnostics.constraint_name is None
+    if _sqlstate(error) != _CHECK_VIOLATION:
+        return False
+    diagnostics: Any = getattr(error.orig, "diag", None)
+    return getattr(diagnostics, "constraint_name", None) is None
 
 
 def is_lock_timeout(error: LedgerUnavailable) -> bool:
