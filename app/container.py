@@ -10,7 +10,7 @@ from app.accounts.accounts import Accounts
 from app.accounts.keyring import KeyRing
 from app.accounts.sessions import Sessions
 from app.ledger.reports.reader import UsageReader
-from app.ledger.reports.recent import RecentReader
+from app.ledger.reports.source import Reports
 from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
 from app.observability.metrics.metrics import Metrics
@@ -37,7 +37,7 @@ class Services:
     keyring: KeyRing
     sessions: Sessions
     usage_reader: UsageReader
-    recent: RecentReader
+    reports: Reports
     stores: Stores
     recorder: Recorder
     alarms: Alarms

@@ -20,7 +20,7 @@ from app.container import EXTENSION, Services
 from app.dashboard import dashboard_blueprint
 from app.gateways.families import GATEWAY_SPECS, GATEWAYS
 from app.ledger.reports.reader import UsageReader
-from app.ledger.reports.recent import RecentReader
+from app.ledger.reports.source import Reports
 from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
 from app.observability.metrics.metrics import Metrics
@@ -124,7 +124,7 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         keyring=KeyRing(accounts, settings.key_cache_s),
         sessions=Sessions(storage.engine),
         usage_reader=usage_reader,
-        recent=RecentReader(storage.engine),
+        reports=Reports(storage.engine, _replica(settings)),
         stores=storage.stores,
         recorder=recorder,
         alarms=Alarms(
@@ -141,6 +141,10 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         backlog=_backlog(settings, storage, usage_reader, circuit_breaker, vendors),
         tracing=tracing(settings.env),
     )
+
+
+def _replica(settings: Settings) -> Engine | None:
+    return create_engine(settings.database_read_url) if settings.database_read_url else None
 
 
 def _recorder(settings: Settings, storage: _Storage) -> Recorder:

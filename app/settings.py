@@ -5,16 +5,17 @@ Imports no other module of Tollgate. Secrets never appear in a repr.
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG_DIR = ROOT / "config"
 
 OnRedisDown = Literal["serve", "refuse"]
 Journal = Literal["on", "off"]
+T = TypeVar("T")
 LogFormat = Literal["json", "text"]
 HttpAdapter = Literal["tollgate", "requests"]
 
@@ -27,6 +28,10 @@ NO_CLUSTER = (
 )
 
 
+#: The cell of an installation that names none.
+MAIN_CELL = "main"
+
+
 class ConfigError(Exception):
     """The settings are incomplete or invalid; the message lists every problem."""
 
@@ -37,6 +42,8 @@ class Settings:
 
     redis_url: str = field(repr=False)
     database_url: str = field(repr=False)
+    #: A read replica of the ledger, for reports; None: reports read from `database_url`.
+    database_read_url: str | None = field(default=None, repr=False)
     vendors_file: Path | None = None
     prices_file: Path | None = None
     body_limit_bytes: int = 10 * 1024 * 1024
@@ -55,8 +62,8 @@ class Settings:
     spool_dir: Path = Path("var/spool")
     #: Whether a web process keeps a second copy of what Redis has, in `spool_dir`.
     journal: Journal = "on"
-    #: The name of this installation's Redis if several post into one ledger; None if there is one.
-    cell: str | None = None
+    #: The name of this Redis with its processes; of several that post to one ledger, each has one.
+    cell: str = MAIN_CELL
     #: The adapter that calls vendors: Tollgate's own, or the one of requests.
     http_adapter: HttpAdapter = "tollgate"
     #: The format of the web process's log; None: text in a terminal, otherwise json.
@@ -71,17 +78,17 @@ class Settings:
         """
         problems: list[str] = []
         redis_url = _redis_url(env, problems)
-        if (cell := _cell(env)) and not CELL.fullmatch(cell):
-            problems.append(f"TOLLGATE_CELL must be letters, digits, `-` or `_`, not {cell!r}")
+        read_url, cell = _database_read_url(env, problems), _cell(env, problems)
         others = {**_words(env, problems), **_files(env, problems), **_numbers(env, problems)}
         if problems:
             raise ConfigError("\n".join(problems))
         return cls(
             redis_url=redis_url,
             database_url=database_url(env),
+            database_read_url=read_url,
+            cell=cell,
             spool_dir=Path(env.get("TOLLGATE_SPOOL_DIR") or "var/spool"),
             env=dict(env),
-            cell=_cell(env),
             **others,
         )
 
@@ -115,8 +122,12 @@ NUMBERS: Mapping[str, str] = {
 CELL = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
-def _cell(env: Mapping[str, str]) -> str | None:
-    return env.get("TOLLGATE_CELL") or None
+def _cell(env: Mapping[str, str], problems: list[str]) -> str:
+    """Return the cell's name."""
+    cell = env.get("TOLLGATE_CELL") or MAIN_CELL
+    if not CELL.fullmatch(cell):
+        problems.append(f"TOLLGATE_CELL must be 1-32 letters, digits, `-` or `_`, not {cell!r}")
+    return cell
 
 
 def _words(env: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
@@ -167,7 +178,31 @@ def database_url(env: Mapping[str, str] = os.environ) -> str:
 
     `postgres://`, which hosting platforms use, and `postgresql://` select the psycopg driver.
     """
-    url = env.get("DATABASE_URL") or f"sqlite:///{Path('var').resolve() / 'ledger.db'}"
+    return _with_driver(
+        env.get("DATABASE_URL") or f"sqlite:///{Path('var').resolve() / 'ledger.db'}"
+    )
+
+
+def database_read_url(env: Mapping[str, str] = os.environ) -> str | None:
+    """Return the URL of the ledger's read replica in SQLAlchemy's format; None without one.
+
+    Raises: ConfigError if it is not the URL of a PostgreSQL server. Its message does not contain
+    the URL, which may hold a password.
+    """
+    return _alone(lambda problems: _database_read_url(env, problems))
+
+
+def _database_read_url(env: Mapping[str, str], problems: list[str]) -> str | None:
+    url = env.get("DATABASE_READ_URL") or None
+    if url is not None and not url.startswith(("postgres://", "postgresql://", "postgresql+")):
+        problems.append(
+            "DATABASE_READ_URL must begin with postgres:// or postgresql://: it names a read"
+            " replica of a PostgreSQL ledger"
+        )
+    return url and _with_driver(url)
+
+
+def _with_driver(url: str) -> str:
     for prefix in ("postgres://", "postgresql://"):
         if url.startswith(prefix):
             return "postgresql+psycopg://" + url.removeprefix(prefix)
@@ -179,11 +214,16 @@ def prices_file(env: Mapping[str, str] = os.environ) -> Path | None:
 
     Raises: ConfigError if TOLLGATE_PRICES is not a file.
     """
+    return _alone(lambda problems: _file(env, "TOLLGATE_PRICES", problems))
+
+
+def _alone(read: Callable[[list[str]], T]) -> T:
+    """Return one setting; raise its problem, if it has one."""
     problems: list[str] = []
-    path = _file(env, "TOLLGATE_PRICES", problems)
+    value = read(problems)
     if problems:
         raise ConfigError(problems[0])
-    return path
+    return value
 
 
 def _choice(

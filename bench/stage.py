@@ -67,7 +67,7 @@ def staged(folder: Path, rounds: int, *, with_peers: bool, say: Say) -> Iterator
     with ExitStack() as exits:
         exits.enter_context(pinned(rest))
         exits.callback(say, "Stopping")
-        vendor = exits.enter_context(_vendor(folder))
+        vendor = exits.enter_context(vendor_at(folder))
         tollgate = Tollgate(folder / "tollgate", vendor.port, rest)
         around = Children(folder / "tollgate" / "log", tollgate.environment())
         tollgate.start_accounting(exits.enter_context(around))
@@ -169,7 +169,8 @@ def raise_descriptors() -> None:
 
 
 @contextlib.contextmanager
-def _vendor(folder: Path) -> Iterator[Target]:
+def vendor_at(folder: Path) -> Iterator[Target]:
+    """Run the benchmark's vendor, with its log in `folder`."""
     with listen(0) as listener, Children(folder / "vendor", os.environ) as children:
         port, descriptor = port_of(listener), listener.fileno()
         command = [sys.executable, "-m", "bench.vendor", str(descriptor)]

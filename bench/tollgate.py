@@ -33,16 +33,23 @@ SETTLE_S = 120.0
 class Tollgate:
     """An installation in `folder`. `children` owns its processes, except the web process."""
 
-    def __init__(self, folder: Path, vendor_port: int, rest: set[int]) -> None:
+    def __init__(
+        self, folder: Path, vendor_port: int, rest: set[int], database_url: str | None = None
+    ) -> None:
         self._folder = folder
         self._rest = rest
         self._valkey_port = free_port()
         self._redis_url = f"redis://127.0.0.1:{self._valkey_port}/0"
-        self._database_url = f"sqlite:///{folder / 'ledger.db'}"
+        self._database_url = database_url or f"sqlite:///{folder / 'ledger.db'}"
         folder.mkdir(parents=True)
         (folder / "vendors.toml").write_text(_vendors(vendor_port))
         upgrade(self._database_url)
         self._key = self._make_key()
+
+    @property
+    def redis_url(self) -> str:
+        """The address of its Valkey."""
+        return self._redis_url
 
     def environment(self) -> dict[str, str]:
         """Return the environment of its processes, without the web's port."""

@@ -23,6 +23,10 @@ beat_schedule = {
         "task": "usage.forget_idle_consumers",
         "schedule": 3600.0,
     },
+    "create-partitions": {
+        "task": "usage.create_partitions",
+        "schedule": 3600.0,
+    },
 }
 # In memory: after a restart, all entries are due at once anyway, and a file would need a path.
 beat_scheduler = "workers.celery_app:BoundedScheduler"

@@ -150,9 +150,10 @@ def test_the_check_of_rediss_certificate_is_the_urls_or_a_setting(
         ({"REDIS_URL": "redis+cluster://:secret@h:6379"}, "several keys in one step"),
         ({"REDIS_URL": "rediss+cluster://:secret@h:6379"}, "docs/scaling.md"),
         ({**REDIS, "TOLLGATE_REDIS_CERT": "off"}, "TOLLGATE_REDIS_CERT must be"),
+        ({**REDIS, "DATABASE_READ_URL": "mysql://secret"}, "DATABASE_READ_URL must begin with"),
     ],
 )
-def test_a_redis_that_cannot_be_reached_so_is_refused_at_the_start(
+def test_a_server_that_cannot_be_reached_so_is_refused_at_the_start(
     env: dict[str, str], problem: str
 ) -> None:
     with pytest.raises(ConfigError, match=problem) as caught:
@@ -160,6 +161,13 @@ def test_a_redis_that_cannot_be_reached_so_is_refused_at_the_start(
     assert "secret" not in str(caught.value)
 
 
+def test_the_address_of_a_read_replica_is_in_sqlalchemys_format() -> None:
+    assert Settings.from_env(REDIS).database_read_url is None
+    found = Settings.from_env({**REDIS, "DATABASE_READ_URL": "postgres://h/d"})
+    assert found.database_read_url == "postgresql+psycopg://h/d"
+
+
 def test_secrets_do_not_print() -> None:
-    env = {**REDIS, "DATABASE_URL": "postgres://u:secret@h/d", "OPENAI_API_KEY": "sk-secret"}
+    url = "postgres://u:secret@h/d"
+    env = {**REDIS, "DATABASE_URL": url, "DATABASE_READ_URL": url, "OPENAI_API_KEY": "sk-secret"}
     assert "secret" not in repr(Settings.from_env(env))

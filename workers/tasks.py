@@ -20,11 +20,13 @@ from app.observability.missing_check import MissingCheck
 from app.pricing.price_book import load_prices
 from app.storage.redis.connection import connect
 from app.storage.sql.engine import create_engine
+from app.storage.sql.partitions import create_months
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import Unavailable
 from workers.celery_app import celery_app, settings
 from workers.consumer import consume
+from workers.progress import Progress
 from workers.reaper import reap
 
 logger = logging.getLogger(__name__)
@@ -52,7 +54,14 @@ def _ledger() -> Ledger:
 @functools.cache
 def _missing_check() -> MissingCheck:
     redis = connect(settings.redis_url, settings.redis_timeout_s)
-    return MissingCheck(redis, create_engine(settings.database_url), settings.cell)
+    return MissingCheck(redis, _ledger().engine, settings.cell)
+
+
+@functools.cache
+def _progress() -> Progress:
+    redis = connect(settings.redis_url, settings.redis_timeout_s)
+    engine = _ledger().engine
+    return Progress(settings.cell, redis, engine, settings.redis_timeout_s)
 
 
 @functools.cache
@@ -123,6 +132,7 @@ def post_events() -> None:
     with _alone() as alone:
         if alone:
             consume(_stream(), _ledger(), consumer=f"{socket.gethostname()}:{os.getpid()}")
+            _progress().record()
 
 
 @celery_app.task(name="usage.reap")  # type: ignore[untyped-decorator]
@@ -144,6 +154,13 @@ def check_numbers() -> None:
 def forget_idle_consumers() -> None:
     """Delete the consumer names of worker processes that have exited."""
     _stream().forget_idle_consumers()
+
+
+@celery_app.task(name="usage.create_partitions")  # type: ignore[untyped-decorator]
+@_skip_if_unavailable()
+def create_partitions() -> None:
+    """Create the partitions of the coming months, which are needed in months at the earliest."""
+    create_months(_ledger().engine, time.time())
 
 
 @celery_app.task(name="usage.alarms")  # type: ignore[untyped-decorator]

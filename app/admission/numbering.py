@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
+from app.settings import MAIN_CELL
 from app.storage.redis.scripts import Argument
 
 
@@ -44,9 +45,9 @@ class Numbering:
             self.last += 1
 
 
-def new_process_name(cell: str | None) -> str:
+def new_process_name(cell: str) -> str:
     """Return a name for this process: unique, and it tells the cell, the host and the process."""
-    prefix = f"{cell}:" if cell else ""
+    prefix = "" if cell == MAIN_CELL else f"{cell}:"
     return f"{prefix}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
 
 

@@ -22,14 +22,13 @@ from app.ledger.reports.csv_cells import csv_line
 from app.ledger.reports.pages import fill
 from app.ledger.reports.query import GroupKey, UsageQuery, UsageRow
 from app.ledger.reports.reader import UsageReader
+from app.ledger.reports.source import ReportSource
 from app.ledger.slots import SLOT_S, floor_to
+from app.usage.completeness import complete_until_ms
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import AccountNotAllowed, InvalidRequest, StreamUnavailable
 
 log = logging.getLogger(__name__)
-
-#: A Redis command may wait three times: for a free connection, to connect, and for the reply.
-_REDIS_WAITS = 3
 
 #: A row without usage; its fields give the headings of a file.
 _NOTHING = UsageRow(requests=0, failed_requests=0, estimated_requests=0, usage=Usage())
@@ -68,11 +67,13 @@ def respond(report: UsageReport, params: UsageParams, key: ApiKey) -> Response:
     """
     query = report.query(params, _visible_accounts(key, params.project_ids))
     # Read before the ledger: requests posted in between only make the result more complete.
-    until_s = complete_until_s()
+    source = services().reports.open()
+    until_s = complete_until_s(source)
     if params.as_csv:
-        response = _file(report, params, query)
+        response = _file(report, params, query, source.usage)
     else:
-        response = Response(dump(_page(report, params, query)), mimetype="application/json")
+        page = _page(report, params, query, source.usage)
+        response = Response(dump(page), mimetype="application/json")
     if until_s is not None:
         response.headers["x-tollgate-complete-until"] = str(until_s)
     return response
@@ -93,14 +94,16 @@ def _visible_accounts(key: ApiKey, asked: frozenset[str] | None) -> frozenset[st
     return asked
 
 
-def _page(report: UsageReport, params: UsageParams, query: UsageQuery) -> dict[str, Any]:
+def _page(
+    report: UsageReport, params: UsageParams, query: UsageQuery, reader: UsageReader
+) -> dict[str, Any]:
     here = (
         _range(params) if params.page is None else Cursor.decode(params.page, params.fingerprint())
     )
     page = list(islice(_cut(here, params), params.limit))
     end_s = page[-1].end_s if page else here.end_s
     cursor = Cursor(end_s, here.end_s) if end_s < here.end_s else None
-    rows = fill(services().usage_reader, query, page, params.width.seconds)
+    rows = fill(reader, query, page, params.width.seconds)
     return {
         "object": "page",
         "data": [
@@ -130,7 +133,9 @@ def _cut(span: Cursor, params: UsageParams) -> Iterator[Bucket]:
     return buckets(span.start_s, span.end_s, params.width.seconds, params.zone)
 
 
-def _file(report: UsageReport, params: UsageParams, query: UsageQuery) -> Response:
+def _file(
+    report: UsageReport, params: UsageParams, query: UsageQuery, reader: UsageReader
+) -> Response:
     """Return a CSV file of the range. A bucket without usage has no line."""
     cuts = list(islice(_cut(_range(params), params), FILE_BUCKETS + 1))
     if len(cuts) > FILE_BUCKETS:
@@ -139,7 +144,7 @@ def _file(report: UsageReport, params: UsageParams, query: UsageQuery) -> Respon
             " range or choose a wider bucket.",
             param="bucket_width",
         )
-    lines = _lines(report, params, query, cuts, services().usage_reader)
+    lines = _lines(report, params, query, cuts, reader)
     # The first query runs before the status is sent. If a later one fails, the file is truncated.
     head = list(islice(lines, 1))
     response = Response(chain(head, lines), mimetype="text/csv")
@@ -173,23 +178,22 @@ def _times(bucket: Bucket, params: UsageParams) -> list[str]:
     return [datetime.fromtimestamp(time_s, params.zone).isoformat() for time_s in times]
 
 
-def complete_until_s() -> int | None:
-    """Return the time before which the ledger has every request's usage, in Unix seconds.
+def complete_until_s(source: ReportSource) -> int | None:
+    """Return the time before which `source` has every request's usage, in Unix seconds.
 
-    None while Redis is unavailable, or has lost its data and nothing has been searched for since.
+    Queries of `source` must come after this call. None while Redis is unavailable, after it lost
+    its data until a worker has searched for what is missing, and if a replica does not say how far
+    this cell is.
     """
-    # A request that started up to this long ago may still be writing its open record.
-    admission_s = _REDIS_WAITS * services().settings.redis_timeout_s
-    times_ms: list[float | None] = [(time.time() - admission_s) * 1000]
+    it = services()
     try:
-        times_ms.append(services().stores.records.oldest_started_ms())
-        search = services().stores.processes.search()
+        own_ms = complete_until_ms(
+            it.stores.records, it.stores.processes, it.settings.redis_timeout_s
+        )
     except StreamUnavailable:
         log.warning("Redis is unavailable: usage is returned without x-tollgate-complete-until")
         return None
-    times_ms.append(services().recorder.oldest_spooled_ms)
-    if search is None:
+    if own_ms is None or (until_ms := source.complete_until_ms(it.settings.cell, own_ms)) is None:
         return None
-    times_ms.append(search.at_ms)
-    times_ms.extend(it.from_ms for it in search.missing)  # they may come until they are written off
-    return int(min(at_ms for at_ms in times_ms if at_ms is not None) // 1000)
+    spooled_ms = it.recorder.oldest_spooled_ms
+    return int(until_ms if spooled_ms is None else min(until_ms, spooled_ms)) // 1000

@@ -25,6 +25,7 @@ class CommandEntry:
 
 COMMANDS: Mapping[str, CommandEntry] = {
     "accounts": CommandEntry("accounts", "Create, list and limit accounts."),
+    "cells": CommandEntry("cells", "List the cells that post to the ledger."),
     "db": CommandEntry("db", "Prepare the ledger's database."),
     "dead": CommandEntry("dead", "List, retry and drop dead-lettered events."),
     "dev": CommandEntry("dev", "Run all of Tollgate on this host."),

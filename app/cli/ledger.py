@@ -1,13 +1,14 @@
 """Opens the ledger's database for one command; its errors become messages and exit code 1."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import click
 from sqlalchemy import Engine
 
 from app.accounts.errors import AccountsError
-from app.settings import database_url
+from app.ledger.reports.source import Reports, ReportSource
+from app.settings import database_read_url, database_url
 from app.storage.sql.engine import create_engine
 from app.vocabulary.errors import LedgerUnavailable, UsagePruned
 
@@ -18,9 +19,40 @@ def open_ledger() -> Iterator[Engine]:
 
     Raises: ClickException with the next step; ConfigError.
     """
-    engine = create_engine(database_url())
+    with _opened(database_url()) as engine, _ledger_messages():
+        yield engine
+
+
+@contextmanager
+def open_reports() -> Iterator[ReportSource]:
+    """Yield the database for a report: the read replica, if the environment names one.
+
+    If the replica is unavailable, a line says so, and the report reads from the primary.
+    Raises: ClickException with the next step; ConfigError.
+    """
+    read_url = database_read_url()
+    with ExitStack() as engines, _ledger_messages():
+        primary = engines.enter_context(_opened(database_url()))
+        replica = engines.enter_context(_opened(read_url)) if read_url else None
+        source = Reports(primary, replica).open()
+        if replica is not None and not source.is_replica:
+            click.echo("DATABASE_READ_URL is unavailable; reading from DATABASE_URL.", err=True)
+        yield source
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[Engine]:
+    engine = create_engine(url)
     try:
         yield engine
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def _ledger_messages() -> Iterator[None]:
+    try:
+        yield
     except AccountsError as exc:
         raise click.ClickException(str(exc)) from exc
     except UsagePruned as exc:
@@ -29,5 +61,3 @@ def open_ledger() -> Iterator[Engine]:
         raise click.ClickException(
             f"{exc.message} Check DATABASE_URL; a new database needs `tollgate db upgrade` first."
         ) from exc
-    finally:
-        engine.dispose()

@@ -17,7 +17,7 @@ from app.usage.missing import Search, count_missing
 SHOWN = 20
 
 
-def search_missing(redis: "Redis", engine: Engine, cell: str | None) -> Search:
+def search_missing(redis: "Redis", engine: Engine, cell: str) -> Search:
     """Search for what is missing at this moment; some of it may have been found before.
 
     Raises: StreamUnavailable, LedgerUnavailable.

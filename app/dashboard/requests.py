@@ -25,11 +25,15 @@ def requests() -> Response:
     """Show a page of requests, newest first."""
     filters = Filters.load(request.args, time.time())
     status = _status(request.args)
-    found = services().recent.requests(
-        filters.query(current_user().account_ids),
-        PAGE + 1,
-        statuses=frozenset({status}) if status else None,
-        after=_position(request.args),
+    found = (
+        services()
+        .reports.open()
+        .recent.requests(
+            filters.query(current_user().account_ids),
+            PAGE + 1,
+            statuses=frozenset({status}) if status else None,
+            after=_position(request.args),
+        )
     )
     last = found[PAGE - 1].position if len(found) > PAGE else None
     return page(

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from sqlalchemy import ColumnElement, Connection, Engine, delete, func, select
 
 from app.ledger.slots import floor_to
+from app.storage.sql.partitions import drop_older
+from app.storage.sql.postgresql import without_time_limit
 from app.storage.sql.tables import DAY_S, entries, retention
 from app.storage.sql.transactions import insert, reading, write
 from app.vocabulary.errors import UsagePruned
@@ -46,18 +48,21 @@ def count_older(engine: Engine, before_s: int) -> int:
     Raises: LedgerUnavailable.
     """
     with reading(engine) as connection:
+        without_time_limit(connection)
         return connection.scalar(select(func.count()).where(_older(before_s))) or 0
 
 
 def prune(engine: Engine, before_s: int, batch_size: int = BATCH_SIZE) -> Iterator[int]:
     """Remove the entries of the days that ended by `before_s` (UTC); yield each batch's count.
 
+    On PostgreSQL, whole months are dropped first, each as one batch of any size.
     The limit is stored before the first removal, so that no query takes the remaining entries for
     all entries. If a prune is interrupted, the next one finishes it.
     Raises: LedgerUnavailable; batches that were yielded stay removed.
     """
     until_s = floor_to(before_s, DAY_S)
     write(engine, lambda connection: _mark(connection, until_s))
+    yield from drop_older(engine, until_s * 1000)
     while removed := write(engine, lambda connection: _remove(connection, until_s, batch_size)):
         yield removed
 

@@ -19,6 +19,7 @@ from app.ledger.process_numbers import (
     note_given,
     read_processes,
 )
+from app.settings import MAIN_CELL
 from app.usage.missing import Missing, Search
 from app.usage.numbers import missing, without
 from app.usage.redis.dead_letters import DeadLetterStream
@@ -47,7 +48,7 @@ class MissingCheck:
 
     redis: "Redis"
     engine: Engine
-    cell: str | None = None
+    cell: str = MAIN_CELL
 
     def find(self, now_ms: int) -> Search:
         """Find what is missing, and tell the web processes what is posted and what is missing.
@@ -108,10 +109,10 @@ class MissingCheck:
         note_given(self.engine, news, now_ms)
 
 
-def cell_of(process: str) -> str | None:
-    """Return the cell in a process's name; None if it names none."""
+def cell_of(process: str) -> str:
+    """Return the cell that a process belongs to, by its name."""
     cell, colon, _ = process.partition(":")
-    return cell if colon else None
+    return cell if colon else MAIN_CELL
 
 
 def settled(search: Search | None, now_ms: int) -> tuple[Missing, ...]:

@@ -56,7 +56,7 @@ def test_an_unexpected_error_is_a_page_that_tells_nothing(
 ) -> None:
     site.sign_in("admin")
     app = site.client.application
-    app.extensions[EXTENSION] = replace(app.extensions[EXTENSION], usage_reader=None)
+    app.extensions[EXTENSION] = replace(app.extensions[EXTENSION], reports=None)
     answer = site.get()
     assert answer.status_code == 500
     assert "NoneType" not in answer.text

@@ -192,7 +192,7 @@ def test_each_cell_checks_its_own_processes(redis: "Redis", engine: Engine) -> N
     Ledger(engine).post([event(2, "us:web-1"), event(2, "web-1")])
     assert gaps(MissingCheck(redis, engine, "eu")) == [("eu:web-1", 1, 1)]
     assert cell_of("eu:web-1") == "eu"
-    assert cell_of("web-1") is None
+    assert cell_of("web-1") == "main"
 
 
 def test_an_event_that_is_posted_during_the_check_is_not_missing(

@@ -7,8 +7,10 @@ from dataclasses import replace
 from types import ModuleType
 
 import pytest
+import sqlalchemy as sa
 
 from app.ledger.posting import Ledger
+from app.storage.sql.partitions import partitions
 from app.usage.redis.stream import EventStream
 from tests.support.events import usage_event
 from tests.support.processes import started
@@ -36,6 +38,7 @@ def tasks(monkeypatch: pytest.MonkeyPatch, redis_url: str, sqlite_url: str) -> I
     workers.tasks._stream.cache_clear()
     workers.tasks._ledger().engine.dispose()
     workers.tasks._ledger.cache_clear()
+    workers.tasks._progress.cache_clear()
 
 
 def test_the_post_task_posts_what_waits(
@@ -72,6 +75,19 @@ def test_the_hourly_task_keeps_consumers_that_were_just_here(
     stream.claim_new("recent", 1)
     tasks.forget_idle_consumers()
     assert stream.forget_idle_consumers(idle_ms=0) == 1
+
+
+def test_a_task_creates_the_coming_months(
+    tasks: ModuleType, monkeypatch: pytest.MonkeyPatch, postgres_url: str
+) -> None:
+    monkeypatch.setattr(tasks, "settings", replace(tasks.settings, database_url=postgres_url))
+    engine = tasks._ledger().engine
+    with engine.begin() as connection:
+        newest = max(partitions(connection), key=lambda it: it.end)
+        connection.execute(sa.text(f"DROP TABLE {newest.name}"))
+    tasks.create_partitions()
+    with engine.begin() as connection:
+        assert newest in partitions(connection)
 
 
 @pytest.mark.parametrize("name", ["post_events", "forget_idle_consumers"])

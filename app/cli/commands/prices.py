@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from app.cli.ledger import open_ledger
+from app.cli.ledger import open_ledger, open_reports
 from app.cli.output import write_whole
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import Moment, show_time
@@ -108,8 +108,8 @@ def missing(since: datetime, until: datetime | None, as_json: bool) -> None:
     """
     start_ms, end_ms = _range(since, until)
     book = load_prices(prices_file())
-    with open_ledger() as engine:
-        found = unpriced(engine, start_ms, end_ms, book)
+    with open_reports() as source:
+        found = unpriced(source.engine, start_ms, end_ms, book)
     if as_json:
         shown = [asdict(it) | {"known_now": _known_now(book, it)} for it in found]
         click.echo(json.dumps(shown, indent=2))

@@ -14,6 +14,7 @@ from sqlalchemy import Engine
 
 from app.cli.ledger import open_ledger
 from app.cli.reconcile_bill import reconcile_bill
+from app.cli.reconcile_cells import cell_problems
 from app.cli.reconcile_missing import (
     missing_table,
     problems_of_missing,
@@ -55,6 +56,7 @@ class Findings:
     spooled: Sequence[SpoolFile]
     rollups: Rollups
     rebuilt: bool
+    of_cells: Sequence[str]
 
 
 @click.command("reconcile")
@@ -121,8 +123,8 @@ def _look(rebuilds: bool, writes_off: bool) -> Findings:
         if writes_off:
             write_off_missing(engine, search)
             search = search_missing(redis, engine, settings.cell)
-        rollups = _compare(engine, rebuilds)
-    return Findings(pipeline, search, _spooled(settings.spool_dir), rollups, rebuilds)
+        rollups, cells = _compare(engine, rebuilds), tuple(cell_problems(engine))
+    return Findings(pipeline, search, _spooled(settings.spool_dir), rollups, rebuilds, cells)
 
 
 def _problems(found: Findings) -> Iterator[str]:
@@ -130,6 +132,7 @@ def _problems(found: Findings) -> Iterator[str]:
     yield from problems_of_missing(found.search)
     yield from _of_spool(found.spooled)
     yield from _of_rollups(found.rollups, found.rebuilt)
+    yield from found.of_cells
 
 
 def _compare(engine: Engine, rebuilds: bool) -> Rollups:

@@ -9,11 +9,10 @@ import click
 from sqlalchemy import Engine
 
 from app.accounts.accounts import Accounts
-from app.cli.ledger import open_ledger
+from app.cli.ledger import open_reports
 from app.cli.report import FORMS, LABELS, Report
 from app.cli.times import Moment
 from app.ledger.reports.query import GroupKey, UsageQuery
-from app.ledger.reports.reader import UsageReader
 from app.ledger.retention import pruned_until_s
 from app.ledger.slots import SLOT_S, floor_to
 from app.storage.sql.transactions import reading
@@ -93,13 +92,13 @@ def usage_command(
     if start_s >= end_s:
         raise click.UsageError("--since must be before --until")
     by = by or (("model",) if account_id else ("account",))
-    with open_ledger() as engine:
-        if account_id and not Accounts(engine).exists(account_id):
+    with open_reports() as source:
+        if account_id and not Accounts(source.engine).exists(account_id):
             raise click.ClickException(
                 f"There is no account {account_id}. List the accounts: tollgate accounts list"
             )
-        start_s = _earliest_start(engine, start_s)
-        rows = UsageReader(engine).rows(_query(account_id, start_s, end_s, by))
+        start_s = _earliest_start(source.engine, start_s)
+        rows = source.usage.rows(_query(account_id, start_s, end_s, by))
     subject = account_id or "All accounts"
     FORMS[form](Report(subject=subject, start_s=start_s, end_s=end_s, by=by, rows=rows))
 

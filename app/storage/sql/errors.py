@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -12,6 +13,8 @@ from app.vocabulary.errors import LedgerUnavailable
 
 _MISSING_TABLE = "42P01"
 _RETRYABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
+_LOCK_TIMEOUT = "55P03"
+_CHECK_VIOLATION = "23514"
 _UNAVAILABLE = "The usage ledger is unavailable."
 _FILE_ERRORS = {
     sqlite3.SQLITE_CANTOPEN: (
@@ -42,9 +45,24 @@ def ledger_errors() -> Iterator[None]:
 def is_retryable(error: DBAPIError) -> bool:
     """Return whether the same transaction may succeed if it runs again.
 
-    That is so after a deadlock, a serialization failure, or a locked SQLite file.
+    That is so after a deadlock, a serialization failure, a locked SQLite file, or if a row's
+    partition was created in the meantime.
     """
-    return _sqlstate(error) in _RETRYABLE or _sqlite_code(error) == sqlite3.SQLITE_BUSY
+    is_busy = _sqlite_code(error) == sqlite3.SQLITE_BUSY
+    return _sqlstate(error) in _RETRYABLE or is_busy or _is_outside_partition(error)
+
+
+def _is_outside_partition(error: DBAPIError) -> bool:
+    """Return whether a row violates a partition's bounds: a check that has no name."""
+    if _sqlstate(error) != _CHECK_VIOLATION:
+        return False
+    diagnostics: Any = getattr(error.orig, "diag", None)
+    return getattr(diagnostics, "constraint_name", None) is None
+
+
+def is_lock_timeout(error: LedgerUnavailable) -> bool:
+    """Return whether a table or a row was in use for longer than `lock_timeout`."""
+    return isinstance(error.__cause__, DBAPIError) and _sqlstate(error.__cause__) == _LOCK_TIMEOUT
 
 
 def _message(error: DBAPIError) -> str:

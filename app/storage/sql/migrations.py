@@ -1,6 +1,9 @@
 """Migrations of the ledger's database: runs Alembic's scripts, and checks which have run."""
 
+import logging
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
 
 import sqlalchemy as sa
@@ -10,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from app.settings import CONFIG_DIR
 from app.storage.sql.engine import create_engine
 from app.storage.sql.errors import is_retryable, ledger_errors
+from app.storage.sql.partitions import create_months
 from app.storage.sql.sqlite import BUSY_S
 from app.storage.sql.transactions import pause, reading, write
 from app.vocabulary.errors import LedgerUnavailable
@@ -23,6 +27,8 @@ MIGRATION_WAIT_S = 10
 
 #: Where Alembic stores the database's revision.
 _REVISION = sa.table("alembic_version", sa.column("version_num"))
+
+logger = logging.getLogger(__name__)
 
 
 def upgrade(url: str) -> str | None:
@@ -38,7 +44,14 @@ def upgrade(url: str) -> str | None:
         if engine.dialect.name == "sqlite":
             with ledger_errors():
                 _use_wal(engine)
-        return write(engine, _run_migrations)
+            return write(engine, _run_migrations)
+        with _alone(engine), _prepared(engine):
+            newer = write(engine, _run_migrations)
+        try:
+            create_months(engine, time.time())
+        except LedgerUnavailable as exc:
+            logger.warning("the worker will create the coming months' partitions: %s", exc)
+        return newer
     finally:
         engine.dispose()
 
@@ -75,9 +88,41 @@ def _use_wal(engine: Engine) -> None:
             pause()  # SQLite does not wait here: if two processes try at once, one fails
 
 
+@contextmanager
+def _alone(engine: Engine) -> Iterator[None]:
+    """Wait, without a limit, for other migrations of a PostgreSQL database, and exclude them."""
+    with ledger_errors(), engine.connect() as connection, connection.begin():
+        connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+        connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
+        yield
+
+
+@contextmanager
+def _prepared(engine: Engine) -> Iterator[None]:
+    """Run what pending migrations do before their transaction: a script's function `prepared`.
+
+    It is a context, in which the migrations run. A new database needs none.
+    """
+    with reading(engine) as connection:
+        revision = _revision(connection)
+    with ledger_errors(), ExitStack() as contexts:
+        if revision in known_revisions()[:-1]:
+            from alembic.script import ScriptDirectory  # noqa: PLC0415 - as below
+
+            scripts = ScriptDirectory(str(MIGRATIONS)).iterate_revisions("head", revision)
+            for script in scripts:
+                if prepared := getattr(script.module, "prepared", None):
+                    contexts.enter_context(prepared(engine))
+        yield
+
+
 def _run_migrations(connection: Connection) -> str | None:
     if connection.dialect.name == "postgresql":
-        _lock_postgresql(connection)
+        connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+        # A migration that waits for a table blocks all later users of that table, so it fails
+        # instead.
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{MIGRATION_WAIT_S}s'")
     revision = _revision(connection)
     if revision is not None and revision not in known_revisions():
         _check_tables(connection)
@@ -92,15 +137,6 @@ def _run_migrations(connection: Connection) -> str | None:
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
     return None
-
-
-def _lock_postgresql(connection: Connection) -> None:
-    """Wait for other migrations without a limit, and from then on for no table for long."""
-    connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
-    connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
-    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
-    # A migration that waits for a table blocks all later users of that table, so it fails instead.
-    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{MIGRATION_WAIT_S}s'")
 
 
 def _check_tables(connection: Connection) -> None:

@@ -59,6 +59,12 @@ def rejected_parameter(error: DBAPIError) -> str | None:
     return found[1] if found else None
 
 
+def without_time_limit(connection: Connection) -> None:
+    """Let the statements of this transaction take as long as they need; a no-op on SQLite."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+
+
 def _setting_up(settings: Mapping[str, str]) -> Callable[[Connection], None]:
     """Return a listener that makes settings for the transaction that begins."""
     calls = ", ".join(f"set_config('{name}', '{it}', true)" for name, it in settings.items())

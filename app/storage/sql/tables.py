@@ -179,6 +179,15 @@ processes = Table(
     Column("seen_ms", BigInteger, nullable=False),
 )
 
+#: How far each cell is; times in Unix ms. A cell is one Redis with its web processes and workers.
+cells = Table(
+    "cells",
+    metadata,
+    Column("cell_id", BYTEWISE, primary_key=True),
+    Column("complete_until_ms", BigInteger, nullable=False),
+    Column("written_at_ms", BigInteger, nullable=False),
+)
+
 ROLLUP_KEY: tuple[str, ...] = ("account_id", "slot_s", "api_key_id", "vendor", "model")
 ROLLUP_MEASURES: tuple[str, ...] = (
     "requests",

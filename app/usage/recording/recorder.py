@@ -12,6 +12,7 @@ from pathlib import Path
 from app.admission.limiter import Admission, Limiter
 from app.admission.numbering import Numbering, Opening, new_process_name, with_number
 from app.admission.reservations import Charge
+from app.settings import MAIN_CELL
 from app.usage.charge import charge_of
 from app.usage.disk.journal import Journal
 from app.usage.messages.event import UsageEvent
@@ -39,8 +40,7 @@ class Recorder:
     """Opens requests and publishes their events.
 
     `directory` is for the spool and the journal. `serve_without_redis` False: while Redis is down,
-    requests are rejected instead of spooled. `cell` None: there is one Redis. `limiter` None:
-    nothing is limited.
+    requests are rejected instead of spooled. `limiter` None: nothing is limited.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Recorder:
         *,
         serve_without_redis: bool = True,
         keeps_journal: bool = True,
-        cell: str | None = None,
+        cell: str = MAIN_CELL,
         limiter: Limiter | None = None,
     ) -> None:
         self._stores = stores

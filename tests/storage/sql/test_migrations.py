@@ -30,7 +30,14 @@ from tests.ledger.ledgers import DAY, MIDNIGHT_S, at, requests
 from tests.support.services.postgres import Postgres
 
 #: Columns of entries that the first version did not know.
-LATER_COLUMNS = {"service_tier", "prompt_source", "completion_source", "calls"}
+LATER_COLUMNS = {
+    "service_tier",
+    "prompt_source",
+    "completion_source",
+    "calls",
+    "process",
+    "number",
+}
 #: Of the first version.
 OLD_MEASURES = [it.name for it in rollups.c if it.name not in LATER_MEASURES]
 

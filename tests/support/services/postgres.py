@@ -150,6 +150,11 @@ class Postgres:
         shutil.rmtree(self._folder)
 
     @property
+    def folder(self) -> Path:
+        """Where its socket is."""
+        return self._folder
+
+    @property
     def _cluster(self) -> Path:
         return self._folder / "cluster"
 
