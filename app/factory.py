@@ -15,6 +15,7 @@ from app.accounts.sessions import Sessions
 from app.admission.limiter import Limiter
 from app.admission.reservations import Reservations
 from app.admission.spending import Spending
+from app.admission.unchecked import UncheckedRequests
 from app.api import register_api
 from app.container import EXTENSION, Services
 from app.dashboard import dashboard_blueprint
@@ -98,30 +99,39 @@ def _application(settings: Settings) -> Application:
 
 @dataclass(frozen=True, slots=True)
 class _Storage:
-    """The connections to the database and to Redis, and what is built on both."""
+    """The connections to the database and to Redis, and what is built on both.
+
+    When Redis is full, either requests are admitted and their events go to the spool, or requests
+    are rejected and Redis takes the events of those in flight.
+    """
 
     engine: Engine
     redis: "Redis"
     commit: GroupCommit
     stream: EventStream
     open_records: OpenRecords
+    reservations: Reservations
 
 
 def _storage(settings: Settings) -> _Storage:
     redis = connect(settings.redis_url, settings.redis_timeout_s)
     commit = GroupCommit(redis)  # shared: writes of all stores go in one round trip
+    serves = settings.on_redis_down == "serve"
     return _Storage(
         create_engine(settings.database_url),
         redis,
         commit,
-        EventStream(redis, commit),
-        OpenRecords(redis, commit),
+        EventStream(redis, commit, publishes_if_full=not serves),
+        OpenRecords(redis, commit, opens_if_full=serves),
+        Reservations(commit, even_if_full=serves),
     )
 
 
 def _services(settings: Settings, storage: _Storage) -> Services:
     vendors = load_vendors(settings.vendors_file, settings.env, GATEWAY_SPECS)
-    recorder = _recorder(settings, storage)
+    metrics = Metrics(vendors)
+    unchecked = UncheckedRequests(storage.redis, metrics.unlimited)
+    recorder = _recorder(settings, storage, unchecked)
     circuit_breaker = CircuitBreaker(storage.redis)
     accounts, usage_reader = Accounts(storage.engine), UsageReader(storage.engine)
     return Services(
@@ -136,24 +146,25 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         stream=storage.stream,
         open_records=storage.open_records,
         recorder=recorder,
-        alarms=Alarms(storage.redis, settings.spool_dir, spools=True),
+        alarms=Alarms(storage.redis, settings.spool_dir, spools=True, unchecked=unchecked),
         idempotency=_idempotency(storage, recorder),
         engine=storage.engine,
         circuit_breaker=circuit_breaker,
-        metrics=Metrics(vendors),
+        metrics=metrics,
         backlog=_backlog(settings, storage, usage_reader, circuit_breaker, vendors),
         tracing=tracing(settings.env),
     )
 
 
-def _recorder(settings: Settings, storage: _Storage) -> Recorder:
+def _recorder(settings: Settings, storage: _Storage, unchecked: UncheckedRequests) -> Recorder:
     prices = load_prices(settings.prices_file)
     return Recorder(
         storage.stream,
         storage.open_records,
         settings.spool_dir,
         serve_without_redis=settings.on_redis_down == "serve",
-        limiter=Limiter(Reservations(storage.commit), prices, Spending(storage.engine)),
+        limiter=Limiter(storage.reservations, prices, Spending(storage.engine)),
+        unchecked=unchecked,
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from app.admission.at_most import CostCandidate, cost_at_most, usage_at_most
 from app.admission.limit_messages import LimitOutcome, limit_error, limit_headers, warning
 from app.admission.reservations import FIRST_TIME, Check, Reservations
-from app.admission.spending import Spending
+from app.admission.spending import NOTHING_YET, Spending
 from app.pricing.price_book import PriceBook
 from app.storage.redis.keys import LIMITS
 from app.vocabulary.completion import CompletionRequest
@@ -48,6 +48,8 @@ class Admission:
     """A request was admitted; the response `headers` tell its caller what is left."""
 
     headers: Mapping[str, str] = field(default_factory=dict)
+    #: Whether a budget was checked without the ledger's sum, which is unknown so far.
+    lacks_ledger: bool = False
 
 
 #: Of a request without limits, or one that is served while Redis is down.
@@ -80,7 +82,8 @@ class Limiter:
         for outcome in outcomes:
             if outcome.state.soft == FIRST_TIME:
                 logger.warning("budget: %s", warning(outcome))
-        return Admission(headers)
+        lacks = any(it.check.corrections == NOTHING_YET.corrections for it in outcomes)
+        return Admission(headers, lacks)
 
     def _try(self, admission: AdmissionRequest, record: bytes) -> tuple[bool, list[LimitOutcome]]:
         checked = [pair for limits in admission.limits for pair in self._checks(limits, admission)]

@@ -31,7 +31,7 @@ import orjson
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import OPEN, RESERVED, STARTED
-from app.storage.redis.scripts import Argument, Script, read_lua
+from app.storage.redis.scripts import EVEN_IF_FULL, Argument, Script, read_lua
 
 #: Units per request or token: the milliseconds in a minute.
 UNITS = 60_000
@@ -63,6 +63,9 @@ ADMIT = Script(
         AFTERWARDS_S=AFTERWARDS_S,
     )
 )
+#: The keys of limits are bounded: five for each account and API key, and what requests in flight
+#: reserve.
+ADMIT_EVEN_IF_FULL = Script(EVEN_IF_FULL + ADMIT.source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,10 +120,14 @@ NOTHING = Charge(0, 0)
 
 
 class Reservations:
-    """Admits requests against the limits in one Redis."""
+    """Admits requests against the limits in one Redis.
 
-    def __init__(self, commit: GroupCommit) -> None:
+    `even_if_full`: also if Redis has reached its memory limit. Its events then go elsewhere.
+    """
+
+    def __init__(self, commit: GroupCommit, *, even_if_full: bool = True) -> None:
         self._commit = commit
+        self._script = ADMIT_EVEN_IF_FULL if even_if_full else ADMIT
 
     @redis_errors()
     def admit(
@@ -132,7 +139,7 @@ class Reservations:
         Raises: StreamUnavailable.
         """
         args: list[Argument] = [event_id, record, started_at_ms, orjson.dumps(list(checks))]
-        answer: Any = self._commit.run(ADMIT, [OPEN, STARTED, RESERVED], args)
+        answer: Any = self._commit.run(self._script, [OPEN, STARTED, RESERVED], args)
         admitted, *numbers = answer
         rows = (numbers[at : at + 4] for at in range(0, len(numbers), 4))
         return bool(admitted), [LimitState(bool(fits), *rest) for fits, *rest in rows]

@@ -11,11 +11,13 @@ from typing import Any
 
 from redis import Redis, ResponseError
 
+from app.admission.unchecked import RECENT_S, UncheckedRequests
 from app.storage.redis.connection import write_probe
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.redis.primary import NotPrimary
 from app.usage.spool import foreign_files, spool_fault, spooled_bytes
+from app.usage.spool_disk import ENOUGH_BYTES, free_bytes
 from app.vocabulary.errors import StreamUnavailable
 
 #: Events usually reach the ledger a second after the response. An older event is an alarm, and so
@@ -25,6 +27,11 @@ MANY_EVENTS = 100_000
 
 #: The share of Redis's memory limit above which an alarm is raised.
 FULL = 0.9
+
+_FULL_MESSAGE = (
+    "Redis is full (OOM): events go to the spool, or requests are rejected. Limits still apply."
+    " Raise `maxmemory`, and check that a worker posts the backlog."
+)
 
 log = logging.getLogger(__name__)
 
@@ -50,11 +57,20 @@ class AlarmReport:
 class Alarms:
     """Checks for alarms, and logs each one when it is raised and when it clears.
 
-    `spools` means that this process writes to the spool itself.
+    `spools` means that this process writes to the spool itself. `unchecked` are the requests that
+    it has served without a check of their limits; by default, those that all have reported.
     """
 
-    def __init__(self, redis: "Redis", spool_directory: Path, *, spools: bool = False) -> None:
+    def __init__(
+        self,
+        redis: "Redis",
+        spool_directory: Path,
+        *,
+        spools: bool = False,
+        unchecked: UncheckedRequests | None = None,
+    ) -> None:
         self._redis = redis
+        self._unchecked = unchecked or UncheckedRequests(redis)
         self._spool_directory = spool_directory
         self._spools = spools
         self._raised: Mapping[str, str] = {}
@@ -67,7 +83,7 @@ class Alarms:
         spool_bytes, alarms = self._spool_alarms()
         report = replace(
             report,
-            alarms={**alarms, **report.alarms},
+            alarms={**alarms, **report.alarms, **_unlimited_alarm(self._unchecked.recent())},
             spool_bytes=spool_bytes,
             spool_is_usable="spool_unusable" not in alarms,
         )
@@ -90,6 +106,8 @@ class Alarms:
                 " requests are rejected. Set TOLLGATE_SPOOL_DIR to a directory that the web"
                 " processes can write to."
             )
+        elif self._spools:
+            alarms |= _disk_alarm(directory, free_bytes(directory))
         return size, alarms
 
     def _redis_report(self) -> AlarmReport:
@@ -132,6 +150,30 @@ class Alarms:
         self._raised = alarms
 
 
+def _disk_alarm(directory: Path, free: int | None) -> dict[str, str]:
+    if free is None or free >= ENOUGH_BYTES:
+        return {}
+    return {
+        "spool_disk": (
+            f"Only {free >> 20} MiB are free on the disk of the spool {directory}. An hour without"
+            f" Redis may need {ENOUGH_BYTES >> 20} MiB. Free some, or set TOLLGATE_SPOOL_DIR to a"
+            " directory on another disk."
+        )
+    }
+
+
+def _unlimited_alarm(recent: Mapping[str, int]) -> dict[str, str]:
+    if not recent:
+        return {}
+    reasons = ", ".join(f"{reason}: {number}" for reason, number in sorted(recent.items()))
+    return {
+        "unlimited": (
+            f"{sum(recent.values())} requests were served without a check of their limits"
+            f" ({reasons}). The alarm clears {RECENT_S // 60} minutes after the last of them."
+        )
+    }
+
+
 def _raise_errors(*replies: Any) -> None:
     for reply in replies:
         if isinstance(reply, Exception):
@@ -151,6 +193,8 @@ def _write_alarm(error: ResponseError | None) -> dict[str, str]:
     if error is None:
         return {}
     kind = error.status_code or type(error).__name__
+    if kind == "OOM":
+        return {"redis": _FULL_MESSAGE}
     return {
         "redis": f"Redis rejects writes ({kind}); usage goes to the spool, or requests are"
         " rejected. Check that REDIS_URL is the primary, and that it has free memory."

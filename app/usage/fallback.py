@@ -39,13 +39,17 @@ class SpoolFallback:
             self._is_usable = True
         return self._is_usable
 
-    def write_event(self, event: UsageEvent) -> None:
-        """Write an event to the spool; if that fails, log it and keep it in memory."""
+    def write_event(self, event: UsageEvent) -> bool:
+        """Write an event to the spool; if that fails, log it and keep it in memory.
+
+        Returns whether it is in the spool.
+        """
         encoded = event.encode()
-        if not self.write("event", encoded):
+        if not (is_stored := self.write("event", encoded)):
             self.unwritten[event.event_id] = encoded
             # The whole event: the log has the only copy if this process ends before it is written.
             log.error("usage event not recorded yet: %s", encoded.decode())
+        return is_stored
 
     def write_unwritten(self) -> None:
         """Write the events in memory to the spool, as far as it stores them."""

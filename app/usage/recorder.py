@@ -4,6 +4,7 @@ Writes to Redis, and to the spool while Redis is down. Its thread sends heartbea
 requests, and replays the spool.
 """
 
+import contextlib
 import logging
 import os
 import secrets
@@ -12,29 +13,26 @@ import threading
 import time
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from app.admission.limiter import UNLIMITED, Admission, Limiter
 from app.admission.reservations import Charge
+from app.admission.unchecked import LEDGER_UNKNOWN, UncheckedRequests
 from app.usage.charge import charge_of
 from app.usage.checkpoints import Checkpoints
 from app.usage.fallback import SpoolFallback
 from app.usage.live_request import LiveRequest
 from app.usage.messages.event import UsageEvent
-from app.usage.messages.message import UndecodableMessage
 from app.usage.messages.open_record import OpenRecord
+from app.usage.orphans import Orphans
+from app.usage.outage import Outage
 from app.usage.redis.open_records import OWNER_RENEWAL_S, OpenRecords
 from app.usage.redis.stream import EventStream
 from app.usage.replay import Replay
-from app.vocabulary.errors import LimitReached, StreamUnavailable
+from app.vocabulary.errors import LimitReached, StreamFull, StreamUnavailable
 
 log = logging.getLogger(__name__)
 
 #: How often Redis is tried again while it is down, in seconds.
 RETRY_S = 0.5
-
-#: How often this process looks for open records of its finished requests, in seconds.
-ORPHAN_EVERY_S = 60.0
 
 #: A request younger than this gets no checkpoint, in seconds.
 CHECKPOINT_AFTER_S = 5.0
@@ -47,7 +45,8 @@ class Recorder:
     """Opens requests and publishes their events.
 
     `serve_without_redis` False: while Redis is down, requests are rejected instead of spooled.
-    `limiter` None: nothing is limited.
+    `limiter` None: nothing is limited. `unchecked` counts the requests whose limits were not
+    checked.
     """
 
     def __init__(
@@ -58,17 +57,18 @@ class Recorder:
         *,
         serve_without_redis: bool = True,
         limiter: Limiter | None = None,
+        unchecked: UncheckedRequests | None = None,
     ) -> None:
         self._events = events
         self._records = records
         self._spool_directory = spool_directory
         self._serve_without_redis = serve_without_redis
         self._limiter = limiter
+        self._unchecked = unchecked
         self._live: dict[str, LiveRequest] = {}
         self._checkpoints = Checkpoints(records, self._live)
-        self._redis_is_up = True
-        self._down_since_ms: int | None = None
-        self._orphan_at_s = 0.0
+        self._outage = Outage(spool_directory)
+        self._orphans = Orphans(records, self._live)
         self._starting = threading.Lock()
         self._wake = threading.Event()
         self._closing = threading.Event()
@@ -85,13 +85,13 @@ class Recorder:
     def open(self, request: LiveRequest, record: OpenRecord) -> Admission:
         """Admit a request and write its open record, before its vendor is called.
 
-        While Redis is down, nothing is limited.
+        While Redis is down, nothing is limited. While it is full, limits still apply.
         Raises: LimitReached; StreamUnavailable if Redis is down and the request is not to be served
         without it, or cannot be spooled.
         """
         event_id, encoded = record.event_id, record.encode()
         self._live[event_id] = request
-        if self._redis_is_up:
+        if self._outage.is_up:
             try:
                 return self._admit(request, encoded)
             except StreamUnavailable as exc:
@@ -102,31 +102,48 @@ class Recorder:
         if not (self._serve_without_redis and self._fallback.write("open", encoded)):
             del self._live[event_id]
             raise StreamUnavailable("The usage of a request cannot be recorded just now.")
+        if request.admission.limits:
+            self._count_unchecked(self._outage.reason)
         return UNLIMITED
 
     def _admit(self, request: LiveRequest, record: bytes) -> Admission:
         admission = request.admission
         if self._limiter is not None and admission.limits:
-            return self._limiter.admit(admission, record)
+            admitted = self._limiter.admit(admission, record)
+            if admitted.lacks_ledger:
+                self._count_unchecked(LEDGER_UNKNOWN)
+            return admitted
         self._records.open(admission.event_id, record, admission.started_at_ms)
         return UNLIMITED
+
+    def _count_unchecked(self, reason: str) -> None:
+        if self._unchecked is not None:
+            self._unchecked.count(reason)
 
     def publish(self, event: UsageEvent) -> None:
         """Record what a request used. Never raises: the client already has the response."""
         is_published = False
         try:
-            is_published = self._redis_is_up and self._publish(event)
+            is_published = self._outage.is_up and self._publish(event)
         finally:  # also if the server kills this thread while it waits for Redis
             if not is_published:
                 self._fallback.write_event(event)
             self._live.pop(event.event_id, None)
 
     def _publish(self, event: UsageEvent) -> bool:
+        charge = self._charge(event)
         try:
-            self._events.publish(event, self._charge(event))
+            self._events.publish(event, charge)
         except StreamUnavailable as exc:
             self._mark_redis_down(exc)
-            return False
+            return isinstance(exc, StreamFull) and self._spool_and_settle(event, charge)
+        return True
+
+    def _spool_and_settle(self, event: UsageEvent, charge: Charge | None) -> bool:
+        """Spool an event that Redis has no room for, then end its request in Redis."""
+        if self._fallback.write_event(event):
+            with contextlib.suppress(StreamUnavailable):  # then its replay does that
+                self._records.settle(event.event_id, charge)
         return True
 
     def _charge(self, event: UsageEvent) -> Charge | None:
@@ -156,7 +173,7 @@ class Recorder:
     def oldest_spooled_ms(self) -> int | None:
         """Start of the oldest request whose event may be in this process's spool, in Unix ms."""
         waits = self._pid is not None and not self._fallback.is_empty
-        return self._down_since_ms if waits else None
+        return self._outage.since_ms if waits else None
 
     def _start(self) -> None:
         with self._starting:
@@ -178,16 +195,14 @@ class Recorder:
             self._thread.start()
 
     def _mark_redis_down(self, exc: StreamUnavailable) -> None:
-        """Keep all requests from waiting for Redis until the thread has reached it again."""
-        if not self._redis_is_up:
-            return
-        self._redis_is_up = False
-        self._orphan_at_s = 0.0
-        if self._down_since_ms is None:
-            starts = (r.admission.started_at_ms for r in tuple(self._live.values()))
-            self._down_since_ms = min(starts, default=0) or time.time_ns() // 1_000_000
-        log.error("%s; usage goes to the spool in %s", exc, self._spool_directory)
-        self._wake.set()
+        """Keep all requests from waiting for Redis until the thread has reached it again.
+
+        A Redis that is full is not down.
+        """
+        started_ms = (it.admission.started_at_ms for it in tuple(self._live.values()))
+        if self._outage.begin(exc, started_ms):
+            self._orphans.be_due()
+            self._wake.set()
 
     def _run(self) -> None:
         while not self._closing.is_set():
@@ -200,19 +215,23 @@ class Recorder:
         """Send a heartbeat and what Redis has missed; return whether Redis is up."""
         try:
             self._records.heartbeat(self._owner)
-            self._redis_is_up = True
+            self._outage.is_up = True
+            if self._unchecked is not None:
+                self._unchecked.report()
             self._checkpoint_long_requests()
+            self._events.check_write()  # a full Redis gets no replay
+            self._outage.took_event()
             self._replay.run(self._fallback)
             if self._fallback.is_empty:
-                self._down_since_ms = None
+                self._outage.since_ms = None
             self._replay.adopt(self._fallback)
-            self._orphan_finished_records()
+            self._orphans.disown(self._owner)
         except StreamUnavailable as exc:
             self._mark_redis_down(exc)
             self._fallback.write_unwritten()
         except Exception:
             log.exception("background recording failed; it is tried again")
-        return self._redis_is_up
+        return self._outage.is_up
 
     def _checkpoint_long_requests(self) -> None:
         young_ms = time.time_ns() // 1_000_000 - CHECKPOINT_AFTER_S * 1000
@@ -220,25 +239,3 @@ class Recorder:
         for at in range(0, len(old), CHECKPOINTS_AT_ONCE):
             batch = old[at : at + CHECKPOINTS_AT_ONCE]
             self._records.update({name: it.checkpoint().encode() for name, it in batch})
-
-    def _orphan_finished_records(self) -> None:
-        """Orphan this process's open records of requests that have finished.
-
-        A restored Redis may have lost its last second of writes: events, and the removal of their
-        records. The reaper posts estimates, which the ledger ignores if it has the events.
-        """
-        now_s = time.monotonic()
-        if now_s < self._orphan_at_s:
-            return
-        self._orphan_at_s = now_s + ORPHAN_EVERY_S
-        for event_id, raw in self._records.all().items():
-            if self._owner.encode() in raw and event_id not in self._live:
-                self._orphan(event_id, raw)
-
-    def _orphan(self, event_id: str, raw: bytes) -> None:
-        try:
-            record = OpenRecord.decode(raw)
-        except UndecodableMessage:  # the reaper makes it a dead letter
-            return
-        if record.owner == self._owner:
-            self._records.update({event_id: replace(record, owner=None).encode()})

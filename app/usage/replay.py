@@ -18,6 +18,7 @@ from app.usage.messages.open_record import OpenRecord
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
 from app.usage.spool import read
+from app.vocabulary.errors import StreamFull
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,8 @@ class Replay:
         self._owner = owner
         self._live = live
         self._prices = prices
+        #: File -> how many of its events are in a Redis that has become full since.
+        self._published: dict[Path, int] = {}
 
     def run(self, fallback: SpoolFallback) -> None:
         """Replay everything of this process.
@@ -64,14 +67,24 @@ class Replay:
                 log.warning("%s events adopted from %s", self._replay_file(path), path.name)
 
     def _replay_file(self, path: Path) -> int:
-        """Publish a file's events, then open its requests that have no event; count the events."""
+        """Publish a file's events, then open its requests that have no event; count the events.
+
+        If Redis becomes full, the next call goes on where this one stops. Otherwise, a file that is
+        larger than the room that workers make would begin again and again.
+        """
         published, opened = 0, dict[str, bytes]()
+        before = self._published.pop(path, 0)
         for kind, payload in read(path):
             event_id = str(json_object(payload).get("event_id"))
             if kind == "open":
                 opened[event_id] = payload
                 continue
-            self._publish(event_id, payload)
+            if published >= before:
+                try:
+                    self._publish(event_id, payload)
+                except StreamFull:
+                    self._published[path] = published
+                    raise
             opened.pop(event_id, None)
             published += 1
         for payload in opened.values():

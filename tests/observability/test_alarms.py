@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from app.admission.unchecked import UncheckedRequests
 from app.observability import alarms as alarms_module
 from app.observability.alarms import Alarms, _backlog_alarms, _server_alarms
-from app.storage.redis.keys import DEAD, EVENTS
+from app.storage.redis.keys import DEAD, EVENTS, UNCHECKED
 from app.usage.redis.stream import EventStream
 from app.usage.spool import Spool
 from tests.support.events import usage_event
+from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
 
 
@@ -37,6 +39,38 @@ def test_a_spool_that_cannot_be_written_is_an_alarm_of_those_that_write_it(
     assert str(place) in report.alarms["spool_unusable"]
     assert "TOLLGATE_SPOOL_DIR" in report.alarms["spool_unusable"]
     assert Alarms(redis, place).check().spool_is_usable
+
+
+def test_a_disk_that_is_nearly_full_is_an_alarm_of_those_that_spool(
+    redis: "Redis", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it is needed, while the spool can still be written."""
+    alarms = Alarms(redis, tmp_path / "spool", spools=True)
+    monkeypatch.setattr(alarms_module, "ENOUGH_BYTES", 0)
+    assert alarms.check().alarms == {}
+    monkeypatch.setattr(alarms_module, "ENOUGH_BYTES", 1 << 60)
+    report = alarms.check()
+    assert (list(report.alarms), report.spool_is_usable) == (["spool_disk"], True)
+    assert str(tmp_path / "spool") in report.alarms["spool_disk"]
+    assert "TOLLGATE_SPOOL_DIR" in report.alarms["spool_disk"]
+    assert Alarms(redis, tmp_path / "spool").check().alarms == {}
+
+
+def test_requests_without_a_check_of_their_limits_are_an_alarm_for_a_while(
+    redis: "Redis", alarms: Alarms
+) -> None:
+    """Of every process, also if another one has served them."""
+    other = UncheckedRequests(redis)
+    for reason in ("redis_timeout", "redis_down", "redis_down"):
+        other.count(reason)
+    other.report()
+    report = alarms.check()
+    assert list(report.alarms) == ["unlimited"]
+    assert report.alarms["unlimited"].startswith(
+        "3 requests were served without a check of their limits (redis_down: 2, redis_timeout: 1)."
+    )
+    redis.pexpire(UNCHECKED, 1)
+    wait_until(lambda: alarms.check().alarms == {})
 
 
 def test_where_all_is_well_there_is_no_alarm(redis: "Redis", alarms: Alarms) -> None:

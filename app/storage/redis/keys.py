@@ -8,5 +8,7 @@ DEAD = "usage:dead"
 POSTED = "usage:posted"
 RESERVED = "usage:reserved"
 LIMITS = "limits:"
+#: Requests that were served without a check of their limits, by reason.
+UNCHECKED = "limits:unchecked"
 #: Written to find out whether Redis accepts writes.
 PROBE = "usage:probe"

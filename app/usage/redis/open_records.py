@@ -17,7 +17,7 @@ from app.admission.reservations import NOTHING, RELEASE, Charge
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import DEAD, EVENTS, OPEN, OWNER, PROBE, RESERVED, STARTED
-from app.storage.redis.scripts import Argument, Script, read_lua, run
+from app.storage.redis.scripts import EVEN_IF_FULL, Argument, Script, read_lua, run
 from app.usage.messages.event import UsageEvent
 
 #: How long a process counts as live after its last heartbeat, and the time between two heartbeats,
@@ -25,8 +25,13 @@ from app.usage.messages.event import UsageEvent
 OWNER_TTL_S = 30
 OWNER_RENEWAL_S = 5
 
+#: The scripts that a full Redis runs, too, write no more than a few keys for each request in flight
+#: and for each process.
 OPEN_RECORD = Script(read_lua(__package__, "open_record"))
-UPDATE_RECORDS = Script(read_lua(__package__, "update_records"))
+OPEN_RECORD_EVEN_IF_FULL = Script(EVEN_IF_FULL + OPEN_RECORD.source)
+UPDATE_RECORDS = Script(EVEN_IF_FULL + read_lua(__package__, "update_records"))
+HEARTBEAT = Script(EVEN_IF_FULL + read_lua(__package__, "heartbeat"))
+SETTLE = Script(RELEASE + read_lua(__package__, "settle"))
 ABANDON = Script(RELEASE + read_lua(__package__, "abandon"))
 SWEEP_STARTED = Script(read_lua(__package__, "sweep_started"))
 LIVE_OWNERS = Script(read_lua(__package__, "live_owners"))
@@ -34,16 +39,31 @@ RELEASE_ORPHANS = Script(RELEASE + read_lua(__package__, "release_orphans"))
 
 
 class OpenRecords:
-    """The open records; every method raises StreamUnavailable if Redis fails."""
+    """The open records; every method raises StreamUnavailable if Redis fails.
 
-    def __init__(self, redis: "Redis", commit: GroupCommit | None = None) -> None:
+    `opens_if_full`: a Redis that has reached its memory limit takes new records.
+    """
+
+    def __init__(
+        self, redis: "Redis", commit: GroupCommit | None = None, *, opens_if_full: bool = True
+    ) -> None:
+        self._open = OPEN_RECORD_EVEN_IF_FULL if opens_if_full else OPEN_RECORD
         self._redis = redis
         self._commit = commit or GroupCommit(redis)
 
     @redis_errors()
     def open(self, event_id: str, record: bytes, started_at_ms: int) -> None:
         """Write that a request was admitted, before the vendor is called."""
-        self._commit.run(OPEN_RECORD, [OPEN, STARTED], [event_id, record, started_at_ms])
+        self._commit.run(self._open, [OPEN, STARTED], [event_id, record, started_at_ms])
+
+    @redis_errors()
+    def settle(self, event_id: str, charge: Charge | None) -> None:
+        """Remove the record of a request whose event is in a spool, because Redis is full.
+
+        `charge` replaces what the request reserved of its limits; None if it has no limits.
+        """
+        args: list[Argument] = [event_id, *(charge or NOTHING).arguments()]
+        self._commit.run(SETTLE, [OPEN, STARTED, RESERVED], args)
 
     @redis_errors()
     def update(self, records: Mapping[str, bytes]) -> None:
@@ -73,7 +93,7 @@ class OpenRecords:
     @redis_errors()
     def heartbeat(self, owner: str) -> None:
         """Mark a process as live for OWNER_TTL_S from now."""
-        self._redis.set(OWNER + owner, 1, ex=OWNER_TTL_S)
+        run(self._redis, HEARTBEAT, [OWNER + owner], [OWNER_TTL_S])
 
     @redis_errors()
     def live_owners(self, owners: Collection[str]) -> frozenset[str]:
