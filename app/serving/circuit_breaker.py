@@ -9,7 +9,7 @@ from typing import Any
 
 from redis import Redis, RedisError
 
-from app.storage.redis.scripts import EVEN_IF_FULL, Script, read_lua, run
+from app.storage.redis.scripts import EVEN_IF_FULL, Argument, Script, read_lua, run
 
 #: Failures in a row that open a circuit; seconds that it stays open; seconds that failures count.
 #: The first call afterwards is the half-open probe: one more failure opens the circuit again.
@@ -56,7 +56,12 @@ class CircuitBreaker:
         """Count a failure, and open the circuit after FAILURE_THRESHOLD failures in a row."""
         self._failing.add(vendor)
         try:
-            args = [vendor, FAILURE_COUNTS_S, FAILURE_THRESHOLD, time.time() + OPEN_S]
+            args: list[Argument] = [
+                vendor,
+                FAILURE_COUNTS_S,
+                FAILURE_THRESHOLD,
+                time.time() + OPEN_S,
+            ]
             failures: Any = run(self._redis, RECORD_FAILURE, [FAILURES + vendor, UNTIL], args)
             if failures >= FAILURE_THRESHOLD:
                 log.warning(

@@ -6,6 +6,7 @@ An event that the spool cannot store either is logged, and stays in memory until
 import logging
 from pathlib import Path
 
+from app.usage.event_log import event_messages
 from app.usage.messages.event import UsageEvent
 from app.usage.spool import Kind, Spool
 
@@ -48,7 +49,8 @@ class SpoolFallback:
         if not (is_stored := self.write("event", encoded)):
             self.unwritten[event.event_id] = encoded
             # The whole event: the log has the only copy if this process ends before it is written.
-            log.error("usage event not recorded yet: %s", encoded.decode())
+            for message in event_messages(event.event_id, encoded):
+                log.error("%s", message)
         return is_stored
 
     def write_unwritten(self) -> None:

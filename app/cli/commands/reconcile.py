@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 
 from app.cli.ledger import open_ledger
 from app.cli.reconcile_bill import reconcile_bill
+from app.cli.reconcile_log import reconcile_log
 from app.cli.stream import open_redis
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
@@ -59,17 +60,29 @@ class Rollups:
     show_default=True,
     help="Vendor entry that the bill belongs to; repeat the option for several.",
 )
+@click.option(
+    "--from-log",
+    "log",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    help="Post the events of a web process's log instead: those that neither Redis nor the spool"
+    " took. `-` reads stdin.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def reconcile(rebuilds: bool, bill: Path | None, vendors: tuple[str, ...], as_json: bool) -> None:
+def reconcile(
+    rebuilds: bool, bill: Path | None, vendors: tuple[str, ...], log: Path | None, as_json: bool
+) -> None:
     """Check that the stream, open requests, the spool of this host and the ledger agree.
 
     Usage in flight is not a problem. Exits with 1 if anything disagrees, is dead-lettered or is
     orphaned, and prints what to do on stderr.
     """
+    if sum((rebuilds, bill is not None, log is not None)) > 1:
+        raise click.UsageError("Use only one of --rebuild, --bill and --from-log.")
     if bill is not None:
-        if rebuilds:
-            raise click.UsageError("--rebuild cannot be used with --bill")
         reconcile_bill(bill, vendors, as_json)
+        return
+    if log is not None:
+        reconcile_log(log, as_json)
         return
     with open_redis() as redis:
         pipeline = read_status(redis)

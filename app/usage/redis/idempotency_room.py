@@ -17,7 +17,7 @@ from redis import Redis
 
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.memory import MemoryShare
-from app.storage.redis.scripts import EVEN_IF_FULL, Script, read_lua, run
+from app.storage.redis.scripts import EVEN_IF_FULL, Argument, Script, read_lua, run
 
 #: How long a response is stored, in seconds.
 STORED_S = 24 * 3600
@@ -84,7 +84,7 @@ class IdempotencyRoom:
 
         An int is the number of seconds until the account may use another key.
         """
-        args = [value, lasts_s, place.member]
+        args: list[Argument] = [value, lasts_s, place.member]
         found: Any = run(self._redis, CLAIM, [place.name, place.room()[0]], args)
         return found if isinstance(found, bytes | int) else None
 
@@ -93,7 +93,14 @@ class IdempotencyRoom:
         self, place: Place, old: bytes, new: bytes, lasts_s: int, *, is_answer: bool = False
     ) -> bool:
         """Replace a value if it is `old`; an empty `new` deletes it. Return whether it was."""
-        args = [old, new, lasts_s, place.member, place.digest, len(new) if is_answer else 0]
+        args: list[Argument] = [
+            old,
+            new,
+            lasts_s,
+            place.member,
+            place.digest,
+            len(new) if is_answer else 0,
+        ]
         if is_answer:
             self._memory.add(len(new))
         return bool(run(self._redis, REPLACE, [place.name, *place.room()], args))

@@ -1,6 +1,7 @@
 """The room of an account for idempotency keys in a real Valkey, which may be full."""
 
 import os
+from typing import Any
 
 import pytest
 from redis import Redis
@@ -23,6 +24,12 @@ from tests.usage.redis.test_idempotency_keys import BODY, JSON, claimed, process
 def keys(redis: "Redis") -> IdempotencyKeys:
     """The keys of the process under test."""
     return process(redis)
+
+
+def names_of(redis: "Redis", what: str) -> list[str]:
+    """The names of the rooms of all accounts."""
+    found: Any = redis.keys(f"idempotency-room:*:{what}")
+    return [name.decode() for name in found]
 
 
 def claimed_name(account_id: str, key: str) -> str:
@@ -56,7 +63,7 @@ def test_an_account_that_has_used_too_many_keys_is_told_when_it_may_use_another(
     claimed(keys, account_id="beta")
     running.release()
     claimed(keys, key="k3")
-    (room,) = (name for name in redis.keys("idempotency-room:*:keys") if redis.zcard(name) == 3)
+    room = next(name for name in names_of(redis, "keys") if redis.zcard(name) == 3)
     redis.zadd(room, {Place.of("acme", b"acme\0k1").member: 1})  # as if a day had passed
     redis.delete(Place.of("acme", b"acme\0k1").name)
     claimed(keys, key="k4")
@@ -99,7 +106,7 @@ def test_expired_responses_take_no_room(
     )
     for number in range(4):
         claimed(keys, key=f"k{number}").store(200, JSON, os.urandom(10_000))
-    (answers,) = redis.keys("idempotency-room:*:answers")
+    answers = names_of(redis, "answers")[0]
     for member in redis.zrange(answers, 0, 1):
         redis.zadd(answers, {member: 1})  # as if a day had passed
     claimed(keys, key="new").store(200, JSON, os.urandom(20_000))
