@@ -80,10 +80,13 @@ def reconcile(
         raise click.UsageError("Use only one of --rebuild, --bill and --from-log.")
     if bill is not None:
         reconcile_bill(bill, vendors, as_json)
-        return
-    if log is not None:
+    elif log is not None:
         reconcile_log(log, as_json)
-        return
+    else:
+        _reconcile(rebuilds, as_json)
+
+
+def _reconcile(rebuilds: bool, as_json: bool) -> None:
     with open_redis() as redis:
         pipeline = read_status(redis)
     spooled = _spooled(Settings.from_env().spool_dir)

@@ -107,7 +107,8 @@ def test_expired_responses_take_no_room(
     for number in range(4):
         claimed(keys, key=f"k{number}").store(200, JSON, os.urandom(10_000))
     answers = names_of(redis, "answers")[0]
-    for member in redis.zrange(answers, 0, 1):
+    oldest: Any = redis.zrange(answers, 0, 1)
+    for member in oldest:
         redis.zadd(answers, {member: 1})  # as if a day had passed
     claimed(keys, key="new").store(200, JSON, os.urandom(20_000))
     assert redis.zcard(answers) == 3
