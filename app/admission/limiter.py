@@ -79,11 +79,12 @@ class Limiter:
             raise error
         if warnings := [warning(outcome) for outcome in outcomes if outcome.state.soft]:
             headers["x-tollgate-budget-warning"] = "; ".join(warnings)
+        lacks_ledger = False
         for outcome in outcomes:
+            lacks_ledger |= outcome.check.corrections == NOTHING_YET.corrections
             if outcome.state.soft == FIRST_TIME:
                 logger.warning("budget: %s", warning(outcome))
-        lacks = any(it.check.corrections == NOTHING_YET.corrections for it in outcomes)
-        return Admission(headers, lacks)
+        return Admission(headers, lacks_ledger)
 
     def _try(self, admission: AdmissionRequest, record: bytes) -> tuple[bool, list[LimitOutcome]]:
         checked = [pair for limits in admission.limits for pair in self._checks(limits, admission)]
