@@ -12,7 +12,7 @@ from tests.support.gateway import Gateway, running
 from tests.support.services.full import fill, make_room
 from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
-from tests.support.vendor import SimulatedVendor
+from tests.support.vendor import DONE, SimulatedVendor, body_of, choice, stream_reply, usage_of
 
 PROMPT: dict[str, Any] = {"model": "sim/m", "prompt": "one two"}
 KEYED = {"idempotency-key": "k1"}
@@ -30,7 +30,7 @@ def redis_url(own_valkey: Valkey) -> str:
     return own_valkey.url
 
 
-def limit(gateway: Gateway, requests_per_minute: int) -> None:
+def limit(gateway: Gateway, requests_per_minute: int | None) -> None:
     gateway.accounts.set_limits("account", "acme", requests_per_minute=requests_per_minute)
 
 
@@ -74,15 +74,24 @@ def test_an_outage_without_limits_is_an_alarm_and_a_metric(
     assert "unlimited" in gateway.get("/../readyz").json()["alarms"]
 
 
-def test_without_a_spool_to_rely_on_a_full_redis_rejects_requests(
+def test_without_a_spool_to_rely_on_a_full_redis_rejects_requests_and_takes_what_is_in_flight(
     settings: Settings, vendor: SimulatedVendor, redis: "Redis"
 ) -> None:
+    taken = 0
+
+    def fill_redis() -> None:
+        nonlocal taken
+        taken = fill(redis)
+
     with running(dataclasses.replace(settings, on_redis_down="refuse")) as gateway:
-        assert gateway.post(PROMPT).status_code == 200
-        fill(redis)
-        limit(gateway, 100)
-        answers = [gateway.post(PROMPT) for _ in range(3)]
-        assert {it.status_code for it in answers} == {503}
+        usage = body_of(choice("Hi", "stop"), usage=usage_of(2, 1))
+        vendor.reply(stream_reply(fill_redis, usage, DONE))
+        assert gateway.post({**PROMPT, "stream": True}).status_code == 200
+        wait_until(lambda: redis.xlen(EVENTS) == taken + 1)
+        assert not settings.spool_dir.exists() or not list(settings.spool_dir.iterdir())
+        for requests_per_minute in (None, 100):
+            limit(gateway, requests_per_minute)
+            assert {gateway.post(PROMPT).status_code for _ in range(3)} == {503}
         assert len(vendor.asked) == 1
         make_room(redis)
         wait_until(lambda: gateway.post(PROMPT).status_code == 200)

@@ -22,12 +22,13 @@ from app.usage.metering.meter import Meter
 from app.usage.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
+from app.vocabulary.completion import Choice, Completion
 from app.vocabulary.errors import InsufficientQuota, RateLimited, StreamUnavailable
 from app.vocabulary.limits import Limits
 from tests.support.services.full import fill, make_room, memory
 from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
-from tests.usage.recording import ASKED, CONTEXT, answer, events
+from tests.usage.recording import ASKED, CONTEXT, COUNT, answer, events
 
 RPM = Limits(kind="account", subject_id="acme", requests_per_minute=3)
 STREAMS = Limits(kind="account", subject_id="acme", streams=2)
@@ -139,6 +140,30 @@ def test_events_go_to_the_spool_and_to_redis_once_it_has_room(
     recorded = [event.event_id for event in events(redis)]
     assert sorted(recorded) == sorted({*taken, *(meter.event_id for meter in during)})
     assert (redis.hlen(OPEN), redis.hlen(RESERVED)) == (0, 0)
+
+
+def test_each_time_that_redis_becomes_full_is_logged_once(
+    books: Recorder, redis: "Redis", spool: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        caplog.clear()
+        fill(redis)
+        for _ in range(3):
+            answer(request(books))
+        assert caplog.text.count("usage goes to the spool") == 1
+        make_room(redis)
+        wait_until(lambda: not list(spool.iterdir()))
+
+
+def test_a_request_is_checkpointed_while_redis_is_full(books: Recorder, redis: "Redis") -> None:
+    """A crash then loses no more than at other times."""
+    meter = request(books)
+    before = redis.hget(OPEN, meter.event_id)
+    fill(redis)
+    call = meter.call("sim", ASKED)
+    call.observe(Completion("c", 1, "m", (Choice(0, "generated words"),), COUNT))
+    books.note(meter.event_id)
+    wait_until(lambda: redis.hget(OPEN, meter.event_id) != before)
 
 
 def test_a_full_redis_grows_no_further(books: Recorder, redis: "Redis") -> None:
