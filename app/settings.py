@@ -178,9 +178,8 @@ def database_url(env: Mapping[str, str] = os.environ) -> str:
 
     `postgres://`, which hosting platforms use, and `postgresql://` select the psycopg driver.
     """
-    return _with_driver(
-        env.get("DATABASE_URL") or f"sqlite:///{Path('var').resolve() / 'ledger.db'}"
-    )
+    default = f"sqlite:///{Path('var').resolve() / 'ledger.db'}"
+    return _with_driver(env.get("DATABASE_URL") or default)
 
 
 def database_read_url(env: Mapping[str, str] = os.environ) -> str | None:
@@ -195,18 +194,12 @@ def database_read_url(env: Mapping[str, str] = os.environ) -> str | None:
 def _database_read_url(env: Mapping[str, str], problems: list[str]) -> str | None:
     url = env.get("DATABASE_READ_URL") or None
     if url is not None and not url.startswith(("postgres://", "postgresql://", "postgresql+")):
-        problems.append(
-            "DATABASE_READ_URL must begin with postgres:// or postgresql://: it names a read"
-            " replica of a PostgreSQL ledger"
-        )
+        problems.append("DATABASE_READ_URL must be the postgresql:// URL of a read replica")
     return url and _with_driver(url)
 
 
 def _with_driver(url: str) -> str:
-    for prefix in ("postgres://", "postgresql://"):
-        if url.startswith(prefix):
-            return "postgresql+psycopg://" + url.removeprefix(prefix)
-    return url
+    return re.sub(r"^postgres(ql)?://", "postgresql+psycopg://", url)
 
 
 def prices_file(env: Mapping[str, str] = os.environ) -> Path | None:
@@ -219,8 +212,7 @@ def prices_file(env: Mapping[str, str] = os.environ) -> Path | None:
 
 def _alone(read: Callable[[list[str]], T]) -> T:
     """Return one setting; raise its problem, if it has one."""
-    problems: list[str] = []
-    value = read(problems)
+    value = read(problems := [])
     if problems:
         raise ConfigError(problems[0])
     return value

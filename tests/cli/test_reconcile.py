@@ -11,7 +11,7 @@ from redis import Redis
 from sqlalchemy import Engine
 
 from app.admission.numbering import Numbering
-from app.cli.commands.reconcile import PATIENCE_S, SHOWN
+from app.cli.reconcile_books import PATIENCE_S, SHOWN
 from app.ledger.posting import Ledger
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.engine import create_engine
