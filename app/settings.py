@@ -47,8 +47,7 @@ class Settings:
     vendors_file: Path | None = None
     prices_file: Path | None = None
     body_limit_bytes: int = 10 * 1024 * 1024
-    #: Seconds without data from the vendor before a stream starts with status 200 and a keep-alive
-    #: comment.
+    #: Seconds without data from the vendor before a stream starts with a keep-alive comment.
     first_keep_alive_s: float = 20.0
     keep_alive_s: float = 15.0
     #: The number of trusted proxies in front; each adds an address to `x-forwarded-for`.
@@ -194,7 +193,7 @@ def database_read_url(env: Mapping[str, str] = os.environ) -> str | None:
 def _database_read_url(env: Mapping[str, str], problems: list[str]) -> str | None:
     url = env.get("DATABASE_READ_URL") or None
     if url is not None and not url.startswith(("postgres://", "postgresql://", "postgresql+")):
-        problems.append("DATABASE_READ_URL must be the postgresql:// URL of a read replica")
+        problems.append("DATABASE_READ_URL must begin with postgresql://: it names a replica")
     return url and _with_driver(url)
 
 
@@ -212,7 +211,8 @@ def prices_file(env: Mapping[str, str] = os.environ) -> Path | None:
 
 def _alone(read: Callable[[list[str]], T]) -> T:
     """Return one setting; raise its problem, if it has one."""
-    value = read(problems := [])
+    problems: list[str] = []
+    value = read(problems)
     if problems:
         raise ConfigError(problems[0])
     return value

@@ -9,7 +9,7 @@ Does not know what an event contains, nor where it is posted.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import DEAD, EVENTS, OPEN, POSTED, RESERVED, STARTED
 from app.storage.redis.scripts import EVEN_IF_FULL, Argument, Script, read_lua, run
 from app.usage.messages.event import UsageEvent
-from app.usage.messages.numbered import numbered
+from app.usage.redis.stream_numbers import numbers_in
 
 #: The consumer group. Its name stays as the first version wrote it: Redis would deliver every entry
 #: of the stream again to a group of another name.
@@ -232,20 +232,6 @@ class EventStream:
         """
         forgotten: Any = run(self._redis, FORGET_IDLE_CONSUMERS, [EVENTS], [GROUP, idle_ms])
         return int(forgotten)
-
-
-def numbers_in(redis: "Redis", stream: str) -> Iterator[tuple[str, int]]:
-    """Yield the process and number of each event in a stream, in steps that do not block Redis."""
-    start = "-"
-    while True:
-        entries: Any = redis.xrange(stream, start, count=AT_ONCE)
-        for _, fields in entries:
-            it = numbered(fields.get(b"event", b""))
-            if it is not None and it.key is not None:
-                yield it.key
-        if len(entries) < AT_ONCE:
-            return
-        start = f"({entries[-1][0].decode()}"
 
 
 def _entry(entry_id: bytes, fields: dict[bytes, bytes]) -> StreamEntry:
