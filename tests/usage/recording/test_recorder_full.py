@@ -246,8 +246,7 @@ def test_without_a_spool_a_full_redis_admits_nothing_and_takes_the_events_of_wha
     assert (redis.hlen(OPEN), redis.hlen(RESERVED)) == (0, 0)
     assert not list(spool.glob("*.jsonl"))
     redis.delete(EVENTS)
-    wait_until(
-        lambda: memory(redis) < int(redis.config_get("maxmemory")["maxmemory"])
-    )  # freed later
+    limit = int(redis.config_get("maxmemory")["maxmemory"] or 0)
+    wait_until(lambda: memory(redis) < limit)  # a server may free it a moment later
     answer(request(books, STREAMS))
     books.close()
