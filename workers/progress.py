@@ -23,7 +23,6 @@ class Progress:
         cell: str,
         redis: "Redis",
         engine: Engine,
-        redis_timeout_s: float,
         *,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -31,7 +30,6 @@ class Progress:
         self._records = OpenRecords(redis)
         self._processes = Processes(redis)
         self._engine = engine
-        self._redis_timeout_s = redis_timeout_s
         self._clock_s = clock_s
         self._due_s = clock_s()
 
@@ -46,7 +44,7 @@ class Progress:
         if now_s < self._due_s or self._engine.dialect.name != "postgresql":
             return False
         # First what Redis knows, then the row: it must not be older than what it vouches for.
-        until_ms = complete_until_ms(self._records, self._processes, self._redis_timeout_s)
+        until_ms = complete_until_ms(self._records, self._processes)
         if until_ms is None:
             return False
         record_cell(self._engine, Cell(self._cell, int(until_ms), int(time.time() * 1000)))

@@ -55,14 +55,14 @@ def _ledger() -> Ledger:
 @functools.cache
 def _missing_check() -> MissingCheck:
     redis = connect(settings.redis_url, settings.redis_timeout_s)
-    return MissingCheck(redis, _ledger().engine, settings.cell)
+    return MissingCheck(redis, _ledger().engine, settings.cell, settings.redis_timeout_s)
 
 
 @functools.cache
 def _progress() -> Progress:
     redis = connect(settings.redis_url, settings.redis_timeout_s)
     engine = _ledger().engine
-    return Progress(settings.cell, redis, engine, settings.redis_timeout_s)
+    return Progress(settings.cell, redis, engine)
 
 
 @functools.cache

@@ -1,10 +1,10 @@
 -- Opens a request's record if the request fits in all its limits, and reserves what it may use.
--- KEYS: open records, start times, reservations, last numbers. ARGV: event id, record, start, process,
--- its last number, checks.
+-- KEYS: open records, reservations, last numbers. ARGV: event id, record, process, its last number,
+-- checks.
 -- Returns the request's number, or 0 if not all checks fit; then four numbers for each check: whether it fits; what is used,
 -- and what is reserved on top of that, both including this request if it was admitted; and whether
 -- the soft bound is passed.
-local id, checks, now = ARGV[1], cjson.decode(ARGV[6]), now_ms()
+local id, checks, now = ARGV[1], cjson.decode(ARGV[5]), now_ms()
 local states, all_fit, number = {}, true, 0
 for at, check in ipairs(checks) do
   local key, limit, amount = check.key, check.limit, check.amount
@@ -41,8 +41,8 @@ if all_fit then
       end
     end
   end
-  redis.call('HSET', KEYS[3], id, ARGV[6])
-  number = open_request(KEYS[1], KEYS[2], KEYS[4], id, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+  redis.call('HSET', KEYS[2], id, ARGV[5])
+  number = open_request(KEYS[1], KEYS[3], id, ARGV[2], ARGV[3], ARGV[4])
 end
 local answer = {number}
 for _, state in ipairs(states) do

@@ -52,7 +52,7 @@ def new_process_name(cell: str) -> str:
 
 
 class Opening(Struct, frozen=True):
-    """A request that is to be opened; `started_at_ms` is in Unix milliseconds.
+    """A request that is to be opened.
 
     `opened` gets the request's number as soon as Redis has its record, and returns what is to be
     kept of it.
@@ -60,13 +60,12 @@ class Opening(Struct, frozen=True):
 
     event_id: str
     record: bytes
-    started_at_ms: int
     numbering: Numbering
     opened: Callable[[int], object]
 
     def arguments(self) -> tuple[Argument, ...]:
         """Return the arguments of `open_request.lua` after its keys."""
-        return (self.event_id, self.record, self.started_at_ms, *self.numbering.arguments())
+        return (self.event_id, self.record, *self.numbering.arguments())
 
 
 def with_number(record: bytes, number: int) -> bytes:

@@ -31,7 +31,7 @@ import orjson
 from app.admission.numbering import Opening
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
-from app.storage.redis.keys import GIVEN, OPEN, RESERVED, STARTED
+from app.storage.redis.keys import GIVEN, OPEN, RESERVED
 from app.storage.redis.scripts import EVEN_IF_FULL, Script, read_lua
 
 #: Units per request or token: the milliseconds in a minute.
@@ -144,7 +144,7 @@ class Reservations:
         encoded = orjson.dumps(list(checks))
         number, *figures = self._commit.run(
             self._script,
-            [OPEN, STARTED, RESERVED, GIVEN],
+            [OPEN, RESERVED, GIVEN],
             lambda: (*opening.arguments(), encoded),
             lambda answer: opening.opened(answer[0]) if answer[0] else None,
         )

@@ -187,9 +187,7 @@ def complete_until_s(source: ReportSource) -> int | None:
     """
     it = services()
     try:
-        own_ms = complete_until_ms(
-            it.stores.records, it.stores.processes, it.settings.redis_timeout_s
-        )
+        own_ms = complete_until_ms(it.stores.records, it.stores.processes)
     except StreamUnavailable:
         log.warning("Redis is unavailable: usage is returned without x-tollgate-complete-until")
         return None

@@ -81,10 +81,10 @@ def _look(rebuilds: bool, writes_off: bool) -> Findings:
     settings = Settings.from_env()
     with open_redis() as redis, open_ledger() as engine:
         pipeline = read_status(redis)
-        search = search_missing(redis, engine, settings.cell)
+        search = search_missing(redis, engine, settings)
         if writes_off:
             write_off_missing(engine, search)
-            search = search_missing(redis, engine, settings.cell)
+            search = search_missing(redis, engine, settings)
         rollups, cells = _compare(engine, rebuilds), tuple(cell_problems(engine))
     return Findings(pipeline, search, _spooled(settings.spool_dir), rollups, rebuilds, cells)
 

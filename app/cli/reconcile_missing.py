@@ -11,18 +11,21 @@ from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
 from app.ledger.process_numbers import write_off
 from app.observability.missing_check import MissingCheck, settled
+from app.settings import Settings
 from app.usage.missing import Search, count_missing
 
 #: The most rows in the table; all are counted.
 SHOWN = 20
 
 
-def search_missing(redis: "Redis", engine: Engine, cell: str) -> Search:
+def search_missing(redis: "Redis", engine: Engine, settings: Settings) -> Search:
     """Search for what is missing at this moment; some of it may have been found before.
 
     Raises: StreamUnavailable, LedgerUnavailable.
     """
-    return MissingCheck(redis, engine, cell).find(time.time_ns() // 1_000_000)
+    return MissingCheck(redis, engine, settings.cell, settings.redis_timeout_s).find(
+        time.time_ns() // 1_000_000
+    )
 
 
 def problems_of_missing(search: Search) -> Iterator[str]:

@@ -38,8 +38,23 @@ SETTLED_MS = 60_000
 #: within this time shows what it lacks.
 KEPT_MS = 35 * 86_400_000
 
+#: A Redis command may wait three times: for a free connection, to connect, and for the reply.
+_REDIS_WAITS = 3
+
 #: How often the ledger is told that a process is live, in ms.
 SEEN_EVERY_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Underway:
+    """The requests that are open or on their way to the ledger.
+
+    `numbers` has those of each process, dead letters included. `oldest_ms` is the earliest start,
+    in Unix ms, dead letters excluded.
+    """
+
+    numbers: Mapping[str, set[int]]
+    oldest_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +64,7 @@ class MissingCheck:
     redis: "Redis"
     engine: Engine
     cell: str = MAIN_CELL
+    redis_timeout_s: float = 2.0
 
     def find(self, now_ms: int) -> Search:
         """Find what is missing, and tell the web processes what is posted and what is missing.
@@ -68,10 +84,11 @@ class MissingCheck:
         rows = self._rows()
         search = last or Search(0)
         if underway is not None:
+            until_ms = min(now_ms - self._admission_ms, underway.oldest_ms or now_ms)
             spools = {name for name, value in live.items() if value == SPOOLS}
-            gaps = _gaps(given, rows, underway, now_ms)
+            gaps = _gaps(given, rows, underway.numbers, now_ms)
             found = tuple(_since(before, it) for it in gaps if it.process not in spools)
-            search = Search(now_ms, found)
+            search = Search(until_ms, found)
         processes.store({name: row.posted for name, row in rows.items()}, search)
         needed = live.keys() | {it.process for it in search.missing}
         old = _ended_long_ago(given, rows, needed, now_ms)
@@ -84,16 +101,24 @@ class MissingCheck:
         rows = {it.process: it for it in read_processes(self.engine)}
         return {name: row for name, row in rows.items() if cell_of(name) == self.cell}
 
-    def _underway(self, records: OpenRecords) -> Mapping[str, set[int]] | None:
-        """Return the numbers that wait in Redis, by process; None if they are too many to read."""
-        events, dead = EventStream(self.redis), DeadLetterStream(self.redis)
-        opened = records.numbers()
+    @property
+    def _admission_ms(self) -> int:
+        """How long a request may take until its open record is in Redis, in ms."""
+        return int(_REDIS_WAITS * self.redis_timeout_s * 1000)
+
+    def _underway(self, records: OpenRecords) -> Underway | None:
+        """Return what waits in Redis; None if it is too much to read."""
+        events = EventStream(self.redis)
+        opened = records.numbered()
         if events.backlog() > BACKLOG_LIMIT:
             return None
-        underway: defaultdict[str, set[int]] = defaultdict(set)
-        for process, number in chain(opened, events.numbers(), dead.numbers()):
-            underway[process].add(number)
-        return underway
+        on_their_way = [*opened, *events.numbered()]
+        starts_ms = [it.started_at_ms for it in on_their_way if it.started_at_ms]
+        numbers: defaultdict[str, set[int]] = defaultdict(set)
+        for it in chain(on_their_way, DeadLetterStream(self.redis).numbered()):
+            if it.key is not None:
+                numbers[it.key[0]].add(it.key[1])
+        return Underway(numbers, min(starts_ms, default=None))
 
     def _note_given(
         self, given: Mapping[str, int], rows: Mapping[str, ProcessNumbers], now_ms: int

@@ -26,9 +26,12 @@ class Missing(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Search(Struct, frozen=True, array_like=True, gc=False):
-    """What was missing at a time, in Unix ms: all that had been opened by then was looked for."""
+    """What a worker found at a time, in Unix ms: it looked for all that had been opened by then.
 
-    at_ms: int
+    `until_ms` is the start of the oldest request that was open or on its way to the ledger.
+    """
+
+    until_ms: int
     missing: tuple[Missing, ...] = ()
 
 

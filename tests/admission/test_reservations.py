@@ -16,7 +16,7 @@ from app.admission.reservations import (
     Charge,
     Check,
 )
-from app.storage.redis.keys import EVENTS, OPEN, RESERVED, STARTED
+from app.storage.redis.keys import EVENTS, OPEN, RESERVED
 from tests.admission.gate import SLOW, Gate, budget, requests, streams, tokens
 from tests.support.events import usage_event
 
@@ -31,7 +31,6 @@ def test_a_request_that_fits_opens_its_record_and_reserves(gate: Gate) -> None:
         (True, 0, 7),
     ]
     assert gate.records.all() == {"e1": b'{"number":1,}'}
-    assert gate.redis.zscore(STARTED, "e1") == 1
     assert gate.redis.hexists(RESERVED, "e1")
 
 

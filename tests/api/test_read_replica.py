@@ -12,13 +12,12 @@ from app.ledger.cells import list_cells
 from app.ledger.posting import Ledger
 from app.ledger.reports import source as source_module
 from app.ledger.reports.source import Reports
+from app.observability.missing_check import MissingCheck
 from app.settings import Settings
 from app.storage.redis.connection import connect
 from app.storage.sql.engine import create_engine
 from app.usage.messages.event import UsageEvent
-from app.usage.missing import Search
 from app.usage.redis.open_records import OpenRecords
-from app.usage.redis.processes import Processes
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import LedgerUnavailable
 from tests.api.usage_site import Site, at, make_site, tokens
@@ -53,17 +52,19 @@ class Replicated:
     stream: EventStream
     records: OpenRecords
     ledger: Ledger
+    check: MissingCheck
     progress: Progress
 
     def request(self, start_s: int) -> UsageEvent:
         """Open a request."""
         event = at(start_s)
-        self.records.reopen(event.event_id, b"{}", event.started_at_ms, "", 0)
+        self.records.reopen(event.event_id, event.encode(), "", 0)
         return event
 
     def work(self) -> None:
         """Do what the worker does every few seconds."""
         consume(self.stream, self.ledger, consumer="worker")
+        self.check.find(time.time_ns() // 1_000_000)
         assert self.progress.record()
 
     def report(self) -> tuple[int, int | None]:
@@ -88,10 +89,11 @@ def replicated(
     wait_until(lambda: _is_empty(reader))
     site = make_site(settings)
     redis = connect(settings.redis_url, settings.redis_timeout_s)
-    Processes(redis).store({}, Search(2**45))
     records = OpenRecords(redis)
-    progress = Progress("main", redis, site.engine, 2.0, clock_s=_ever_later())
-    yield Replicated(site, replica, EventStream(redis), records, Ledger(site.engine), progress)
+    check = MissingCheck(redis, site.engine)
+    progress = Progress("main", redis, site.engine, clock_s=_ever_later())
+    stream, ledger = EventStream(redis), Ledger(site.engine)
+    yield Replicated(site, replica, stream, records, ledger, check, progress)
     replica.serve()
     replica.resume_replay()
     for engine in (site.engine, reader, _reports(site).open().engine):

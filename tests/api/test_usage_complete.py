@@ -7,11 +7,8 @@ import pytest
 
 from app.settings import Settings
 from app.storage.redis.connection import connect
-from app.usage.messages.event_id import new_event_id
 from app.usage.missing import Missing, Search
-from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.processes import Processes
-from app.usage.redis.stream import EventStream
 from tests.api.usage_site import (
     MIDNIGHT_S,
     Site,
@@ -35,41 +32,15 @@ def _complete_until_s(site: Site) -> int:
 
 
 @pytest.mark.usefixtures("searched")
-def test_figures_are_complete_to_the_present_when_nothing_waits(site: Site) -> None:
+def test_figures_are_complete_to_the_last_search_when_nothing_waits(site: Site) -> None:
     before_s = int(time.time())
     assert before_s - 10 <= _complete_until_s(site) <= time.time()
 
 
 @pytest.mark.usefixtures("searched")
 def test_a_file_says_when_it_is_complete(site: Site) -> None:
-    assert (
-        "x-tollgate-complete-until" in site.get({"start_time": MIDNIGHT_S, "format": "csv"}).headers
-    )
-
-
-@pytest.mark.usefixtures("searched")
-def test_figures_are_complete_to_the_start_of_the_oldest_open_request(
-    site: Site, settings: Settings
-) -> None:
-    records = OpenRecords(connect(settings.redis_url, settings.redis_timeout_s))
-    for age_s in (50, 500, 5):
-        records.reopen(new_event_id(), b"{}", (MIDNIGHT_S - age_s) * 1000, "", 0)
-    assert _complete_until_s(site) == MIDNIGHT_S - 500
-
-
-@pytest.mark.usefixtures("searched")
-def test_figures_are_not_complete_while_events_wait_in_the_stream(
-    site: Site, settings: Settings
-) -> None:
-    redis = connect(settings.redis_url, settings.redis_timeout_s)
-    stream, event = EventStream(redis), at(MIDNIGHT_S)  # ended just now, begun long ago
-    OpenRecords(redis).reopen(event.event_id, b"{}", event.started_at_ms, "", 0)
-    stream.publish(event)
-    assert _complete_until_s(site) == MIDNIGHT_S
-    entries = stream.claim_new("worker", 10)
-    assert _complete_until_s(site) == MIDNIGHT_S
-    stream.ack([entry.entry_id for entry in entries], [event.event_id])
-    assert _complete_until_s(site) > MIDNIGHT_S
+    response = site.get({"start_time": MIDNIGHT_S, "format": "csv"})
+    assert "x-tollgate-complete-until" in response.headers
 
 
 def test_without_redis_usage_is_answered_but_not_called_complete(settings: Settings) -> None:

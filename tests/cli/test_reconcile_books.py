@@ -82,8 +82,8 @@ def test_usage_in_flight_is_counted_and_is_not_a_problem(
     stream.claim_new("drain", 1)
     Processes(redis).heartbeat(Numbering("web-1"))
     now_ms = int(time.time() * 1000)
-    records.reopen("e1", open_record(owner="web-1", started_at_ms=LONG_AGO_MS).encode(), 1, "", 0)
-    records.reopen("e2", open_record(owner="gone", started_at_ms=now_ms).encode(), 1, "", 0)
+    records.reopen("e1", open_record(owner="web-1", started_at_ms=LONG_AGO_MS).encode(), "", 0)
+    records.reopen("e2", open_record(owner="gone", started_at_ms=now_ms).encode(), "", 0)
     spool = Spool(spool_dir, "web-1")
     spool.append("event", b"{}")
     counts, _ = table(tollgate)
@@ -108,7 +108,7 @@ def test_what_was_left_behind_is_a_fault_with_what_to_do_about_it(
     redis.xadd(EVENTS, {"event": usage_event().encode()}, id=f"{LONG_AGO_MS}-0")
     redis.xadd(DEAD, {"event": b"?", "reason": "not JSON"})
     OpenRecords(redis).reopen(
-        "e1", open_record(owner="g", started_at_ms=LONG_AGO_MS).encode(), 1, "", 0
+        "e1", open_record(owner="g", started_at_ms=LONG_AGO_MS).encode(), "", 0
     )
     spool_dir.mkdir()
     (spool_dir / "gone.1.jsonl").write_bytes(b'{"event":{}}\n')

@@ -41,7 +41,7 @@ def test_missing_requests_are_a_fault_until_they_are_written_off(
     search = Processes(redis).search()
     assert search is not None
     old = tuple(replace(gap, found_ms=LONG_AGO_MS) for gap in search.missing)
-    Processes(redis).store({}, Search(search.at_ms, old))
+    Processes(redis).store({}, Search(search.until_ms, old))
     result = tollgate.run("reconcile", exit_code=1)
     _, first, second = result.stdout.partition("\n\n")[2].splitlines()
     assert first.split()[:3] == ["web-1", "2-3", "2"]

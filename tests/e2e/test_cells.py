@@ -23,6 +23,7 @@ from app.storage.redis.keys import EVENTS, OPEN
 from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import entries
 from app.storage.sql.transactions import reading
+from app.usage.redis.stream import EventStream
 from tests.e2e.deployment import celery
 from tests.support.gateway import gunicorn
 from tests.support.services.polling import wait_until
@@ -138,7 +139,7 @@ def test_usage_is_complete_as_far_as_both_cells_are(cells: Cells) -> None:
     stop(cells.west)
     try:
         assert cells.west.post(cells.key, "waits").status_code == 200
-        begun_s = int(cells.west.redis.zrange("usage:started", 0, 0, withscores=True)[0][1]) // 1000
+        begun_s = min(it.started_at_ms for it in EventStream(cells.west.redis).numbered()) // 1000
         assert cells.east.complete_until_s(cells.reports) <= begun_s
         assert cells.west.complete_until_s(cells.reports) <= begun_s
     finally:

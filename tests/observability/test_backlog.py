@@ -98,7 +98,7 @@ def test_events_records_dead_letters_and_spooled_usage_are_counted(
     redis.xadd(EVENTS, {"event": b"{}"}, id=f"{int(time.time() * 1000) - 90_000}-1")
     EventStream(redis).publish(usage_event())
     redis.xadd(DEAD, {"event": b"{}"})
-    OpenRecords(redis).reopen("event_1", b"{}", 0, "", 0)
+    OpenRecords(redis).reopen("event_1", b"{}", "", 0)
     Spool(tmp_path, "other").append("event", b"{}")
     found = values(collector)
     assert (found["backlog_events"], found["dead_events"], found["open_records"]) == (2, 1, 1)

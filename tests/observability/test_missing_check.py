@@ -14,11 +14,12 @@ from app.observability.missing_check import KEPT_MS, SETTLED_MS, MissingCheck, c
 from app.storage.redis.connection import connect
 from app.storage.redis.keys import GIVEN, OPEN
 from app.usage.messages.event import UsageEvent
+from app.usage.messages.numbered import Numbered
 from app.usage.redis.dead_letters import DeadLetterStream
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.processes import Processes
 from app.usage.redis.stream import EventStream
-from tests.support.events import opening, usage_event
+from tests.support.events import open_record, opening, usage_event
 from workers.consumer import consume
 
 START_MS = 1_780_000_000_000
@@ -201,11 +202,29 @@ def test_an_event_that_is_posted_during_the_check_is_not_missing(
     stream = EventStream(redis)
     stream.publish(event(1))
     given(redis, 1)
-    waiting = EventStream.numbers
+    waiting = EventStream.numbered
 
-    def posted_first(self: EventStream) -> set[tuple[str, int]]:
+    def posted_first(self: EventStream) -> list[Numbered]:
         consume(stream, Ledger(engine), consumer="w")
         return waiting(self)
 
-    monkeypatch.setattr(EventStream, "numbers", posted_first)
+    monkeypatch.setattr(EventStream, "numbered", posted_first)
     assert gaps(check) == []
+
+
+def test_the_ledger_is_complete_up_to_the_oldest_that_is_open_or_waits(
+    check: MissingCheck, redis: "Redis"
+) -> None:
+    stream, records = EventStream(redis), OpenRecords(redis)
+    assert check.find(NOW_MS).until_ms == NOW_MS - 6_000  # a record may take that long
+    stream.publish(event(5))
+    assert check.find(NOW_MS).until_ms == event(5).started_at_ms
+    young = open_record(event_id="young", started_at_ms=event(9).started_at_ms)
+    old = open_record(event_id="old", started_at_ms=event(2).started_at_ms)
+    for record in (young, old):
+        records.reopen(record.event_id, record.encode(), "", 0)
+    assert check.find(NOW_MS).until_ms == event(2).started_at_ms
+    records.close("old")
+    (entry,) = stream.claim_new("w", 1)
+    stream.dead_letter([(entry, "because")])
+    assert check.find(NOW_MS).until_ms == event(9).started_at_ms

@@ -19,9 +19,9 @@ def open_record(**changes: Any) -> OpenRecord:
     return OpenRecord(**(opening | {"event_id": "e1", "owner": "o"} | changes))
 
 
-def opening(event_id: str, record: bytes = b"{}", started_at_ms: int = 1) -> Opening:
+def opening(event_id: str, record: bytes = b"{}") -> Opening:
     """Return a request that the process `web-1` opens, of which nothing is kept."""
-    return Opening(event_id, record, started_at_ms, Numbering("web-1"), lambda _: None)
+    return Opening(event_id, record, Numbering("web-1"), lambda _: None)
 
 
 OPENING = (

@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 
 from app.ledger.posting import NOT_CHARGED, Ledger
 from app.storage.redis.connection import connect
+from app.storage.redis.keys import STARTED
 from app.usage.messages.event import UsageEvent
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stream import EventStream
@@ -224,11 +225,11 @@ def test_whatever_comes_in_whatever_batches_each_good_event_is_posted_once(
 def test_what_is_posted_is_waited_for_no_longer(
     stream: EventStream, ledger: Ledger, redis: "Redis"
 ) -> None:
-    """Or usage would seem complete until the first request that there ever was."""
+    """Those of the version before. Else usage would seem complete until the first one ever."""
     records = OpenRecords(redis)
     for number in range(3):
         event = usage_event(started_at_ms=1_780_000_000_000 + number)
-        records.reopen(event.event_id, b"{}", event.started_at_ms, "", 0)
+        redis.zadd(STARTED, {event.event_id: event.started_at_ms})
         if number < 2:
             stream.publish(event)
     consume(stream, ledger, consumer="here", limit=1)

@@ -9,7 +9,6 @@ from sqlalchemy import Engine
 from app.ledger.cells import list_cells
 from app.storage.sql.engine import create_engine
 from app.usage.missing import Search
-from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.processes import Processes
 from workers.progress import WRITE_S, Progress
 
@@ -24,11 +23,10 @@ def engine(postgres_url: str) -> Iterator[Engine]:
 def test_the_oldest_open_request_is_recorded_every_few_seconds(
     redis: "Redis", engine: Engine
 ) -> None:
-    records, times_s = OpenRecords(redis), [0.0]
-    progress = Progress("east", redis, engine, 2.0, clock_s=lambda: times_s[0])
-    records.reopen("e1", b"{}", 7_000, "", 0)
+    times_s = [0.0]
+    progress = Progress("east", redis, engine, clock_s=lambda: times_s[0])
     assert not progress.record()  # nobody knows yet what is missing
-    Processes(redis).store({}, Search(9_000))
+    Processes(redis).store({}, Search(7_000))
     assert progress.record()
     (cell,) = list_cells(engine)
     assert (cell.cell_id, cell.complete_until_ms) == ("east", 7_000)
@@ -40,6 +38,6 @@ def test_the_oldest_open_request_is_recorded_every_few_seconds(
 
 def test_sqlite_has_no_cells(redis: "Redis", sqlite_url: str) -> None:
     engine = create_engine(sqlite_url)
-    assert not Progress("main", redis, engine, 2.0).record()
+    assert not Progress("main", redis, engine).record()
     assert list_cells(engine) == []
     engine.dispose()

@@ -147,7 +147,7 @@ def test_a_database_that_hangs_holds_up_no_other_task(
             worker.start()
             wait_until(lambda: waiting(redis)[1] == 1)  # the consumer has claimed it, and hangs
             stream.publish(usage_event())  # for a second consumer to hang on
-            OpenRecords(redis).reopen("lost", record.encode(), long_ago_ms, "", 0)
+            OpenRecords(redis).reopen("lost", record.encode(), "", 0)
             wait_until(lambda: not redis.hlen(OPEN))
             assert waiting(redis)[1] == 1
         wait_until(lambda: entry_count(engine) == 3)

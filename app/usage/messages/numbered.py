@@ -17,6 +17,7 @@ class Numbered(Struct, frozen=True, gc=False):
     process: Text | None = None
     owner: Text | None = None
     number: Number = 0
+    started_at_ms: Number = 0
 
     @property
     def key(self) -> tuple[str, int] | None:

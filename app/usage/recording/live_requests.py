@@ -42,9 +42,7 @@ class LiveRequests(dict[str, LiveRequest]):
         for event_id, request in tuple(self.items()):
             record = request.checkpoint()
             if record.number and record.owner:
-                records.reopen(
-                    event_id, record.encode(), record.started_at_ms, record.owner, record.number
-                )
+                records.reopen(event_id, record.encode(), record.owner, record.number)
                 if event_id not in self:  # it finished in this moment
                     records.close(event_id)
 

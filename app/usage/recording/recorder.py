@@ -103,7 +103,7 @@ class Recorder:
     def _admit(self, request: LiveRequest, record: bytes) -> Admission:
         admission, numbering = request.admission, self._numbering
         event_id, opened = admission.event_id, entry_of_record(numbering, request, record)
-        opening = Opening(event_id, record, admission.started_at_ms, numbering, opened)
+        opening = Opening(event_id, record, numbering, opened)
         if self._limiter is not None and admission.limits:
             admitted = self._limiter.admit(admission, opening)
             if admitted.lacks_ledger:

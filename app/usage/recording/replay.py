@@ -118,12 +118,12 @@ class Replay:
         try:
             record = OpenRecord.decode(raw)
         except UndecodableMessage:  # another version's: the reaper makes it a dead letter
-            records.reopen(new_event_id(), raw, 0, "", 0)
+            records.reopen(new_event_id(), raw, "", 0)
             return
         is_ours = record.owner == self._owner
         if is_ours and record.event_id not in self._live:
             return
         process = record.process_name or ""
-        records.reopen(record.event_id, raw, record.started_at_ms, process, record.number)
+        records.reopen(record.event_id, raw, process, record.number)
         if is_ours and record.event_id not in self._live:  # it finished in this moment
             records.close(record.event_id)

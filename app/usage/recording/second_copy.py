@@ -108,7 +108,8 @@ class SecondCopy:
 
     def _send(self, copies: Iterable[Iterable[Line]]) -> None:
         """Send what is neither posted nor in Redis."""
-        waiting, sent = self._stores.events.numbers(), 0
+        waiting = {it.key for it in self._stores.events.numbered()}
+        sent = 0
         for lines in copies:
             for kind, payload in lines:
                 it = numbered(payload)
@@ -131,9 +132,7 @@ class SecondCopy:
             log.exception("an open record in the journal cannot be decoded")
             return
         process = record.process_name or ""
-        self._stores.records.reopen(
-            record.event_id, payload, record.started_at_ms, process, record.number
-        )
+        self._stores.records.reopen(record.event_id, payload, process, record.number)
 
 
 def _numbers_of(missing: Iterable[Missing]) -> Unposted:

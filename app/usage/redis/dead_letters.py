@@ -12,7 +12,8 @@ from redis import Redis
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.redis.scripts import Script, read_lua, run
-from app.usage.redis.stream_numbers import numbers_in
+from app.usage.messages.numbered import Numbered
+from app.usage.redis.stream_numbers import numbered_in
 
 #: Entries read in one round trip, so that memory stays flat.
 AT_ONCE = 500
@@ -62,9 +63,9 @@ class DeadLetterStream:
             start = f"({page[-1][0].decode()}"
 
     @redis_errors()
-    def numbers(self) -> set[tuple[str, int]]:
-        """Return the process and number of each dead letter that has them."""
-        return set(numbers_in(self._redis, DEAD))
+    def numbered(self) -> list[Numbered]:
+        """Return the identity of each dead letter that has one."""
+        return list(numbered_in(self._redis, DEAD))
 
     @redis_errors()
     def retry(self, entry_ids: Sequence[str]) -> list[str]:

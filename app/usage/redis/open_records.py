@@ -4,7 +4,7 @@ A record is written before a vendor is called and removed with the event, so tha
 process that crashes in between is known. Does not know what a record contains.
 
     usage:open        hash        event id -> record
-    usage:started     sorted set  event id -> start in Unix ms; kept until the ledger has the event
+    usage:started     sorted set  event id -> start in Unix ms, of requests of the version before
 """
 
 from collections.abc import Collection, Mapping
@@ -19,7 +19,7 @@ from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import DEAD, EVENTS, GIVEN, OPEN, OWNER, PROBE, RESERVED, STARTED
 from app.storage.redis.scripts import EVEN_IF_FULL, Argument, Script, read_lua, run
 from app.usage.messages.event import UsageEvent
-from app.usage.messages.numbered import numbered
+from app.usage.messages.numbered import Numbered, numbered
 
 #: The scripts that a full Redis runs, too, write no more than a few keys for each request in flight
 #: and for each process.
@@ -50,16 +50,13 @@ class OpenRecords:
     @redis_errors()
     def open(self, opening: Opening) -> int:
         """Write that a request was admitted, before the vendor is called; return its number."""
-        keys = [OPEN, STARTED, GIVEN]
+        keys = [OPEN, GIVEN]
         return int(self._commit.run(self._open, keys, opening.arguments, opening.opened))
 
     @redis_errors()
-    def reopen(
-        self, event_id: str, record: bytes, started_at_ms: int, process: str, number: int
-    ) -> None:
+    def reopen(self, event_id: str, record: bytes, process: str, number: int) -> None:
         """Write the record of a request that was opened before, unless it is open now."""
-        args: list[Argument] = [event_id, record, started_at_ms, process, number]
-        run(self._redis, REOPEN_RECORD, [OPEN, STARTED, GIVEN], args)
+        run(self._redis, REOPEN_RECORD, [OPEN, GIVEN], [event_id, record, process, number])
 
     @redis_errors()
     def settle(self, event_id: str, charge: Charge | None) -> None:
@@ -90,10 +87,10 @@ class OpenRecords:
         found: Any = self._redis.hscan_iter(OPEN, count=1000)
         return {event_id.decode(): record for event_id, record in found}
 
-    def numbers(self) -> set[tuple[str, int]]:
-        """Return the process and number of each open request."""
+    def numbered(self) -> list[Numbered]:
+        """Return the identity of each open request."""
         found = (numbered(record) for record in self.all().values())
-        return {it.key for it in found if it is not None and it.key is not None}
+        return [it for it in found if it is not None]
 
     @redis_errors()
     def count(self) -> int:
@@ -131,7 +128,10 @@ class OpenRecords:
 
     @redis_errors()
     def oldest_started_ms(self) -> int | None:
-        """Return the earliest start of a request that the ledger does not have, in Unix ms."""
+        """Return the earliest start of a request that the ledger lacks, in Unix ms.
+
+        Of web processes of the version before; a worker's search knows those of this one.
+        """
         first: Any = self._redis.zrange(STARTED, 0, 0, withscores=True)
         return int(first[0][1]) if first else None
 

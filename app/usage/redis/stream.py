@@ -22,7 +22,8 @@ from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import DEAD, EVENTS, OPEN, POSTED, RESERVED, STARTED
 from app.storage.redis.scripts import EVEN_IF_FULL, Argument, Script, read_lua, run
 from app.usage.messages.event import UsageEvent
-from app.usage.redis.stream_numbers import numbers_in
+from app.usage.messages.numbered import Numbered
+from app.usage.redis.stream_numbers import numbered_in
 
 #: The consumer group. Its name stays as the first version wrote it: Redis would deliver every entry
 #: of the stream again to a group of another name.
@@ -209,9 +210,9 @@ class EventStream:
         return int(first[0][0].partition(b"-")[0]) if first else None
 
     @redis_errors()
-    def numbers(self) -> set[tuple[str, int]]:
-        """Return the process and number of each event that the ledger does not have yet."""
-        return set(numbers_in(self._redis, EVENTS))
+    def numbered(self) -> list[Numbered]:
+        """Return the identity of each event that the ledger does not have yet."""
+        return list(numbered_in(self._redis, EVENTS))
 
     @redis_errors()
     def posted(self) -> int:

@@ -5,21 +5,21 @@ from typing import Any
 
 from redis import Redis
 
-from app.usage.messages.numbered import numbered
+from app.usage.messages.numbered import Numbered, numbered
 
 #: Entries read in one round trip, which blocks Redis for a few milliseconds.
 AT_ONCE = 1000
 
 
-def numbers_in(redis: "Redis", stream: str) -> Iterator[tuple[str, int]]:
-    """Yield the process and number of each event in a stream, in steps that do not block Redis."""
+def numbered_in(redis: "Redis", stream: str) -> Iterator[Numbered]:
+    """Yield the identity of each event in a stream, in steps that do not block Redis."""
     start = "-"
     while True:
         entries: Any = redis.xrange(stream, start, count=AT_ONCE)
         for _, fields in entries:
             it = numbered(fields.get(b"event", b""))
-            if it is not None and it.key is not None:
-                yield it.key
+            if it is not None:
+                yield it
         if len(entries) < AT_ONCE:
             return
         start = f"({entries[-1][0].decode()}"

@@ -24,7 +24,7 @@ def open_record(event_id: str, record: bytes, started_at_ms: int) -> None:
     """Write an open record."""
     records: Any = OpenRecords(redis())
     if NUMBERS:
-        records.open(_opening(event_id, record, started_at_ms))
+        records.open(_opening(event_id, record))
     else:
         records.open(event_id, record, started_at_ms)
 
@@ -35,7 +35,7 @@ def admit(event_id: str, record: bytes, started_at_ms: int, checks: Sequence[Any
         GroupCommit(redis())
     )
     if NUMBERS:
-        return bool(reservations.admit(_opening(event_id, record, started_at_ms), checks)[0])
+        return bool(reservations.admit(_opening(event_id, record), checks)[0])
     return bool(reservations.admit(event_id, record, started_at_ms, checks)[0])
 
 
@@ -57,7 +57,7 @@ def adopt(directory: Path, owner: str) -> None:
     Replay(*stores, owner=owner, live=(), prices=None).adopt(SpoolFallback(directory, owner))
 
 
-def _opening(event_id: str, record: bytes, started_at_ms: int) -> Any:
+def _opening(event_id: str, record: bytes) -> Any:
     numbering = import_module("app.admission.numbering")
     process = numbering.Numbering("host-1-web")
-    return numbering.Opening(event_id, record, started_at_ms, process, lambda _: None)
+    return numbering.Opening(event_id, record, process, lambda _: None)

@@ -74,7 +74,7 @@ def test_every_writer_finds_the_new_primary_at_once(
 
         def use(name: str) -> None:
             Processes(redis).heartbeat(Numbering("me"))
-            records.reopen(name, b"{}", 1, "", 0)
+            records.reopen(name, b"{}", "", 0)
             assert Reservations(commit).admit(opening(f"{name}-2"), [check])[0]
             assert records.live_owners({"me"}) == {"me": b"1"}
             assert isinstance(keys.claim("acme", name, b"{}", "req_1"), Claim)
@@ -92,7 +92,7 @@ def test_every_writer_finds_the_new_primary_at_once(
         pair.switch()
         demote(pair)
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda n: records.reopen(f"o{n}", b"{}", 1, "", 0), range(8)))
+            list(pool.map(lambda n: records.reopen(f"o{n}", b"{}", "", 0), range(8)))
         pair.second.delete(EVENTS, "usage:owner:me")
         use("after")
         # A transaction of scripts fails as a whole, when they run.

@@ -40,7 +40,7 @@ def test_a_noted_request_is_written_soon_and_others_are_not(redis: "Redis") -> N
     records = OpenRecords(redis)
     noted, other = Request("noted"), Request("other")
     for request in (noted, other):
-        records.reopen(request.event_id, b"{}", 1, "", 0)
+        records.reopen(request.event_id, b"{}", "", 0)
     checkpoints = Checkpoints(records, {it.event_id: it.live for it in (noted, other)})
     checkpoints.note("noted")
     checkpoints.note("noted")
@@ -54,7 +54,7 @@ def test_a_noted_request_is_written_soon_and_others_are_not(redis: "Redis") -> N
 
 def test_a_request_that_has_finished_is_not_written(redis: "Redis") -> None:
     records = OpenRecords(redis)
-    records.reopen("live", b"{}", 1, "", 0)
+    records.reopen("live", b"{}", "", 0)
     live = Request("live")
     checkpoints = Checkpoints(records, {"live": live.live})
     checkpoints.note("finished")
@@ -86,7 +86,7 @@ def test_a_checkpoint_that_fails_stops_no_other(
         raise ZeroDivisionError
 
     records, good = OpenRecords(redis), Request("good")
-    records.reopen("good", b"{}", 1, "", 0)
+    records.reopen("good", b"{}", "", 0)
     bad = LiveRequest(good.live.admission, fail)
     checkpoints = Checkpoints(records, {"bad": bad, "good": good.live})
     checkpoints.note("bad")

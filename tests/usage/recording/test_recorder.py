@@ -266,8 +266,8 @@ def test_a_living_process_requests_are_not_reaped(books: Recorder, redis: "Redis
 
 def test_an_undecodable_record_becomes_a_dead_letter_and_stops_no_other(redis: "Redis") -> None:
     records = OpenRecords(redis)
-    records.reopen("bad", b"\xff", 1, "", 0)
-    records.reopen("worse", b'{"owner": "gone", "started_at_ms": "x"}', 1, "", 0)
+    records.reopen("bad", b"\xff", "", 0)
+    records.reopen("worse", b'{"owner": "gone", "started_at_ms": "x"}', "", 0)
     assert reap(records) == 2
     assert redis.xlen("usage:dead") == 2
     assert records.count() == 0

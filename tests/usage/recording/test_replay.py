@@ -10,7 +10,7 @@ from redis import Redis
 
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.storage.redis.connection import connect
-from app.storage.redis.keys import EVENTS, STARTED
+from app.storage.redis.keys import EVENTS
 from app.usage.messages.event import UsageEvent
 from app.usage.recording.fallback import SpoolFallback
 from app.usage.recording.replay import Replay
@@ -66,7 +66,6 @@ def test_a_request_that_is_still_live_is_opened(redis: "Redis", fallback: SpoolF
         fallback.write("open", record.encode())
     replay_of(redis, "live").run(fallback)
     assert OpenRecords(redis).all() == {"live": live.encode()}
-    assert redis.zscore(STARTED, "live") == 7
 
 
 def test_a_request_whose_event_is_in_the_same_file_is_not_opened(

@@ -20,21 +20,20 @@ def records(redis: "Redis") -> OpenRecords:
 def test_an_open_record_stays_until_its_event_is_published(
     records: OpenRecords, redis: "Redis"
 ) -> None:
-    records.reopen("e1", b'{"a":1}', 1, "", 0)
-    records.reopen("e2", b"\xff\0", 2, "", 0)
+    records.reopen("e1", b'{"a":1}', "", 0)
+    records.reopen("e2", b"\xff\0", "", 0)
     assert records.all() == {"e1": b'{"a":1}', "e2": b"\xff\0"}
     EventStream(redis).publish(usage_event(event_id="e1"))
     assert records.all() == {"e2": b"\xff\0"}
     assert records.count() == 1
 
 
-def test_a_request_counts_as_started_until_the_ledger_has_it(
+def test_a_request_of_the_version_before_counts_as_started_until_the_ledger_has_it(
     records: OpenRecords, redis: "Redis"
 ) -> None:
     stream, event = EventStream(redis), usage_event()
     assert records.oldest_started_ms() is None
-    records.reopen(event.event_id, b"{}", 1_000, "", 0)
-    records.reopen("younger", b"{}", 2_000, "", 0)
+    redis.zadd(STARTED, {event.event_id: 1_000, "younger": 2_000})
     stream.publish(event)
     (entry,) = stream.claim_new("worker", 10)
     assert records.oldest_started_ms() == 1_000
@@ -43,7 +42,7 @@ def test_a_request_counts_as_started_until_the_ledger_has_it(
 
 
 def test_a_record_that_was_removed_does_not_come_back(records: OpenRecords) -> None:
-    records.reopen("open", b"old", 1, "", 0)
+    records.reopen("open", b"old", "", 0)
     records.update({"open": b"new", "ended": b"new"})
     records.update({})
     assert records.all() == {"open": b"new"}
@@ -58,7 +57,7 @@ def test_a_process_is_alive_while_its_sign_lasts(records: OpenRecords, redis: "R
 
 def test_of_two_reapers_one_makes_the_event(records: OpenRecords, redis: "Redis") -> None:
     event = usage_event(status="abandoned")
-    records.reopen(event.event_id, b"{}", 1, "", 0)
+    records.reopen(event.event_id, b"{}", "", 0)
     assert [records.abandon(event), records.abandon(event)] == [True, False]
     entries: Any = redis.xrange(EVENTS)
     ((_, entry),) = entries
@@ -67,7 +66,7 @@ def test_of_two_reapers_one_makes_the_event(records: OpenRecords, redis: "Redis"
 
 
 def test_an_undecodable_record_becomes_a_dead_letter(records: OpenRecords, redis: "Redis") -> None:
-    records.reopen("e1", b"nonsense", 1, "", 0)
+    records.reopen("e1", b"nonsense", "", 0)
     assert [
         records.dead_letter("e1", b"nonsense", "why"),
         records.dead_letter("e1", b"", "why"),
@@ -80,8 +79,8 @@ def test_an_undecodable_record_becomes_a_dead_letter(records: OpenRecords, redis
 def test_start_times_of_requests_that_are_neither_open_nor_waiting_are_swept(
     records: OpenRecords, redis: "Redis"
 ) -> None:
-    redis.zadd(STARTED, {"lost": 1_000, "young": 9_000})
-    records.reopen("open", b"{}", 2_000, "", 0)
+    redis.zadd(STARTED, {"lost": 1_000, "open": 2_000, "young": 9_000})
+    records.reopen("open", b"{}", "", 0)
     waiting = redis.xadd(EVENTS, {"event": b"x"})
     assert records.sweep(5_000) == 0  # it may be the one that waits
     redis.xdel(EVENTS, waiting)

@@ -51,6 +51,6 @@ def open_requests(redis: "Redis") -> None:
     Processes(redis).heartbeat(Numbering("alive"))
     for number, owner in enumerate(["alive", "alive", "gone"]):
         record = open_record(event_id=f"e{number}", owner=owner, started_at_ms=number + 5)
-        records.reopen(record.event_id, record.encode(), record.started_at_ms, "", 0)
-    records.reopen("e4", b"nonsense", 1, "", 0)
-    records.reopen("e5", b"[]", 1, "", 0)
+        records.reopen(record.event_id, record.encode(), "", 0)
+    records.reopen("e4", b"nonsense", "", 0)
+    records.reopen("e5", b"[]", "", 0)

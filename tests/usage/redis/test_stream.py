@@ -212,7 +212,7 @@ def test_a_full_redis_publishes_neither_event_nor_removes_the_open_record(
 ) -> None:
     with connect(own_valkey.url, timeout_s=10.0) as client:
         stream, records = EventStream(client), OpenRecords(client)
-        records.reopen("e1", b"record", 1, "", 0)
+        records.reopen("e1", b"record", "", 0)
         client.config_set("maxmemory", 1)
         with pytest.raises(StreamUnavailable, match="OutOfMemoryError"):
             stream.publish(usage_event(event_id="e1"))
