@@ -162,7 +162,7 @@ def redis_goes_and_comes(run: Run, valkey: Valkey, spool: Path) -> list[bytes]:
     run.get("/readyz")
     spooled = [path.read_bytes() for path in spool.iterdir()]
     valkey.start()
-    wait_until(lambda: not list(spool.iterdir()))
+    wait_until(lambda: not list(spool.glob("*.jsonl")))
     return spooled
 
 

@@ -303,6 +303,7 @@ def serving(root: Path, redis_url: str, extra: str = "", idle_s: float = IDLE_S)
     path = root / "vendors.toml"
     path.write_text(table(vendor.url, extra, idle_s))
     settings = Settings(
+        journal="off",  # no worker posts: it would send again what a flush between tests removes
         redis_url=redis_url,
         database_url=new_ledger(root / "ledger.db"),
         vendors_file=path,

@@ -116,6 +116,7 @@ def tollgate_before(server: LlamaCpp, root: Path, redis_url: str) -> Iterator[Se
     """Run a Tollgate with the built-in table; its llama.cpp entry is this server."""
     (root / "vendors.toml").write_text(TABLE)
     settings = Settings(
+        journal="off",  # no worker posts: it would send again what a flush between tests removes
         redis_url=redis_url,
         database_url=new_ledger(root / "ledger.db"),
         vendors_file=root / "vendors.toml",
