@@ -113,7 +113,7 @@ def test_release_web_worker_and_beat_run(
         base_url = f"http://127.0.0.1:{env['PORT']}/v5"
         with with_account(base_url, Settings.from_env(env)) as gateway:
             assert gateway.post(ASK).status_code == 200
-            assert set(ready(env).json()["alarms"]) == {"spool_disk"}  # type: ignore[union-attr]
+            assert ready(env).json()["alarms"] == {}  # type: ignore[union-attr]
             assert list((checkout.data / "tmp").glob("tollgate-metrics-*"))
             own_valkey.kill()
             assert gateway.post(ASK).status_code == 200
