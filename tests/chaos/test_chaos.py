@@ -10,7 +10,9 @@ from tests.chaos.run import run_chaos
 def test_under_faults_each_call_that_the_vendor_served_is_in_the_ledger_once(
     tmp_path: Path,
 ) -> None:
-    report = run_chaos(tmp_path, "sqlite", seed=2026, duration_s=30.0, haste=5.0)
+    report = run_chaos(
+        tmp_path, ledger="sqlite", redis="one", seed=2026, duration_s=30.0, haste=5.0
+    )
     said = "\n".join(report.lines())
     assert report.is_good, said
     assert report.verdict.exact, said

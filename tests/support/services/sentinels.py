@@ -80,6 +80,11 @@ class Sentinel:
             process.kill()
             end(process)
 
+    @property
+    def is_up(self) -> bool:
+        """Whether it has been started, and not ended."""
+        return self._process is not None
+
     def sees_all(self) -> bool:
         """Return whether it knows the replica and both other sentinels, and all are up."""
         with self.client() as client:
