@@ -10,6 +10,9 @@ Next = tuple[float, Repair]
 #: The party of faults that lose what Redis knows. While it is out, no other fault does.
 MEMORY = "memory"
 
+#: The party of faults that need an empty spool: what waits in it has no other copy.
+SPOOL = "spool"
+
 
 @dataclass(frozen=True)
 class Fault:

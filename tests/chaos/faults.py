@@ -9,9 +9,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 
-from tests.chaos.fault import MEMORY, Fault, Repair, nothing
+from tests.chaos.fault import MEMORY, SPOOL, Fault, Repair, nothing
 from tests.chaos.processes import Process, send
 from tests.chaos.system import System
 from tests.chaos.traps import CLOCK, FULL_DISK, JUMP_S
@@ -80,6 +81,7 @@ class Script:
         self.has_forgotten |= MEMORY in fault.parties
         repair = fault.strike()
         self._repair_after(self._dice.uniform(*fault.pause_s), fault, repair)
+        self._log(f"{fault.party}: {fault.name}")
         if fault.party != "trap":
             self.struck[fault.name] += 1
 
@@ -89,8 +91,14 @@ class Script:
 
     def _repair_next(self) -> None:
         _, _, fault, repair = heapq.heappop(self._repairs)
+        self._log(f"repair of {fault.name}")
         if (after := repair()) is not None:
             self._repair_after(after[0], fault, after[1])
+
+    def _log(self, what: str) -> None:
+        """Write down what happened when, for whoever has to explain a verdict."""
+        with (self.system.root / "script.log").open("a") as log:
+            log.write(f"{datetime.now(UTC):%H:%M:%S.%f} {what}\n")
 
     def _out(self) -> set[str]:
         """Return the parties that have a fault, or are not over it."""
@@ -99,6 +107,8 @@ class Script:
             out.add("valkey")
         if not self.system.is_noted():
             out.add(MEMORY)
+        if self.system.spools():
+            out.add(SPOOL)
         return out
 
     def _pass_time(self, until_s: float) -> None:
@@ -117,6 +127,7 @@ class Script:
             what = sprung.read_text()
             sprung.unlink()
             self.struck[f"{moment}: {what}"] += 1
+            self._log(f"{moment}: {what}, pid {pid}")
             if what == "SIGSTOP":
                 self._stopped[int(pid)] = now_s + self._dice.uniform(1, 45) / self.haste
         for stopped, due_s in tuple(self._stopped.items()):
@@ -156,7 +167,8 @@ class Script:
         older = Fault("ledger", "ledger of an older backup", self._older_ledger, (3, 15), (MEMORY,))
         faults.append(older)
         faults.append(Fault("disk", "full disk", self._full_disk, (1, 10)))
-        faults.append(Fault("disk", "journals removed", self._journals_removed, (0, 0)))
+        parties = ("valkey", SPOOL)
+        faults.append(Fault("disk", "journals removed", self._journals_removed, (0, 0), parties))
         faults += [
             Fault("trap", moment, partial(self._set_trap, moment, what), (0.5, 0.5))
             for moment, whats in MOMENTS.items()

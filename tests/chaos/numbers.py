@@ -52,6 +52,11 @@ class Numbers:
         excused = self.lacking & self.told & self.excused
         return frozenset(self.opened[key][1] for key in excused)
 
+    @property
+    def unopened(self) -> frozenset[Key]:
+        """What is told, and no process knows: it ended before it learned the number."""
+        return self.told - self.opened.keys()
+
     def problems(self) -> Iterator[str]:
         """Yield where what is told is not what the ledger lacks."""
         lacking, told = self.lacking, self.told & self.opened.keys()

@@ -56,8 +56,8 @@ class Report:
             f" {self.dead[1]} valid events",
             f"  missing      {found.missing}",
             f"  doubled      {found.doubled}",
-            f"  told         {found.told} calls whose every copy was destroyed,"
-            f" {found.told_uncalled} requests without a call",
+            f"  told         {found.told} calls whose every copy was destroyed, {found.uncalled}"
+            f" requests without a call, {found.unopened} numbers that no request got",
             *(f"  WRONG        {problem}" for problem in found.problems[:50]),
         ]
 

@@ -34,6 +34,9 @@ ACCOUNTS = ("acme", "Acme", "globex", "initech")
 #: The longest that converging may take, in seconds: far more than it takes, for slow hosts.
 SETTLING_S = 240.0
 
+#: The longest that telling what is missing may take after that, in seconds.
+TOLD_S = 90.0
+
 VENDORS = """
 [vendors.sim]
 gateway = "openai"
@@ -97,6 +100,10 @@ class System:
         """The directory of the spool and the journals."""
         return self.root / "spool"
 
+    def spools(self) -> bool:
+        """Return whether anything waits in the spool."""
+        return any(self.spool.glob("*.jsonl"))
+
     def remove_spool(self) -> None:
         """Remove the directory of the spool; what was in it stays for the judge."""
         if self.spool.exists():
@@ -134,21 +141,20 @@ class System:
     def settle(self) -> float:
         """Wait until nothing is in flight, and what is missing is told; return how long it took.
 
-        In seconds. What is not told after SETTLING_S is for the verdict.
+        In seconds. What is not told after TOLD_S is for the verdict.
         Raises: TimeoutError if something stays in flight.
         """
         started_s = time.monotonic()
         self.wait_until_up()
         wait_until(self._is_empty, every_s=0.1, deadline_s=SETTLING_S)
         with contextlib.suppress(TimeoutError):
-            wait_until(self._is_told, every_s=0.5, deadline_s=SETTLING_S)
+            wait_until(self._is_told, every_s=0.5, deadline_s=TOLD_S)
         return time.monotonic() - started_s
 
     def _is_empty(self) -> bool:
         self.keep_up()
-        spooled = any(self.spool.glob("*.jsonl"))
         with self.redis.client() as redis:
-            return not (spooled or redis.hlen(OPEN) or redis.xlen(EVENTS))
+            return not (self.spools() or redis.hlen(OPEN) or redis.xlen(EVENTS))
 
     def _is_told(self) -> bool:
         return self._is_empty() and not any(self.numbers().problems())

@@ -24,7 +24,8 @@ class Verdict:
     entries: int = 0
     missing: int = 0
     told: int = 0
-    told_uncalled: int = 0
+    uncalled: int = 0
+    unopened: int = 0
     doubled: int = 0
     exact: int = 0
     estimated: int = 0
@@ -123,7 +124,8 @@ def of_an_estimate(calls: Sequence[Call], row: RowMapping) -> Iterator[str]:
         yield "completed, but estimated"
     right = {last.prompt_tokens}
     if status == "abandoned":
-        right = {last.prompt_tokens * count for count in range(1, row["attempts"] + 1)}
+        # The first attempt may have begun after the checkpoint.
+        right = {last.prompt_tokens * count for count in range(1, max(1, row["attempts"]) + 1)}
         right.add(-(-len(last.prompt) // CHARS_PER_TOKEN))
     if prompt not in right:
         yield f"{prompt} tokens of a prompt of {last.prompt_tokens}, {status}"
@@ -143,11 +145,11 @@ def verdict(
     with engine.connect() as connection:
         for row in connection.execute(sa.select(entries)).mappings():
             by_tag[str(row["user"]).partition(" ")[0]].append(row)
-    found, lost = Verdict(), numbers.lost
+    found, lost = Verdict(problems=list(numbers.problems())), numbers.lost
     for tag in sorted({*served, *by_tag}):
         found.judge(tag, served.get(tag, ()), by_tag.get(tag, ()), is_lost=tag in lost)
-    found.told_uncalled = len(numbers.told) - found.told
-    found.problems += numbers.problems()
+    found.unopened = len(numbers.unopened)
+    found.uncalled = len(numbers.told) - found.unopened - found.told
     for one in asked:
         found.problems += of_an_answer(one, served.get(one.tag, ()), by_tag.get(one.tag, ()))
     wrong = [it for stretch in day_ranges(engine) for it in differences(engine, stretch)]

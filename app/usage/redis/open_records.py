@@ -45,11 +45,20 @@ class OpenRecords:
 
     @redis_errors()
     def reopen(
-        self, event_id: str, record: bytes, started_at_ms: int, process: str, number: int
+        self,
+        event_id: str,
+        record: bytes,
+        started_at_ms: int,
+        process: str,
+        number: int,
+        keep: object = None,
     ) -> None:
-        """Write the record of a request that was opened before, unless it is open now."""
+        """Write the record of a request that was opened before, unless it is open now.
+
+        `keep` is what is to be kept as soon as Redis has the record.
+        """
         args: list[Argument] = [event_id, record, started_at_ms, process, number]
-        run(self._redis, REOPEN_RECORD, [OPEN, STARTED, GIVEN], args)
+        self._commit.run(REOPEN_RECORD, [OPEN, STARTED, GIVEN], args, lambda _: keep)
 
     @redis_errors()
     def update(self, records: Mapping[str, bytes]) -> None:
