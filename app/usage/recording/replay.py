@@ -107,8 +107,9 @@ class Replay:
         is_ours = record.owner == self._owner
         if is_ours and record.event_id not in self._live:
             return
-        process, entry = record.process_name or "", _entry("open", record.event_id, raw)
-        records.reopen(record.event_id, raw, record.started_at_ms, process, record.number, entry)
+        process, started_at_ms = record.process_name or "", record.started_at_ms
+        keep = _entry("open", record.event_id, raw)
+        records.reopen(record.event_id, raw, started_at_ms, process, record.number, keep=keep)
         if is_ours and record.event_id not in self._live:  # it finished in this moment
             records.close(record.event_id)
 

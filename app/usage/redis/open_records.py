@@ -51,6 +51,7 @@ class OpenRecords:
         started_at_ms: int,
         process: str,
         number: int,
+        *,
         keep: object = None,
     ) -> None:
         """Write the record of a request that was opened before, unless it is open now.
