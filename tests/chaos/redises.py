@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from redis import Redis
+from redis import Redis, RedisError
 
 from app.storage.redis.keys import EVENTS
 from tests.chaos.fault import MEMORY, Fault, Repair, nothing
@@ -162,7 +162,10 @@ class WithStandby:
 
     def is_whole(self) -> bool:
         """Return whether the replica copies, and each sentinel knows everything."""
-        return all(sentinel.is_up and sentinel.sees_all() for sentinel in self._standby.sentinels)
+        try:
+            return all(sentinel.sees_all() for sentinel in self._standby.sentinels)
+        except (RedisError, KeyError):  # a sentinel is out, or has just met the replica
+            return False
 
     def stop(self) -> None:
         """Stop everything."""
