@@ -80,7 +80,7 @@ class MissingCheck:
         live = records.live_owners(given)
         underway = self._underway(records)
         # Read last: an event that was posted in the meantime is not missing.
-        self._note_given({name: given[name] for name in live}, earlier, now_ms)
+        self._note_given(given, live, earlier, now_ms)
         rows = self._rows()
         search = last or Search(0)
         if underway is not None:
@@ -121,15 +121,19 @@ class MissingCheck:
         return Underway(numbers, min(starts_ms, default=None))
 
     def _note_given(
-        self, given: Mapping[str, int], rows: Mapping[str, ProcessNumbers], now_ms: int
+        self,
+        given: Mapping[str, int],
+        live: Container[str],
+        rows: Mapping[str, ProcessNumbers],
+        now_ms: int,
     ) -> None:
-        """Tell the ledger what live processes have given, if that is news."""
+        """Tell the ledger what processes have given, if that is news: an older backup has less."""
         news = {
             name: number
             for name, number in given.items()
             if name not in rows
             or rows[name].given < number
-            or rows[name].seen_ms < now_ms - SEEN_EVERY_MS
+            or (name in live and rows[name].seen_ms < now_ms - SEEN_EVERY_MS)
         }
         note_given(self.engine, news, now_ms)
 

@@ -14,7 +14,7 @@ import click
 
 from tests.chaos.backlog import drain_backlog
 from tests.chaos.ledgers import Sqlite
-from tests.chaos.run import LEDGERS, run_chaos
+from tests.chaos.run import LEDGERS, REDISES, run_chaos
 from tests.support.services.postgres import find_binaries
 
 
@@ -36,12 +36,22 @@ class Finding(Protocol):
 @click.option("--seconds", type=float, default=100.0, show_default=True, help="How long to strike.")
 @click.option("--haste", type=float, default=1.0, show_default=True, help="Divides waiting times.")
 @click.option("--ledger", type=click.Choice([*LEDGERS, "both"]), default="both", show_default=True)
+@click.option("--redis", type=click.Choice([*REDISES, "both"]), default="both", show_default=True)
+@click.option("--only", multiple=True, help="Name of a fault; repeat the option for several.")
 @click.option("--backlog", type=int, default=1_000_000, show_default=True, help="Events; 0: none.")
 @click.option("--keep", is_flag=True, help="Keep the logs and the ledger.")
 def main(
-    seed: int | None, seconds: float, haste: float, ledger: str, backlog: int, *, keep: bool
+    seed: int | None,
+    seconds: float,
+    haste: float,
+    ledger: str,
+    redis: str,
+    only: tuple[str, ...],
+    backlog: int,
+    *,
+    keep: bool,
 ) -> None:
-    """Inject faults for a while with each ledger, then consume a backlog.
+    """Inject faults for a while with each ledger and each kind of Redis, then consume a backlog.
 
     Exit 1 when a call is missing, doubled or wrong, or the worker's memory grows.
     """
@@ -49,8 +59,17 @@ def main(
     seed = int(time.time()) if seed is None else seed
     names = [ledger] if ledger != "both" else LEDGERS if find_binaries() else ["sqlite"]
     runs: list[Callable[[Path], Finding]] = [
-        partial(run_chaos, ledger=name, seed=seed, duration_s=seconds, haste=haste)
+        partial(
+            run_chaos,
+            ledger=name,
+            redis=kind,
+            seed=seed,
+            duration_s=seconds,
+            haste=haste,
+            only=only,
+        )
         for name in names
+        for kind in (REDISES if redis == "both" else [redis])
     ]
     if backlog:
         runs.append(lambda root: drain_backlog(root, Sqlite(root), backlog))

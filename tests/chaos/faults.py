@@ -7,22 +7,15 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 
-from redis import Redis
-
+from tests.chaos.fault import MEMORY, SPOOL, Fault, Repair, nothing
 from tests.chaos.processes import Process, send
 from tests.chaos.system import System
-from tests.chaos.traps import CLOCK, JUMP_S
-
-#: Entries that no ledger can store.
-POISON: tuple[dict[str, str], ...] = (
-    {"event": "not JSON"},
-    {"event": '{"event_id": "1"}'},
-    {"something": "else"},
-)
+from tests.chaos.traps import CLOCK, FULL_DISK, JUMP_S
 
 #: Moments of a process, and the faults that may happen at each.
 MOMENTS = {
@@ -32,6 +25,8 @@ MOMENTS = {
     "mid-stream": ("SIGKILL",),
     "after the last byte, before the event": ("SIGKILL", "SIGSTOP"),
     "after the event": ("SIGKILL", "SIGSTOP"),
+    "between Redis and the journal": ("SIGKILL", "SIGSTOP"),
+    "in the journal's write": ("SIGKILL", "SIGSTOP"),
     "in the spool's write": ("SIGKILL", "SIGSTOP"),
     "between a replay and the end of its file": ("SIGKILL",),
     "between claim and commit": ("SIGKILL", "SIGSTOP"),
@@ -40,67 +35,89 @@ MOMENTS = {
     "after a reaped event": ("SIGKILL",),
 }
 
-Repair = Callable[[], None]
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One fault. `strike` causes it and returns its repair, which is due after `pause_s`."""
-
-    party: str
-    name: str
-    strike: Callable[[], Repair]
-    pause_s: tuple[float, float]
-
 
 @dataclass
 class Script:
     """Causes faults until the time is over; then everything is repaired.
 
     `haste` divides the pauses, as it does the waiting times of what is under test.
+    `only`: the names of the faults; all of them by default.
     """
 
     system: System
     seed: int
     haste: float = 1.0
+    only: Sequence[str] = ()
     struck: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self._dice = random.Random(f"{self.seed} faults")  # noqa: S311 - repeatable
-        self._repairs: list[tuple[float, int, str, Repair]] = []
+        self._repairs: list[tuple[float, int, Fault, Repair]] = []
         self._numbers = itertools.count()
         self._stopped: dict[int, float] = {}
+        #: Whether a fault may have made Redis forget something.
+        self.has_forgotten = False
 
     def run(self, duration_s: float) -> None:
         """Cause faults for a time, then repair everything."""
         end_s = time.monotonic() + duration_s
-        faults = list(self._faults())
+        faults = [it for it in self._faults() if self._is_wanted(it)]
         # Each fault once in a random order before any comes again, so that a short run has them.
         waiting: list[Fault] = []
         while time.monotonic() < end_s:
             waiting = waiting or self._dice.sample(faults, len(faults))
-            out = {party for _, _, party, _ in self._repairs}
-            fault = next((f for f in waiting if f.party not in out), None)
+            out = self._out()
+            fault = next((it for it in waiting if not it.parties & out), None)
             if fault is not None:
                 waiting.remove(fault)
                 self._strike(fault)
-            self._heartbeat_and_replay(time.monotonic() + self._dice.uniform(0.2, 1.8))
+            self._pass_time(time.monotonic() + self._dice.uniform(0.2, 1.8))
         self._mend()
 
+    def _is_wanted(self, fault: Fault) -> bool:
+        return not self.only or fault.name in self.only
+
     def _strike(self, fault: Fault) -> None:
+        self.has_forgotten |= MEMORY in fault.parties
         repair = fault.strike()
-        due_s = time.monotonic() + self._dice.uniform(*fault.pause_s) / self.haste
-        heapq.heappush(self._repairs, (due_s, next(self._numbers), fault.party, repair))
+        self._repair_after(self._dice.uniform(*fault.pause_s), fault, repair)
+        self._log(f"{fault.party}: {fault.name}")
         if fault.party != "trap":
             self.struck[fault.name] += 1
 
-    def _heartbeat_and_replay(self, until_s: float) -> None:
+    def _repair_after(self, pause_s: float, fault: Fault, repair: Repair) -> None:
+        due_s = time.monotonic() + pause_s / self.haste
+        heapq.heappush(self._repairs, (due_s, next(self._numbers), fault, repair))
+
+    def _repair_next(self) -> None:
+        _, _, fault, repair = heapq.heappop(self._repairs)
+        self._log(f"repair of {fault.name}")
+        if (after := repair()) is not None:
+            self._repair_after(after[0], fault, after[1])
+
+    def _log(self, what: str) -> None:
+        """Write down what happened when, for whoever has to explain a verdict."""
+        with (self.system.root / "script.log").open("a") as log:
+            log.write(f"{datetime.now(UTC):%H:%M:%S.%f} {what}\n")
+
+    def _out(self) -> set[str]:
+        """Return the parties that have a fault, or are not over it."""
+        out = {party for _, _, fault, _ in self._repairs for party in fault.parties}
+        if not self.system.redis.is_whole():
+            out.add("valkey")
+        if not self.system.is_noted():
+            out.add(MEMORY)
+        if self.system.spools():
+            out.add(SPOOL)
+        return out
+
+    def _pass_time(self, until_s: float) -> None:
         """Repair what is due, resume paused processes, restart those that ended."""
         while time.monotonic() < until_s:
             while self._repairs and self._repairs[0][0] <= time.monotonic():
-                heapq.heappop(self._repairs)[3]()
+                self._repair_next()
             self._wake_the_trapped()
-            self.system.keep_up(out={party for _, _, party, _ in self._repairs})
+            self.system.keep_up(out={fault.party for _, _, fault, _ in self._repairs})
             time.sleep(0.02)
 
     def _wake_the_trapped(self) -> None:
@@ -110,6 +127,7 @@ class Script:
             what = sprung.read_text()
             sprung.unlink()
             self.struck[f"{moment}: {what}"] += 1
+            self._log(f"{moment}: {what}, pid {pid}")
             if what == "SIGSTOP":
                 self._stopped[int(pid)] = now_s + self._dice.uniform(1, 45) / self.haste
         for stopped, due_s in tuple(self._stopped.items()):
@@ -121,11 +139,11 @@ class Script:
         for moment in MOMENTS:
             (self.system.traps / moment).unlink(missing_ok=True)
         while self._repairs:
-            heapq.heappop(self._repairs)[3]()
+            self._repair_next()
         self._wake_the_trapped()
         for pid in self._stopped:
             send(signal.SIGCONT, pid)
-        self._heartbeat_and_replay(time.monotonic() + 0.1)
+        self._pass_time(time.monotonic() + 0.1)
 
     def _faults(self) -> list[Fault]:
         system = self.system
@@ -141,21 +159,16 @@ class Script:
             if not (kind == "beat" and name == "child killed")
         ]
         faults.append(Fault("beat", "beat's clock set back", self._slow_beat, (5, 10)))
-        valkey_faults: tuple[tuple[str, Callable[[], Repair]], ...] = (
-            ("killed", self._valkey_killed),
-            ("stopped", self._valkey_stopped),
-            ("paused", self._valkey_paused),
-            ("full", partial(self._valkey_set, "maxmemory", "1", "0")),
-            ("read-only", partial(self._valkey_set, "min-replicas-to-write", "1", "0")),
-            ("disconnected", self._valkey_disconnected),
-        )
-        faults += [Fault("valkey", f"valkey {n}", strike, (1, 8)) for n, strike in valkey_faults]
+        faults += system.redis.faults(self._dice)
         faults += [
             Fault("ledger", f"ledger {name}", partial(self._ledger, befall), (1, 12))
             for name, befall in system.ledger.faults.items()
         ]
-        # While Valkey works: each of them must become one dead letter.
-        faults.append(Fault("valkey", "poison event", self._poison, (0, 0)))
+        older = Fault("ledger", "ledger of an older backup", self._older_ledger, (3, 15), (MEMORY,))
+        faults.append(older)
+        faults.append(Fault("disk", "full disk", self._full_disk, (1, 10)))
+        parties = ("valkey", SPOOL)
+        faults.append(Fault("disk", "journals removed", self._journals_removed, (0, 0), parties))
         faults += [
             Fault("trap", moment, partial(self._set_trap, moment, what), (0.5, 0.5))
             for moment, whats in MOMENTS.items()
@@ -207,41 +220,21 @@ class Script:
 
         return right
 
-    def _valkey_killed(self) -> Repair:
-        self.system.valkey.kill()
-        return self._start_valkey
-
-    def _valkey_stopped(self) -> Repair:
-        self.system.valkey.stop()
-        return self._start_valkey
-
-    def _start_valkey(self) -> None:
-        self.system.valkey.start()
-
-    def _valkey_paused(self) -> Repair:
-        self.system.valkey.pause()
-        return self.system.valkey.resume
-
-    def _valkey_set(self, name: str, value: str, usual: str) -> Repair:
-        self._configure(name, value)
-        return partial(self._configure, name, usual)
-
-    def _configure(self, name: str, value: str) -> None:
-        with Redis.from_url(self.system.valkey.url) as redis:
-            redis.config_set(name, value)
-
-    def _valkey_disconnected(self) -> Repair:
-        with Redis.from_url(self.system.valkey.url) as redis:
-            redis.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-        return nothing
-
     def _ledger(self, befall: Callable[[random.Random], None]) -> Repair:
         befall(self._dice)
         return self.system.ledger.mend
 
-    def _poison(self) -> Repair:
-        with Redis.from_url(self.system.valkey.url) as redis:
-            redis.xadd("usage:events", self._dice.choice(POISON))
+    def _older_ledger(self) -> Repair:
+        self.system.ledger.back_up()
+        return self.system.restore_ledger
+
+    def _full_disk(self) -> Repair:
+        trap = self.system.traps / FULL_DISK
+        trap.touch()
+        return trap.unlink
+
+    def _journals_removed(self) -> Repair:
+        self.system.remove_spool()
         return nothing
 
     def _set_trap(self, moment: str, what: str) -> Repair:
@@ -249,7 +242,3 @@ class Script:
         new.write_text(what)
         os.rename(new, self.system.traps / moment)
         return nothing
-
-
-def nothing() -> None:
-    """Repair nothing."""

@@ -1,5 +1,6 @@
 """The ledgers under test, and their faults."""
 
+import contextlib
 import random
 import sqlite3
 from collections.abc import Callable, Mapping
@@ -25,6 +26,14 @@ class LedgerServer(Protocol):
 
     def mend(self) -> None:
         """Repair it."""
+        ...
+
+    def back_up(self) -> None:
+        """Make a backup."""
+        ...
+
+    def restore(self) -> None:
+        """Restore the last backup, while nothing posts."""
         ...
 
     def stop(self) -> None:
@@ -61,6 +70,26 @@ class Sqlite:
             self._lock.close()
             self._lock = None
 
+    def back_up(self) -> None:
+        """Copy it, as any program may while others use it."""
+        self._copy(self._path, self._backup)
+
+    def restore(self) -> None:
+        """Replace what is in it by the backup, for those that have it open, too."""
+        self._copy(self._backup, self._path)
+
+    @property
+    def _backup(self) -> Path:
+        return self._path.with_name("ledger-backup.db")
+
+    @staticmethod
+    def _copy(path: Path, to: Path) -> None:
+        with (
+            contextlib.closing(sqlite3.connect(path, timeout=60)) as source,
+            contextlib.closing(sqlite3.connect(to, timeout=60)) as target,
+        ):
+            source.backup(target)
+
     def stop(self) -> None:
         """Release the lock."""
         self.mend()
@@ -86,6 +115,18 @@ class PostgresLedger:
     def mend(self) -> None:
         """Have it run and respond."""
         self._server.resume()
+        self._server.serve()
+
+    def back_up(self) -> None:
+        """Copy its files, as they are after a crash."""
+        self._server.crash()
+        self._server.back_up()
+        self._server.serve()
+
+    def restore(self) -> None:
+        """Replace its files by the copy."""
+        self._server.crash()
+        self._server.restore()
         self._server.serve()
 
     def stop(self) -> None:

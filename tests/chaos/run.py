@@ -1,12 +1,14 @@
 """One run: everything starts, load and faults, everything converges, the verdict."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.chaos.faults import Script
 from tests.chaos.ledgers import LedgerServer, PostgresLedger, Sqlite
 from tests.chaos.load import Load
+from tests.chaos.reconciled import disagreements
+from tests.chaos.redises import OneServer, RedisServer, WithStandby
 from tests.chaos.system import running_system
 from tests.chaos.verdict import Verdict, verdict
 from tests.support.services.postgres import find_binaries
@@ -14,19 +16,25 @@ from tests.support.services.postgres import find_binaries
 
 @dataclass(frozen=True)
 class Report:
-    """What happened, and the verdict."""
+    """What happened, and the verdict. `dead`: dead letters, and those that are valid events."""
 
     title: str
     struck: Mapping[str, int]
     endings: Mapping[str, int]
     settled_s: float
-    dead: int
+    dead: tuple[int, int]
+    has_forgotten: bool
     verdict: Verdict
 
     @property
     def is_good(self) -> bool:
-        """Whether the ledger is right, and only invalid events became dead letters."""
-        return self.verdict.is_good and self.dead == self.struck.get("poison event", 0)
+        """Whether the ledger is right, and only invalid events became dead letters.
+
+        Dead letters are lost if Redis forgets, and entries that are removed by hand become some.
+        """
+        dead, events = self.dead
+        is_right = self.has_forgotten or dead == self.struck.get("poison event", 0)
+        return self.verdict.is_good and is_right and not events
 
     def lines(self) -> list[str]:
         """Return the result as lines of text."""
@@ -44,9 +52,12 @@ class Report:
             f"  exact        {found.exact}",
             f"  estimated    {found.estimated}; worst error, tokens: {worst or 'none'}",
             f"  no call made {found.unreached} (the request ended before it)",
-            f"  dead letters {self.dead} of {self.struck.get('poison event', 0)} poison events",
+            f"  dead letters {self.dead[0]} of {self.struck.get('poison event', 0)} poison events,"
+            f" {self.dead[1]} valid events",
             f"  missing      {found.missing}",
             f"  doubled      {found.doubled}",
+            f"  told         {found.told} calls whose every copy was destroyed, {found.uncalled}"
+            f" requests without a call, {found.unopened} numbers that no request got",
             *(f"  WRONG        {problem}" for problem in found.problems[:50]),
         ]
 
@@ -59,23 +70,38 @@ def _postgres(_: Path) -> LedgerServer:
 
 LEDGERS: Mapping[str, Callable[[Path], LedgerServer]] = {"sqlite": Sqlite, "postgresql": _postgres}
 
+REDISES: Mapping[str, Callable[[Path], RedisServer]] = {"one": OneServer, "standby": WithStandby}
 
-def run_chaos(root: Path, ledger: str, seed: int, duration_s: float, haste: float) -> Report:
+
+def run_chaos(
+    root: Path,
+    *,
+    ledger: str,
+    redis: str,
+    seed: int,
+    duration_s: float,
+    haste: float,
+    only: Sequence[str] = (),
+) -> Report:
     """Inject faults for a time, wait until the system has converged, and return the result.
 
+    `only`: the names of the faults, if not all.
     Raises: TimeoutError when it does not settle.
     """
-    with running_system(root, LEDGERS[ledger], seed, haste) as system:
-        load, script = Load(system, seed), Script(system, seed, haste)
+    with running_system(root, REDISES[redis], LEDGERS[ledger], seed, haste) as system:
+        load, script = Load(system, seed), Script(system, seed, haste, only)
         load.start()
         try:
             script.run(duration_s)
         finally:
             load.stop()
-        settled_s = system.settle()
-        found = verdict(system.engine, system.served.by_tag, load.asked)
-        title = f"seed {seed}, {duration_s:.0f} s of faults, {ledger}"
-        return Report(title, script.struck, load.endings, settled_s, system.dead_count(), found)
+        settled_s, dead = system.settle(), system.dead_counts()
+        numbers = system.numbers()
+        found = verdict(system.engine, system.served.by_tag, load.asked, numbers)
+        found.problems += disagreements(system.env, numbers, has_dead=bool(dead[0]))
+        title = f"seed {seed}, {duration_s:.0f} s of faults, {ledger}, redis: {redis}"
+        endings, forgot = load.endings, script.has_forgotten
+        return Report(title, script.struck, endings, settled_s, dead, forgot, found)
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -1,25 +1,31 @@
-"""A deployment to inject faults into: two web processes, two workers, beat, Valkey, a ledger."""
+"""A deployment to inject faults into: two web processes, two workers, beat, Redis, a ledger."""
 
 import contextlib
 import http.client
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from redis import Redis
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from app.accounts.accounts import Accounts
-from app.storage.redis.keys import DEAD, EVENTS, OPEN
+from app.storage.redis.keys import EVENTS, OPEN
 from app.storage.sql.engine import create_engine
+from app.storage.sql.tables import entries
+from app.usage.messages.event import UsageEvent
+from app.usage.messages.message import UndecodableMessage
+from app.usage.redis.dead_letters import DeadLetterStream
+from app.usage.redis.processes import Processes
+from app.vocabulary.errors import StreamUnavailable
 from tests.chaos.ledgers import LedgerServer
+from tests.chaos.numbers import Numbers, read_numbers
 from tests.chaos.processes import Process
+from tests.chaos.redises import RedisServer
 from tests.chaos.served import ServedCalls
 from tests.support.ports import lasting_port
 from tests.support.services.polling import wait_until
-from tests.support.services.valkey import Valkey
 from tests.support.vendor import SimulatedVendor
 
 #: Two of them differ only in case.
@@ -27,6 +33,9 @@ ACCOUNTS = ("acme", "Acme", "globex", "initech")
 
 #: The longest that converging may take, in seconds: far more than it takes, for slow hosts.
 SETTLING_S = 240.0
+
+#: The longest that telling what is missing may take after that, in seconds.
+TOLD_S = 90.0
 
 VENDORS = """
 [vendors.sim]
@@ -52,7 +61,7 @@ class System:
     """All processes and services."""
 
     root: Path
-    valkey: Valkey
+    redis: RedisServer
     ledger: LedgerServer
     served: ServedCalls
     webs: dict[int, Process]
@@ -60,6 +69,10 @@ class System:
     beat: Process
     engine: Engine
     api_key: str
+    env: dict[str, str]
+    #: Events that the ledger had before an older backup of it was restored, and when that was.
+    undone: set[str] = field(default_factory=set)
+    restored_ms: int = 0
 
     @property
     def processes(self) -> list[Process]:
@@ -82,29 +95,93 @@ class System:
         for port in self.webs:
             wait_until(partial(is_ready, port), every_s=0.1, deadline_s=SETTLING_S)
 
+    @property
+    def spool(self) -> Path:
+        """The directory of the spool and the journals."""
+        return self.root / "spool"
+
+    def spools(self) -> bool:
+        """Return whether anything waits in the spool."""
+        return any(self.spool.glob("*.jsonl"))
+
+    def remove_spool(self) -> None:
+        """Remove the directory of the spool; what was in it stays for the judge."""
+        if self.spool.exists():
+            self.spool.rename(self.root / f"removed{time.monotonic_ns()}")
+
+    def restore_ledger(self) -> None:
+        """Restore the ledger's backup while nothing posts."""
+        for process in [*self.workers, self.beat]:
+            process.kill()
+        before = self.posted()
+        self.engine.dispose()
+        self.ledger.restore()
+        self.undone |= before - self.posted()
+        self.restored_ms = time.time_ns() // 1_000_000
+
+    def posted(self) -> set[str]:
+        """Return the events that the ledger has."""
+        with self.engine.connect() as connection:
+            return set(connection.scalars(select(entries.c.event_id)))
+
+    def is_noted(self) -> bool:
+        """Whether a restored ledger has learned from Redis what was opened."""
+        if not self.restored_ms:
+            return True
+        with self.redis.client() as redis, contextlib.suppress(StreamUnavailable):
+            search = Processes(redis).search()
+            return search is not None and search.until_ms > self.restored_ms
+        return False
+
+    def numbers(self) -> Numbers:
+        """Return what was opened, what is posted, and what is told to be missing."""
+        with self.redis.client() as redis:
+            return read_numbers(self.root, redis, self.engine, self.undone)
+
     def settle(self) -> float:
-        """Wait until nothing is in flight; return how long that took, in seconds."""
+        """Wait until nothing is in flight, and what is missing is told; return how long it took.
+
+        In seconds. What is not told after TOLD_S is for the verdict.
+        Raises: TimeoutError if something stays in flight.
+        """
         started_s = time.monotonic()
-        with Redis.from_url(self.valkey.url) as redis:
-            self.wait_until_up()
-
-            def is_empty() -> bool:
-                self.keep_up()
-                spooled = any((self.root / "spool").glob("*.jsonl"))
-                return not (spooled or redis.hlen(OPEN) or redis.xlen(EVENTS))
-
-            wait_until(is_empty, every_s=0.1, deadline_s=SETTLING_S)
+        self.wait_until_up()
+        wait_until(self._is_empty, every_s=0.1, deadline_s=SETTLING_S)
+        with contextlib.suppress(TimeoutError):
+            wait_until(self._is_told, every_s=0.5, deadline_s=TOLD_S)
         return time.monotonic() - started_s
 
-    def dead_count(self) -> int:
-        """Count the dead letters."""
-        with Redis.from_url(self.valkey.url) as redis:
-            return int(redis.xlen(DEAD))
+    def _is_empty(self) -> bool:
+        self.keep_up()
+        with self.redis.client() as redis:
+            return not (self.spools() or redis.hlen(OPEN) or redis.xlen(EVENTS))
+
+    def _is_told(self) -> bool:
+        return self._is_empty() and not any(self.numbers().problems())
+
+    def dead_counts(self) -> tuple[int, int]:
+        """Count the dead letters, and those that are valid events."""
+        with self.redis.client() as redis:
+            found = [is_event(it.raw) for it in DeadLetterStream(redis).entries()]
+        return len(found), sum(found)
+
+
+def is_event(raw: bytes) -> bool:
+    """Return whether something is a valid event."""
+    try:
+        UsageEvent.decode(raw)
+    except UndecodableMessage:
+        return False
+    return True
 
 
 @contextlib.contextmanager
 def running_system(
-    root: Path, make_ledger: Callable[[Path], LedgerServer], seed: int, haste: float
+    root: Path,
+    make_redis: Callable[[Path], RedisServer],
+    make_ledger: Callable[[Path], LedgerServer],
+    seed: int,
+    haste: float,
 ) -> Iterator[System]:
     """Run everything, and stop everything at the end."""
     (root / "traps" / "sprung").mkdir(parents=True)
@@ -112,13 +189,13 @@ def running_system(
         served, vendor = ServedCalls(seed), SimulatedVendor()
         vendor.default = served.answer
         stack.callback(vendor.stop)
-        valkey = Valkey(root, persistent=True).start()
-        stack.callback(valkey.kill)
+        redis = make_redis(root)
+        stack.callback(redis.stop)
         ledger = make_ledger(root)
         stack.callback(ledger.stop)
         (root / "vendors.toml").write_text(VENDORS.format(url=vendor.url))
         env = {
-            "REDIS_URL": valkey.url,
+            "REDIS_URL": redis.url,
             "DATABASE_URL": ledger.url,
             "TOLLGATE_VENDORS": str(root / "vendors.toml"),
             "TOLLGATE_SPOOL_DIR": str(root / "spool"),
@@ -129,7 +206,8 @@ def running_system(
         }
         engine = create_engine(ledger.url)
         stack.callback(engine.dispose)
-        system = System(root, valkey, ledger, served, *_processes(root, env), engine, _key(engine))
+        parties = _processes(root, env)
+        system = System(root, redis, ledger, served, *parties, engine, _key(engine), env)
         for process in system.processes:
             process.start()
             stack.callback(process.kill)

@@ -17,6 +17,9 @@ DIRECTORY = Path(os.environ.get("CHAOS_TRAPS", "/nonexistent"))
 #: In a trap: the process's clock jumps back this far, in seconds, until it ends.
 CLOCK, JUMP_S = "CLOCK", 3600
 
+#: A file among the traps: while it is there, the disk of the spool and the journals is full.
+FULL_DISK = "full disk"
+
 
 def spring(moment: str, first: Callable[[], object] = lambda: None) -> None:
     """Spring the moment's trap, if one is set, after calling `first`."""

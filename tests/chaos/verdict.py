@@ -11,6 +11,7 @@ from app.ledger.reconcile import day_ranges, differences
 from app.storage.sql.tables import entries
 from app.usage.metering.estimate import count_tokens
 from tests.chaos.load import Asked
+from tests.chaos.numbers import NO_NUMBERS, Numbers
 from tests.chaos.served import Call
 from workers.reaper import CHARS_PER_TOKEN
 
@@ -22,6 +23,9 @@ class Verdict:
     calls: int = 0
     entries: int = 0
     missing: int = 0
+    told: int = 0
+    uncalled: int = 0
+    unopened: int = 0
     doubled: int = 0
     exact: int = 0
     estimated: int = 0
@@ -32,15 +36,30 @@ class Verdict:
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing is missing, counted twice or wrong."""
+        """Whether nothing is missing, counted twice or wrong.
+
+        What is told to be missing is none of these, if no fault has left a copy of it.
+        """
         return not (self.missing or self.doubled or self.problems)
 
-    def judge(self, tag: str, calls: Sequence[Call], rows: Sequence[RowMapping]) -> None:
-        """Compare the calls of one request with its entries."""
+    def judge(
+        self,
+        tag: str,
+        calls: Sequence[Call],
+        rows: Sequence[RowMapping],
+        *,
+        is_lost: bool = False,
+    ) -> None:
+        """Compare the calls of one request with its entries.
+
+        `is_lost`: every copy was destroyed, and Tollgate says that it is missing.
+        """
         self.calls += len(calls)
         self.entries += len(rows)
         self.statuses.update(row["status"] for row in rows)
-        if calls and not rows:
+        if calls and not rows and is_lost:
+            self.told += 1
+        elif calls and not rows:
             self.missing += 1
             self.problems.append(f"{tag}: {len(calls)} calls and no entry")
         if len(rows) > 1:
@@ -105,7 +124,8 @@ def of_an_estimate(calls: Sequence[Call], row: RowMapping) -> Iterator[str]:
         yield "completed, but estimated"
     right = {last.prompt_tokens}
     if status == "abandoned":
-        right = {last.prompt_tokens * count for count in range(1, row["attempts"] + 1)}
+        # The first attempt may have begun after the checkpoint.
+        right = {last.prompt_tokens * count for count in range(1, max(1, row["attempts"]) + 1)}
         right.add(-(-len(last.prompt) // CHARS_PER_TOKEN))
     if prompt not in right:
         yield f"{prompt} tokens of a prompt of {last.prompt_tokens}, {status}"
@@ -114,15 +134,22 @@ def of_an_estimate(calls: Sequence[Call], row: RowMapping) -> Iterator[str]:
         yield f"{completion} tokens of an answer of which {sent} were sent, {status}"
 
 
-def verdict(engine: Engine, served: Mapping[str, Sequence[Call]], asked: list[Asked]) -> Verdict:
+def verdict(
+    engine: Engine,
+    served: Mapping[str, Sequence[Call]],
+    asked: list[Asked],
+    numbers: Numbers = NO_NUMBERS,
+) -> Verdict:
     """Compare the ledger with all that was served, once the system has converged."""
     by_tag: defaultdict[str, list[RowMapping]] = defaultdict(list)
     with engine.connect() as connection:
         for row in connection.execute(sa.select(entries)).mappings():
             by_tag[str(row["user"]).partition(" ")[0]].append(row)
-    found = Verdict()
+    found, lost = Verdict(problems=list(numbers.problems())), numbers.lost
     for tag in sorted({*served, *by_tag}):
-        found.judge(tag, served.get(tag, ()), by_tag.get(tag, ()))
+        found.judge(tag, served.get(tag, ()), by_tag.get(tag, ()), is_lost=tag in lost)
+    found.unopened = len(numbers.unopened)
+    found.uncalled = len(numbers.told) - found.unopened - found.told
     for one in asked:
         found.problems += of_an_answer(one, served.get(one.tag, ()), by_tag.get(one.tag, ()))
     wrong = [it for stretch in day_ranges(engine) for it in differences(engine, stretch)]

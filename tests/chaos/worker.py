@@ -31,7 +31,8 @@ def hasten() -> None:
     hasten_owners()
     tasks._stream = hasty_stream
     reaper.YOUNG_MS = int(reaper.YOUNG_MS / HASTE)
-    app.conf.beat_schedule["reap"]["schedule"] /= HASTE
+    for name in ("reap", "numbers"):
+        app.conf.beat_schedule[name]["schedule"] /= HASTE
 
 
 def set_celerys_clock_back(seconds: float) -> None:

@@ -107,9 +107,8 @@ def test_what_was_left_behind_is_a_fault_with_what_to_do_about_it(
 ) -> None:
     redis.xadd(EVENTS, {"event": usage_event().encode()}, id=f"{LONG_AGO_MS}-0")
     redis.xadd(DEAD, {"event": b"?", "reason": "not JSON"})
-    OpenRecords(redis).reopen(
-        "e1", open_record(owner="g", started_at_ms=LONG_AGO_MS).encode(), "", 0
-    )
+    gone = open_record(owner="g", started_at_ms=LONG_AGO_MS)
+    OpenRecords(redis).reopen("e1", gone.encode(), "", 0)
     spool_dir.mkdir()
     (spool_dir / "gone.1.jsonl").write_bytes(b'{"event":{}}\n')
     counts, said = table(tollgate, exit_code=1)

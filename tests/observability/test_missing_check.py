@@ -99,6 +99,18 @@ def test_an_older_ledger_lacks_exactly_what_came_after_its_backup(
     assert gaps(check) == [("web-1", 5, 7), ("web-2", 1, 5)]
 
 
+def test_an_older_ledger_learns_what_ended_processes_gave(
+    check: MissingCheck, redis: "Redis", engine: Engine
+) -> None:
+    """Else Redis alone would know, and nothing of them could be written off."""
+    redis.hset(GIVEN, "ended", 3)
+    assert gaps(check) == [("ended", 1, 3)]
+    redis.flushall()
+    assert gaps(check) == [("ended", 1, 3)]
+    assert write_off(engine, check.find(NOW_MS).missing) == 3
+    assert gaps(check) == []
+
+
 @pytest.mark.parametrize("lose", ["FLUSHALL", "an older Redis"])
 def test_what_ended_processes_gave_is_known_although_redis_has_lost_it(
     check: MissingCheck, redis: "Redis", engine: Engine, lose: str

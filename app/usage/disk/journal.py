@@ -1,7 +1,8 @@
 """Journal: the second copy of what one process has sent to Redis, until the ledger has it.
 
 A segment holds events, and the open records of requests that had not finished when it was begun or
-written to. It is removed once all its events are posted. Nothing is synced to the disk: a copy is
+written to. Open records of ended processes, which this one found in their spool, are kept as events
+are. It is removed once all its events are posted. Nothing is synced to the disk: a copy is
 lost only if the machine loses its memory together with Redis.
 """
 
@@ -88,13 +89,13 @@ class Journal:
     def _write(self, entries: list[Entry]) -> None:
         part = self._present()
         for it in entries:
-            if it.kind == "open":
-                self._opened[it.event_id] = it.payload
-            else:
+            if it.kind == "event":
                 self._opened.pop(it.event_id, None)
+            elif it.process == self._owner:
+                self._opened[it.event_id] = it.payload
         part.segment.append(b"".join([line_of(it.kind, it.payload) for it in entries]), sync=False)
         for it in entries:
-            if it.kind == "event":
+            if it.kind == "event" or it.process != self._owner:
                 part.events.add(it.process, it.number)
 
     def forget(self, posted: Mapping[str, Ranges]) -> None:
@@ -107,7 +108,7 @@ class Journal:
                 self._remove(part)
 
     def unposted(self, also: Unposted = NONE) -> Iterator[Line]:
-        """Yield the events that the ledger may not have, in the order of writing.
+        """Yield the events, and others' open records, that the ledger may not have, in order.
 
         `also`: those that it had, and has no more.
         """
@@ -116,7 +117,10 @@ class Journal:
         for part in parts:
             for kind, payload in part.segment.lines():
                 it = numbered(payload)
-                if kind == "event" and (part.events.holds(it) or also.holds(it)):
+                is_ours = it is not None and (it.process or it.owner) == self._owner
+                if kind == "open" and is_ours:  # its request is under way, or has an event
+                    continue
+                if part.events.holds(it) or also.holds(it):
                     yield kind, payload
 
     @property

@@ -11,7 +11,7 @@ from app.admission.reservations import NOTHING, Charge
 from app.pricing.price_book import PriceBook
 from app.usage.charge import charge_of
 from app.usage.disk.journal import Entry
-from app.usage.disk.segments import Segment
+from app.usage.disk.segments import Kind, Segment
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.event_id import new_event_id
 from app.usage.messages.message import UndecodableMessage, json_object
@@ -92,13 +92,11 @@ class Replay:
         return published
 
     def _publish(self, event_id: str, encoded: bytes) -> None:
-        """Publish an event, and keep it: its file is removed before the ledger has it."""
-        it = numbered(encoded)
-        key = it.key if it is not None else None
-        entry = Entry("event", event_id, *key, encoded) if key is not None else None
+        """Publish an event, and keep it."""
+        entry = _entry("event", event_id, encoded)
         self._stores.events.publish_encoded(event_id, encoded, self._charge(encoded), entry)
-        if key is not None and key[0] != self._owner:
-            self._stores.processes.raise_given(*key)
+        if entry is not None and entry.process != self._owner:
+            self._stores.processes.raise_given(entry.process, entry.number)
 
     def _charge(self, encoded: bytes) -> Charge | None:
         if self._prices is None:
@@ -123,7 +121,14 @@ class Replay:
         is_ours = record.owner == self._owner
         if is_ours and record.event_id not in self._live:
             return
-        process = record.process_name or ""
-        records.reopen(record.event_id, raw, process, record.number)
+        process, keep = record.process_name or "", _entry("open", record.event_id, raw)
+        records.reopen(record.event_id, raw, process, record.number, keep=keep)
         if is_ours and record.event_id not in self._live:  # it finished in this moment
             records.close(record.event_id)
+
+
+def _entry(kind: Kind, event_id: str, payload: bytes) -> Entry | None:
+    """Return what is kept of a line, whose file is removed before the ledger has its request."""
+    it = numbered(payload)
+    key = it.key if it is not None else None
+    return Entry(kind, event_id, *key, payload) if key is not None else None

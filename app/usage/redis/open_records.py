@@ -54,9 +54,15 @@ class OpenRecords:
         return int(self._commit.run(self._open, keys, opening.arguments, opening.opened))
 
     @redis_errors()
-    def reopen(self, event_id: str, record: bytes, process: str, number: int) -> None:
-        """Write the record of a request that was opened before, unless it is open now."""
-        run(self._redis, REOPEN_RECORD, [OPEN, GIVEN], [event_id, record, process, number])
+    def reopen(
+        self, event_id: str, record: bytes, process: str, number: int, *, keep: object = None
+    ) -> None:
+        """Write the record of a request that was opened before, unless it is open now.
+
+        `keep` is what is to be kept as soon as Redis has the record.
+        """
+        args: list[Argument] = [event_id, record, process, number]
+        self._commit.run(REOPEN_RECORD, [OPEN, GIVEN], args, lambda _: keep)
 
     @redis_errors()
     def settle(self, event_id: str, charge: Charge | None) -> None:

@@ -80,6 +80,20 @@ class Postgres:
         """End every process at once; the next start recovers from the log."""
         end(self._running, signal.SIGQUIT)
 
+    def back_up(self) -> None:
+        """Copy the files of a server that has ended."""
+        shutil.rmtree(self._backup, ignore_errors=True)
+        self._copy(self._cluster, self._backup)
+
+    def restore(self) -> None:
+        """Replace the files of a server that has ended by the copy."""
+        shutil.rmtree(self._cluster)
+        self._copy(self._backup, self._cluster)
+
+    @staticmethod
+    def _copy(folder: Path, to: Path) -> None:
+        subprocess.run(["cp", "-a", folder, to], check=True)  # owners, too
+
     def kill_child(self, dice: random.Random) -> None:
         """Kill one process: the others end with it, and the server recovers by itself."""
         if children := self._children():
@@ -157,6 +171,10 @@ class Postgres:
     @property
     def _cluster(self) -> Path:
         return self._folder / "cluster"
+
+    @property
+    def _backup(self) -> Path:
+        return self._folder / "backup"
 
     @property
     def _log(self) -> Path:

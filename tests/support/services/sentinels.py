@@ -1,5 +1,6 @@
 """A Redis with a standby: a primary, a replica, and three sentinels that promote one of them."""
 
+import contextlib
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -142,12 +143,11 @@ class Standby:
 
     @property
     def primary(self) -> Valkey:
-        """The server that most of the sentinels take for the primary."""
+        """The server that most of the sentinels that answer take for the primary."""
         ports = []
         for sentinel in self.sentinels:
-            with sentinel.client() as client:
-                address = client.sentinel_get_master_addr_by_name(MASTER)
-            ports.append(address[1])
+            with contextlib.suppress(RedisError), sentinel.client() as client:
+                ports.append(client.sentinel_get_master_addr_by_name(MASTER)[1])
         majority = max(ports, key=ports.count)
         return next(server for server in self.servers if server.port == majority)
 

@@ -13,9 +13,9 @@ def event(number: int, process: str = "me") -> Entry:
     return Entry("event", it.event_id, process, number, it.encode())
 
 
-def opened(number: int) -> Entry:
-    it = open_record(event_id=f"e{number}", owner="me", number=number)
-    return Entry("open", it.event_id, "me", number, it.encode())
+def opened(number: int, process: str = "me") -> Entry:
+    it = open_record(event_id=f"e{number}", owner=process, number=number)
+    return Entry("open", it.event_id, process, number, it.encode())
 
 
 def ids(journal: Journal | AdoptedJournal) -> list[str]:

@@ -32,6 +32,19 @@ def test_events_are_kept_until_they_are_posted(journal: Journal) -> None:
     assert ids(journal) == ["event e2"]
 
 
+def test_what_ended_processes_had_open_is_kept_until_it_is_posted(
+    journal: Journal, tmp_path: Path
+) -> None:
+    journal.write([opened(1, "ended"), opened(2), event(2)])
+    assert ids(journal) == ["open e1", "event e2"]
+    journal.forget(posted(2))
+    assert ids(journal) == ["open e1"]
+    journal.forget({"ended": with_numbers((), [(1, 1)])})
+    assert ids(journal) == []
+    journal.close()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_full_segment_is_removed_once_it_is_posted_and_open_records_move_on(
     journal: Journal, live: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -147,6 +147,28 @@ def test_what_a_dead_process_left_is_sent_by_another_and_kept_until_it_is_posted
     heir.close()
 
 
+def test_what_a_dead_process_had_spooled_has_a_second_copy_once_it_is_in_redis(
+    own_valkey: Valkey, redis: "Redis", tmp_path: Path
+) -> None:
+    """Redis loses its memory before the reaper has seen the dead process' open requests."""
+    dead = recorder_of(own_valkey, tmp_path)
+    assert dead.owner
+    own_valkey.kill()
+    answer(request(dead))
+    unanswered = request(dead)
+    crash(dead)
+    own_valkey.start()
+    heir = recorder_of(own_valkey, tmp_path)
+    beat(heir)
+    assert set(OpenRecords(redis).all()) == {unanswered.event_id}
+    assert not list((tmp_path / "spool").glob("*.jsonl"))
+    redis.flushall()
+    beat(heir)
+    assert set(OpenRecords(redis).all()) == {unanswered.event_id}
+    assert numbers(events(redis)) == [1]
+    heir.close()
+
+
 def test_events_that_somebody_has_removed_are_found_missing_and_sent_again(
     books: Recorder, redis: "Redis", engine: Engine
 ) -> None:

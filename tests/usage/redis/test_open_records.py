@@ -48,6 +48,18 @@ def test_a_record_that_was_removed_does_not_come_back(records: OpenRecords) -> N
     assert records.all() == {"open": b"new"}
 
 
+def test_a_request_has_the_number_that_its_process_gave_it(records: OpenRecords) -> None:
+    """Redis ran a script whose answer came too late; the process then used its spool."""
+    records.reopen("e1", b'{"number":1}', "web-1", 1)
+    records.reopen("e2", b'{"number":2,"attempts":1}', "web-1", 2)
+    records.reopen("e1", b'{"number":2}', "web-1", 2)
+    records.reopen("e2", b'{"number":2}', "web-1", 2)
+    records.reopen("e3", b"nonsense", "", 0)
+    records.reopen("e3", b"{}", "", 0)
+    found = {"e1": b'{"number":2}', "e2": b'{"number":2,"attempts":1}', "e3": b"nonsense"}
+    assert records.all() == found
+
+
 def test_a_process_is_alive_while_its_sign_lasts(records: OpenRecords, redis: "Redis") -> None:
     Processes(redis).heartbeat(Numbering("one"))
     assert records.live_owners({"one", "two"}) == {"one": b"1"}
