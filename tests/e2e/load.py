@@ -84,6 +84,8 @@ def assert_each_answer_is_posted_once(load: Load, gateway: Gateway, spool: Path)
         wait_until(lambda: not answered - posted(gateway), deadline_s=60)
     settle(gateway, spool)
     there = posted(gateway)
-    missing, doubled = answered - there, there - answered
-    assert (missing.total(), doubled.total()) == (0, 0), f"of {answered.total()}"
+    missing, doubled = (answered - there).total(), (there - answered).total()
+    assert (missing, doubled) == (0, 0), (
+        f"{missing} missing, {doubled} doubled, {len(answered)} in all"
+    )
     assert not gateway.redis.xlen(DEAD)
