@@ -57,7 +57,8 @@ class Report:
             f"  missing      {found.missing}",
             f"  doubled      {found.doubled}",
             f"  told         {found.told} calls whose every copy was destroyed, {found.uncalled}"
-            f" requests without a call, {found.unopened} numbers that no request got",
+            f" requests without a call, {len(found.unopened)} numbers that no request got",
+            *(f"    nobody's   {number} of {of}" for of, number in sorted(found.unopened)),
             *(f"  WRONG        {problem}" for problem in found.problems[:50]),
         ]
 

@@ -52,6 +52,7 @@ def test_a_request_that_never_reached_the_vendor_has_used_nothing(
         (row("disconnected", "estimated", PROMPT, SENT + 1), False),
         (row("abandoned", "estimated", -(-len(CALL.prompt) // 4), 0), True),
         (row("abandoned", "estimated", PROMPT, SENT), True),
+        (row("abandoned", "estimated", PROMPT, 0, attempts=0), True),
         (row("abandoned", "estimated", PROMPT * 2, 0), False),
         (row("abandoned", "estimated", PROMPT * 2, 0, attempts=2), True),
         (row("truncated", "estimated", PROMPT * 2, 0, attempts=2), False),

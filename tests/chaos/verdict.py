@@ -11,7 +11,7 @@ from app.ledger.reconcile import day_ranges, differences
 from app.storage.sql.tables import entries
 from app.usage.metering.estimate import count_tokens
 from tests.chaos.load import Asked
-from tests.chaos.numbers import NO_NUMBERS, Numbers
+from tests.chaos.numbers import NO_NUMBERS, Key, Numbers
 from tests.chaos.served import Call
 from workers.reaper import CHARS_PER_TOKEN
 
@@ -25,7 +25,7 @@ class Verdict:
     missing: int = 0
     told: int = 0
     uncalled: int = 0
-    unopened: int = 0
+    unopened: frozenset[Key] = frozenset()
     doubled: int = 0
     exact: int = 0
     estimated: int = 0
@@ -148,8 +148,8 @@ def verdict(
     found, lost = Verdict(problems=list(numbers.problems())), numbers.lost
     for tag in sorted({*served, *by_tag}):
         found.judge(tag, served.get(tag, ()), by_tag.get(tag, ()), is_lost=tag in lost)
-    found.unopened = len(numbers.unopened)
-    found.uncalled = len(numbers.told) - found.unopened - found.told
+    found.unopened = numbers.unopened
+    found.uncalled = len(numbers.told) - len(found.unopened) - found.told
     for one in asked:
         found.problems += of_an_answer(one, served.get(one.tag, ()), by_tag.get(one.tag, ()))
     wrong = [it for stretch in day_ranges(engine) for it in differences(engine, stretch)]
