@@ -85,7 +85,5 @@ def assert_each_answer_is_posted_once(load: Load, gateway: Gateway, spool: Path)
     settle(gateway, spool)
     there = posted(gateway)
     missing, doubled = (answered - there).total(), (there - answered).total()
-    assert (missing, doubled) == (0, 0), (
-        f"{missing} missing, {doubled} doubled, {len(answered)} in all"
-    )
+    assert (missing, doubled) == (0, 0), f"{missing} missing, {doubled} doubled, of {len(answered)}"
     assert not gateway.redis.xlen(DEAD)
