@@ -32,12 +32,12 @@ from app.storage.sql.transactions import reading
 from bench.backlog import publish, settle
 from bench.machine import machine
 from bench.procs import processor_s, tree
+from bench.servers import durable_postgres
 from bench.stage import vendor_at
 from bench.starting import wait_until
 from bench.target import Target
 from bench.tollgate import Tollgate
 from bench.wrk import press
-from tests.support.services.postgres import Postgres, find_binaries
 
 CONNECTIONS = 32
 IDLE_S = 10.0
@@ -67,7 +67,7 @@ def main(seconds: int, count: int) -> None:
     click.echo(machine())
     with tempfile.TemporaryDirectory() as name, ExitStack() as exits:
         folder = Path(name)
-        server = exits.enter_context(_postgres())
+        server = exits.enter_context(durable_postgres())
         url = server.create("template0")
         upgrade(url)
         vendor = exits.enter_context(vendor_at(folder))
@@ -91,18 +91,6 @@ def main(seconds: int, count: int) -> None:
         _measure_requests("with limits", servers, target, seconds)
         with Redis.from_url(tollgate.redis_url) as redis:
             _measure_backlog(servers, around, redis, url, count)
-
-
-@contextmanager
-def _postgres() -> Iterator[Postgres]:
-    binaries = find_binaries()
-    if binaries is None:
-        raise click.ClickException("There is no PostgreSQL server here (Debian: postgresql).")
-    server = Postgres(binaries, durable=True)
-    try:
-        yield server.start()
-    finally:
-        server.stop()
 
 
 def _idle(pids: Mapping[str, int]) -> dict[str, float]:

@@ -8,8 +8,7 @@ migrated while it was in use, and a partition for each month. Takes about 25 min
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from statistics import median
@@ -32,7 +31,7 @@ from app.storage.sql.partitions import months_from
 from bench.events import events
 from bench.machine import machine
 from bench.month import _ROW
-from tests.support.services.postgres import Postgres, find_binaries
+from bench.servers import durable_postgres
 
 #: The revision before the one that partitions the table.
 BEFORE = "0010-1"
@@ -79,7 +78,7 @@ def main(total: int) -> None:
     """Fill the databases, migrate one, and print the figures."""
     click.echo(machine())
     year = last_year(time.time())
-    with _server() as server:
+    with durable_postgres() as server:
         plain, migrated, monthly = (server.create("template0") for _ in range(3))
         _migrate_to_before(plain)
         _migrate_to_before(migrated)
@@ -98,18 +97,6 @@ def main(total: int) -> None:
         _measure_prune(engines, year)
         for engine in engines.values():
             engine.dispose()
-
-
-@contextmanager
-def _server() -> Iterator[Postgres]:
-    binaries = find_binaries()
-    if binaries is None:
-        raise click.ClickException("There is no PostgreSQL server here (Debian: postgresql).")
-    server = Postgres(binaries, durable=True)
-    try:
-        yield server.start()
-    finally:
-        server.stop()
 
 
 def _migrate_to_before(url: str) -> None:

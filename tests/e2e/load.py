@@ -3,18 +3,34 @@
 import contextlib
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import select
 
+from app.settings import Settings
 from app.storage.redis.keys import DEAD, EVENTS, OPEN
 from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import entries
-from tests.support.gateway import Gateway
+from tests.support.gateway import Gateway, gunicorn, vendor_table, with_account
 from tests.support.processes import join
+from tests.support.services.celery_worker import ALONE, CeleryWorker
 from tests.support.services.polling import wait_until
+from tests.support.services.sqlite import new_ledger
+from tests.support.vendor import SimulatedVendor
 
 CALLERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A worker, a web process and its load; closing `web` ends the web process."""
+
+    worker: CeleryWorker
+    gateway: Gateway
+    load: "Load"
+    web: contextlib.ExitStack
 
 
 class Load:
@@ -55,6 +71,34 @@ class Load:
             response = self._gateway.post(body)
             is_whole = response.status_code == 200 and (not stream or b"[DONE]" in response.content)
             (self.answered if is_whole else self.failed).append(user)
+
+
+@contextlib.contextmanager
+def serving(folder: Path, redis_url: str, **settings: str) -> Iterator[Serving]:
+    """Yield a worker and a web process with `settings` on a Redis, and their load, which waits."""
+    vendor = SimulatedVendor()
+    table = folder / "vendors.toml"
+    table.write_text(vendor_table(vendor.url))
+    with contextlib.ExitStack() as stack:
+        stack.callback(vendor.stop)
+        env = {
+            "REDIS_URL": redis_url,
+            "DATABASE_URL": new_ledger(folder / "ledger.db"),
+            "TOLLGATE_VENDORS": str(table),
+            "TOLLGATE_SPOOL_DIR": str(folder / "spool"),
+            "TOLLGATE_REDIS_TIMEOUT_S": "0.5",
+            "SIM_API_KEY": "sk-simulated-secret",
+            **settings,
+        }
+        worker = CeleryWorker(folder / "worker.log", env, ALONE)
+        stack.callback(worker.kill)
+        worker.start()
+        web = stack.enter_context(contextlib.ExitStack())
+        url, _ = web.enter_context(gunicorn(env, folder / "web.log"))
+        gateway = stack.enter_context(with_account(url, Settings.from_env(env)))
+        load = Load(gateway)
+        stack.callback(load.stop)
+        yield Serving(worker, gateway, load, web)
 
 
 def posted(gateway: Gateway) -> "Counter[str]":

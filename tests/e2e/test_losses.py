@@ -11,17 +11,20 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from app.settings import Settings
 from app.storage.redis.keys import EVENTS
 from app.usage.missing import count_missing
 from app.usage.redis.processes import Processes
-from tests.e2e.load import Load, assert_each_answer_is_posted_once, posted, settle
-from tests.support.gateway import Gateway, gunicorn, vendor_table, with_account
-from tests.support.services.celery_worker import ALONE, CeleryWorker
+from tests.e2e.load import (
+    Load,
+    assert_each_answer_is_posted_once,
+    posted,
+    serving,
+    settle,
+)
+from tests.support.gateway import Gateway
+from tests.support.services.celery_worker import CeleryWorker
 from tests.support.services.polling import wait_until
-from tests.support.services.sqlite import new_ledger
 from tests.support.services.valkey import Valkey
-from tests.support.vendor import SimulatedVendor
 
 
 @dataclass
@@ -29,7 +32,6 @@ class Deployment:
     """A web process, a worker, their Redis and their ledger, under load."""
 
     folder: Path
-    env: dict[str, str]
     valkey: Valkey
     worker: CeleryWorker
     gateway: Gateway
@@ -50,35 +52,15 @@ class Deployment:
 @contextlib.contextmanager
 def deployed(folder: Path, **settings: str) -> Iterator[Deployment]:
     """Yield a deployment with `settings`, which has served some requests."""
-    vendor = SimulatedVendor()
-    table = folder / "vendors.toml"
-    table.write_text(vendor_table(vendor.url))
     (folder / "redis").mkdir()
-    valkey = Valkey(folder / "redis", persistent=True, durable=True)
-    with contextlib.ExitStack() as stack:
-        stack.callback(vendor.stop)
-        valkey.start()
-        stack.callback(valkey.stop)
-        env = {
-            "REDIS_URL": valkey.url,
-            "DATABASE_URL": new_ledger(folder / "ledger.db"),
-            "TOLLGATE_VENDORS": str(table),
-            "TOLLGATE_SPOOL_DIR": str(folder / "spool"),
-            "TOLLGATE_REDIS_TIMEOUT_S": "0.5",
-            "SIM_API_KEY": "sk-simulated-secret",
-            **settings,
-        }
-        worker = CeleryWorker(folder / "worker.log", env, ALONE)
-        stack.callback(worker.kill)
-        worker.start()
-        web = stack.enter_context(contextlib.ExitStack())
-        url, _ = web.enter_context(gunicorn(env, folder / "web.log"))
-        gateway = stack.enter_context(with_account(url, Settings.from_env(env)))
-        load = Load(gateway)
-        stack.callback(load.stop)
-        load.start()
-        load.more(100)
-        yield Deployment(folder, env, valkey, worker, gateway, load, web)
+    valkey = Valkey(folder / "redis", persistent=True, durable=True).start()
+    try:
+        with serving(folder, valkey.url, **settings) as it:
+            it.load.start()
+            it.load.more(100)
+            yield Deployment(folder, valkey, it.worker, it.gateway, it.load, it.web)
+    finally:
+        valkey.stop()
 
 
 def is_flushed(it: Deployment) -> None:

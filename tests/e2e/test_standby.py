@@ -1,6 +1,5 @@
 """Redis with a standby: web process and worker under load, while sentinels promote the replica."""
 
-import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,15 +7,11 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from app.settings import Settings
-from tests.e2e.load import Load, assert_each_answer_is_posted_once
-from tests.support.gateway import Gateway, gunicorn, vendor_table, with_account
-from tests.support.services.celery_worker import ALONE, CeleryWorker
+from tests.e2e.load import Load, assert_each_answer_is_posted_once, serving
+from tests.support.gateway import Gateway
 from tests.support.services.polling import wait_until
 from tests.support.services.sentinels import Standby
-from tests.support.services.sqlite import new_ledger
 from tests.support.services.valkey import Valkey
-from tests.support.vendor import SimulatedVendor
 
 
 def scripts_run(redis: "Redis") -> int:
@@ -53,29 +48,12 @@ class Deployment:
 
 @pytest.fixture
 def deployment(tmp_path: Path) -> Iterator[Deployment]:
-    vendor = SimulatedVendor()
-    table = tmp_path / "vendors.toml"
-    table.write_text(vendor_table(vendor.url))
-    with contextlib.ExitStack() as stack:
-        stack.callback(vendor.stop)
-        standby = Standby(tmp_path)
-        stack.callback(standby.stop)
-        env = {
-            "REDIS_URL": standby.url,
-            "DATABASE_URL": new_ledger(tmp_path / "ledger.db"),
-            "TOLLGATE_VENDORS": str(table),
-            "TOLLGATE_SPOOL_DIR": str(tmp_path / "spool"),
-            "TOLLGATE_REDIS_TIMEOUT_S": "0.5",
-            "SIM_API_KEY": "sk-simulated-secret",
-        }
-        worker = CeleryWorker(tmp_path / "worker.log", env, ALONE)
-        stack.callback(worker.kill)
-        worker.start()
-        url, _ = stack.enter_context(gunicorn(env, tmp_path / "web.log"))
-        gateway = stack.enter_context(with_account(url, Settings.from_env(env)))
-        load = Load(gateway)
-        stack.callback(load.stop)
-        yield Deployment(standby, gateway, load, tmp_path / "spool")
+    standby = Standby(tmp_path)
+    try:
+        with serving(tmp_path, standby.url) as it:
+            yield Deployment(standby, it.gateway, it.load, tmp_path / "spool")
+    finally:
+        standby.stop()
 
 
 def lags(standby: Standby) -> Callable[[], None]:
