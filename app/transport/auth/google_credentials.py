@@ -95,7 +95,9 @@ def _refreshed(credentials: "Credentials | None") -> "Credentials":
         import google.auth.transport.requests  # noqa: PLC0415 - an extra
         from google.auth.exceptions import GoogleAuthError  # noqa: PLC0415
     except ImportError as exc:
-        raise CredentialsError("google-auth is not installed: install tollgate[google].") from exc
+        raise CredentialsError(
+            "google-auth is not installed. Run: pip install -e '.[google]'"
+        ) from exc
     try:
         if credentials is None:
             credentials, _ = google.auth.default(scopes=[SCOPE])
