@@ -4,6 +4,7 @@ The numbers are noted in the transaction that posts their events, whether or not
 these events before. Does not know how a process got its numbers.
 """
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -13,10 +14,23 @@ from app.storage.sql.tables import processes
 from app.storage.sql.transactions import insert, reading, write
 from app.usage.messages.event import UsageEvent
 from app.usage.missing import Missing
-from app.usage.numbers import Ranges, count, decode_ranges, encode_ranges, with_numbers
+from app.usage.numbers import (
+    NumberRange,
+    Ranges,
+    count,
+    decode_ranges,
+    encode_ranges,
+    merged,
+    with_numbers,
+)
 
 #: Process -> numbers of its requests -> when they started, in Unix ms.
 Numbers = Mapping[str, Mapping[int, int]]
+
+
+#: How long what is known of a process is kept after its end, in ms: a backup that is restored
+#: within this time shows what it lacks.
+KEPT_MS = 35 * 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +68,10 @@ def note_posted(connection: Connection, numbers: Numbers) -> None:
     if not numbers:
         return
     known = _locked(connection, numbers)
+    kept_ms = time.time_ns() // 1_000_000 - KEPT_MS
     since = {name: min(numbers[name].values()) for name in numbers.keys() - known.keys()}
-    known |= _added(connection, since)
+    # Of a process that is forgotten, nothing is known to be missing.
+    known |= _added(connection, {name: at for name, at in since.items() if at >= kept_ms})
     rows = []
     for name, row in sorted(known.items()):
         posted = with_numbers(row.posted, numbers[name].items())
@@ -115,8 +131,8 @@ def write_off(engine: Engine, missing: Iterable[Missing]) -> int:
     def work(connection: Connection) -> int:
         total, rows = 0, []
         for name, row in sorted(_locked(connection, by_process).items()):
-            lost = {n: it.from_ms for it in by_process[name] for n in range(it.first, it.last + 1)}
-            posted = with_numbers(row.posted, lost.items())
+            lost = (NumberRange(it.first, it.last, it.from_ms, it.to_ms) for it in by_process[name])
+            posted = merged(row.posted, lost)
             added = count(posted) - count(row.posted)
             total += added
             rows.append(

@@ -14,6 +14,7 @@ from redis import Redis
 from sqlalchemy import Engine
 
 from app.ledger.process_numbers import (
+    KEPT_MS,
     ProcessNumbers,
     forget_processes,
     note_given,
@@ -33,10 +34,6 @@ BACKLOG_LIMIT = 50_000
 #: How long a request must be missing before it is an alarm, in ms: journals are sent again, and
 #: spools are replayed, within a few heartbeats.
 SETTLED_MS = 60_000
-
-#: How long what is known of a process is kept after its end, in ms: a backup that is restored
-#: within this time shows what it lacks.
-KEPT_MS = 35 * 86_400_000
 
 #: A Redis command may wait three times: for a free connection, to connect, and for the reply.
 _REDIS_WAITS = 3
@@ -73,7 +70,8 @@ class MissingCheck:
         Raises: StreamUnavailable, LedgerUnavailable.
         """
         processes, records = Processes(self.redis), OpenRecords(self.redis)
-        given, earlier, last = processes.given(), self._rows(), processes.search()
+        given, last = processes.given(), processes.search()
+        earlier = self._rows(given)
         before = last.missing if last is not None else ()
         for name, row in earlier.items():
             given[name] = max(given.get(name, 0), row.given)
@@ -81,25 +79,29 @@ class MissingCheck:
         underway = self._underway(records)
         # Read last: an event that was posted in the meantime is not missing.
         self._note_given(given, live, earlier, now_ms)
-        rows = self._rows()
+        rows = self._rows(given)
         search = last or Search(0)
         if underway is not None:
-            until_ms = min(now_ms - self._admission_ms, underway.oldest_ms or now_ms)
             spools = {name for name, value in live.items() if value == SPOOLS}
-            gaps = _gaps(given, rows, underway.numbers, now_ms)
+            gaps = list(_gaps(given, rows, underway.numbers, now_ms))
             found = tuple(_since(before, it) for it in gaps if it.process not in spools)
-            search = Search(until_ms, found)
+            spooled_ms = [it.from_ms for it in gaps if it.process in spools]
+            oldest_ms = underway.oldest_ms or now_ms
+            search = Search(min([now_ms - self._admission_ms, oldest_ms, *spooled_ms]), found)
         processes.store({name: row.posted for name, row in rows.items()}, search)
-        needed = live.keys() | {it.process for it in search.missing}
-        old = _ended_long_ago(given, rows, needed, now_ms)
-        processes.forget(old)
-        forget_processes(self.engine, old)
+        waiting = underway.numbers.keys() if underway is not None else given.keys()
+        needed = live.keys() | waiting | {it.process for it in search.missing}
+        self._forget(_ended_long_ago(given, rows, needed, now_ms))
         return search
 
-    def _rows(self) -> dict[str, ProcessNumbers]:
-        """Return the processes of this cell that the ledger knows."""
+    def _forget(self, names: list[str]) -> None:
+        Processes(self.redis).forget(names)
+        forget_processes(self.engine, names)
+
+    def _rows(self, given: Container[str]) -> dict[str, ProcessNumbers]:
+        """Return the processes that the ledger knows: this cell's, and those in `given`."""
         rows = {it.process: it for it in read_processes(self.engine)}
-        return {name: row for name, row in rows.items() if cell_of(name) == self.cell}
+        return {it: row for it, row in rows.items() if cell_of(it) == self.cell or it in given}
 
     @property
     def _admission_ms(self) -> int:

@@ -45,8 +45,11 @@ def encode_search(search: Search) -> bytes:
 
 
 def decode_search(raw: bytes | None) -> Search | None:
-    """Return what `encode_search` wrote; None of None."""
-    return _decoder.decode(raw) if raw else None
+    """Return what `encode_search` wrote; None of None, and of what another version wrote."""
+    try:
+        return _decoder.decode(raw) if raw else None
+    except msgspec.DecodeError:
+        return None
 
 
 def count_missing(missing: Collection[Missing]) -> int:

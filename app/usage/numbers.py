@@ -7,6 +7,7 @@ and was started between the end of the one and the start of the other.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 import orjson
@@ -32,15 +33,19 @@ Ranges = tuple[NumberRange, ...]
 
 def with_numbers(ranges: Ranges, started: Iterable[tuple[int, int]]) -> Ranges:
     """Return `ranges` with more numbers, each with its start in Unix ms; repeats change nothing."""
-    new = (NumberRange(number, number, at_ms, at_ms) for number, at_ms in started)
-    merged: list[NumberRange] = []
-    for one in sorted((*ranges, *new)):
-        last = merged[-1] if merged else None
+    return merged(ranges, (NumberRange(number, number, at, at) for number, at in started))
+
+
+def merged(ranges: Ranges, more: Iterable[NumberRange]) -> Ranges:
+    """Return ranges with the numbers of `more`; repeats change nothing."""
+    found: list[NumberRange] = []
+    for one in sorted((*ranges, *more)):
+        last = found[-1] if found else None
         if last is None or one.first > last.last + 1:
-            merged.append(one)
+            found.append(one)
         elif one.last > last.last:
-            merged[-1] = NumberRange(last.first, one.last, last.first_ms, one.last_ms)
-    return tuple(merged)
+            found[-1] = NumberRange(last.first, one.last, last.first_ms, one.last_ms)
+    return tuple(found)
 
 
 def missing(ranges: Ranges, given: int, since_ms: int, now_ms: int) -> Ranges:
@@ -83,6 +88,12 @@ def outside(numbers: Iterable[int], ranges: Ranges) -> set[int]:
         if at < 0 or ranges[at].last < number:
             found.add(number)
     return found
+
+
+def contains(ranges: Ranges, number: int) -> bool:
+    """Return whether a number is in one of the ranges."""
+    at = bisect_right(ranges, number, key=attrgetter("first")) - 1
+    return at >= 0 and number <= ranges[at].last
 
 
 def count(ranges: Ranges) -> int:

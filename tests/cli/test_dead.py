@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from sqlalchemy import Engine
 from app.cli import main
 from app.cli.commands.dead import SHOWN
 from app.ledger.posting import Ledger
+from app.ledger.process_numbers import read_processes
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.engine import create_engine
 from app.usage.redis.stream import EventStream
@@ -182,3 +184,16 @@ def test_without_redis_a_sentence_says_what_to_look_at(command: tuple[str, ...])
     unset = CliRunner().invoke(main, command, env={"REDIS_URL": ""})
     assert (unset.exit_code, unset.stdout) == (1, "")
     assert "REDIS_URL is not set" in unset.stderr
+
+
+def test_what_is_dropped_is_not_missing(tollgate: Tollgate, redis: "Redis", engine: Engine) -> None:
+    """Else a web process would send it again."""
+    now_ms = time.time_ns() // 1_000_000
+    posted, dropped, kept = (
+        usage_event(process="web-1", number=number, started_at_ms=now_ms) for number in (1, 2, 3)
+    )
+    Ledger(engine).post([posted])
+    first, _ = dead_letter(redis, dropped.encode(), kept.encode())
+    tollgate.run("dead", "drop", first)
+    (row,) = read_processes(engine)
+    assert (row.written_off, [(it.first, it.last) for it in row.posted]) == (1, [(1, 2)])

@@ -1,5 +1,6 @@
 """Which requests of each process the ledger has."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from sqlalchemy import Engine
@@ -15,13 +16,15 @@ from app.ledger.process_numbers import (
 from app.usage.messages.event import UsageEvent
 from app.usage.missing import Missing
 from app.usage.numbers import NumberRange, count
-from tests.ledger.ledgers import MIDNIGHT_MS
 from tests.support.events import usage_event
+
+#: An hour ago, in Unix ms.
+START_MS = time.time_ns() // 1_000_000 - 3_600_000
 
 
 def event(number: int, process: str = "web-1", **changes: object) -> UsageEvent:
-    """Return the event of a request that started `number` ms after midnight."""
-    started_at_ms = MIDNIGHT_MS + number
+    """Return the event of a request that started `number` ms after START_MS."""
+    started_at_ms = START_MS + number
     return usage_event(process=process, number=number, started_at_ms=started_at_ms, **changes)
 
 
@@ -32,10 +35,10 @@ def only(engine: Engine) -> ProcessNumbers:
 
 def test_posted_numbers_are_noted_with_their_times(engine: Engine) -> None:
     Ledger(engine).post([event(3), event(1), event(2), event(7)])
-    first = NumberRange(1, 3, MIDNIGHT_MS + 1, MIDNIGHT_MS + 3)
-    second = NumberRange(7, 7, MIDNIGHT_MS + 7, MIDNIGHT_MS + 7)
+    first = NumberRange(1, 3, START_MS + 1, START_MS + 3)
+    second = NumberRange(7, 7, START_MS + 7, START_MS + 7)
     assert only(engine) == ProcessNumbers(
-        "web-1", 7, (first, second), 0, MIDNIGHT_MS + 1, MIDNIGHT_MS + 7
+        "web-1", 7, (first, second), 0, START_MS + 1, START_MS + 7
     )
     assert not only(engine).is_complete
     Ledger(engine).post([event(number) for number in (4, 5, 6)])
@@ -71,7 +74,7 @@ def test_given_numbers_only_rise(engine: Engine) -> None:
 
 def test_what_is_written_off_counts_as_posted_once(engine: Engine) -> None:
     Ledger(engine).post([event(1), event(5)])
-    gap = Missing("web-1", 2, 6, MIDNIGHT_MS, MIDNIGHT_MS, 0)
+    gap = Missing("web-1", 2, 6, START_MS, START_MS, 0)
     assert write_off(engine, [gap]) == 4
     assert write_off(engine, [gap]) == 0
     assert write_off(engine, []) == 0

@@ -1,5 +1,6 @@
 """What is missing: found exactly, whoever lost it, and not what is still on its way."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -8,11 +9,11 @@ from sqlalchemy import Engine
 
 from app.admission.numbering import Numbering
 from app.ledger.posting import Ledger
-from app.ledger.process_numbers import read_processes, write_off
+from app.ledger.process_numbers import KEPT_MS, read_processes, write_off
 from app.observability import missing_check
-from app.observability.missing_check import KEPT_MS, SETTLED_MS, MissingCheck, cell_of, settled
+from app.observability.missing_check import SETTLED_MS, MissingCheck, cell_of, settled
 from app.storage.redis.connection import connect
-from app.storage.redis.keys import GIVEN, OPEN
+from app.storage.redis.keys import GIVEN, MISSING, NUMBERS_POSTED, OPEN
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.numbered import Numbered
 from app.usage.redis.dead_letters import DeadLetterStream
@@ -22,7 +23,7 @@ from app.usage.redis.stream import EventStream
 from tests.support.events import open_record, opening, usage_event
 from workers.consumer import consume
 
-START_MS = 1_780_000_000_000
+START_MS = time.time_ns() // 1_000_000 - 7_200_000
 NOW_MS = START_MS + 3_600_000
 
 
@@ -240,3 +241,45 @@ def test_the_ledger_is_complete_up_to_the_oldest_that_is_open_or_waits(
     (entry,) = stream.claim_new("w", 1)
     stream.dead_letter([(entry, "because")])
     assert check.find(NOW_MS).until_ms == event(9).started_at_ms
+
+
+def test_a_cell_that_gets_a_name_still_knows_its_processes(redis: "Redis", engine: Engine) -> None:
+    given(redis, 2)
+    Ledger(engine).post([event(1), event(2)])
+    assert gaps(MissingCheck(redis, engine, "eu")) == []
+
+
+def test_an_event_of_a_forgotten_process_tells_nothing_of_the_others(
+    check: MissingCheck, engine: Engine
+) -> None:
+    """Such as one from an old log, or an old disk."""
+    started_at_ms = time.time_ns() // 1_000_000 - KEPT_MS - 1
+    old = usage_event(process="old", number=9_000, started_at_ms=started_at_ms)
+    assert Ledger(engine).post([old]) == 1
+    assert gaps(check) == []
+
+
+def test_the_ledger_is_not_complete_beyond_what_another_process_has_spooled(
+    check: MissingCheck, redis: "Redis", engine: Engine
+) -> None:
+    numbering = Numbering("web-1")
+    numbering.given(4)
+    Ledger(engine).post([event(1), event(2)])
+    Processes(redis).heartbeat(numbering, spools=True)
+    assert check.find(NOW_MS).until_ms == event(2).started_at_ms
+
+
+@pytest.mark.parametrize("odd", [b"{}", b"nonsense", b'[5,[["web-1",1]]]'])
+def test_what_another_version_has_stored_is_replaced(
+    check: MissingCheck, redis: "Redis", odd: bytes
+) -> None:
+    redis.set(MISSING, odd)
+    redis.hset(NUMBERS_POSTED, "web-1", odd)
+    told = Processes(redis).heartbeat(Numbering("web-1"), about=["web-1"])
+    assert (told.missing, told.posted) == ((), {"web-1": ()})
+    assert check.find(NOW_MS) == Processes(redis).search()
+    redis.delete(MISSING, NUMBERS_POSTED)
+    redis.lpush(MISSING, "x")
+    redis.lpush(NUMBERS_POSTED, "x")
+    told = Processes(redis).heartbeat(Numbering("web-1"), about=["web-1"])
+    assert (told.missing, told.posted) == ((), {"web-1": ()})

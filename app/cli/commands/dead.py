@@ -3,16 +3,20 @@
 import base64
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 import click
 import orjson
 
+from app.cli.ledger import open_ledger
 from app.cli.stream import open_redis
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
+from app.ledger.process_numbers import write_off
+from app.usage.messages.numbered import numbered
+from app.usage.missing import Missing
 from app.usage.redis.dead_letters import AT_ONCE, DeadLetter, DeadLetterStream
 
 #: The most rows of the table; the JSON array has every entry.
@@ -87,7 +91,7 @@ def retry_dead(entry_ids: tuple[str, ...], everything: bool) -> None:
 )
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def drop_dead(entry_ids: tuple[str, ...], everything: bool, yes: bool) -> None:
-    """Delete events permanently. Their usage is never posted.
+    """Delete events permanently. Their usage is never posted, and does not count as missing.
 
     To keep a copy: tollgate dead list --json > dead.json
     """
@@ -96,6 +100,10 @@ def drop_dead(entry_ids: tuple[str, ...], everything: bool, yes: bool) -> None:
         stream = DeadLetterStream(redis)
         if everything and not yes:
             click.confirm(f"Delete {_events(stream.count())} permanently?", abort=True, err=True)
+        # First: a web process would send again what is missing.
+        if lost := list(_numbered(stream, None if everything else set(entry_ids))):
+            with open_ledger() as engine:
+                write_off(engine, lost)
         dropped = _apply(stream.drop, _every_id(stream) if everything else entry_ids)
     click.echo(f"{_events(dropped)} dropped.", err=True)
     _fail_if_missing(entry_ids, dropped)
@@ -104,6 +112,15 @@ def drop_dead(entry_ids: tuple[str, ...], everything: bool, yes: bool) -> None:
 def _check(entry_ids: Sequence[str], everything: bool) -> None:
     if bool(entry_ids) == everything:
         raise click.UsageError("Give IDs from `tollgate dead list`, or --all.")
+
+
+def _numbered(stream: DeadLetterStream, entry_ids: Container[str] | None) -> Iterator[Missing]:
+    """Yield the requests of dead letters, of all if `entry_ids` is None."""
+    for entry in stream.entries():
+        it = numbered(entry.raw) if entry_ids is None or entry.entry_id in entry_ids else None
+        if it is not None and it.key is not None:
+            process, number = it.key
+            yield Missing(process, number, number, it.started_at_ms, it.started_at_ms, 0)
 
 
 def _every_id(stream: DeadLetterStream) -> Iterator[str]:

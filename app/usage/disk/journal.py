@@ -11,14 +11,15 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec import Struct
 
 from app.usage.disk import segments
 from app.usage.disk.segments import Kind, Line, Segment, line_of
 from app.usage.disk.unposted import Unposted
-from app.usage.messages.numbered import numbered
-from app.usage.numbers import Ranges
+from app.usage.messages.numbered import Numbered, numbered
+from app.usage.numbers import Ranges, contains
 
 #: Size at which a segment is closed and the next one begun, in bytes: some 7,000 events.
 SEGMENT_BYTES = 8 * 1024 * 1024
@@ -29,7 +30,7 @@ JOURNAL_BYTES = 256 * 1024 * 1024
 
 SUFFIX = ".journal"
 
-NONE = Unposted()
+NOTHING: Mapping[str, Ranges] = MappingProxyType({})
 
 log = logging.getLogger(__name__)
 
@@ -66,8 +67,8 @@ class Journal:
         self._parts: list[_Part] = []
         self._opened: dict[str, bytes] = {}
         self._disk_fault: str | None = None
-        #: Events that were removed before they were posted.
-        self._dropped = Unposted()
+        #: Process -> the highest number of its events that were removed before they were posted.
+        self._dropped: dict[str, int] = {}
 
     @property
     def fault(self) -> str | None:
@@ -101,13 +102,13 @@ class Journal:
     def forget(self, posted: Mapping[str, Ranges]) -> None:
         """Remove the segments whose events are all posted, except the one that is written to."""
         with self._lock:
-            self._dropped.forget(posted)
+            self._forget_dropped(posted)
             for part in self._parts:
                 part.events.forget(posted)
             for part in [it for it in self._parts[:-1] if not it.events]:
                 self._remove(part)
 
-    def unposted(self, also: Unposted = NONE) -> Iterator[Line]:
+    def unposted(self, also: Mapping[str, Ranges] = NOTHING) -> Iterator[Line]:
         """Yield the events, and others' open records, that the ledger may not have, in order.
 
         `also`: those that it had, and has no more.
@@ -120,7 +121,7 @@ class Journal:
                 is_ours = it is not None and (it.process or it.owner) == self._owner
                 if kind == "open" and is_ours:  # its request is under way, or has an event
                     continue
-                if part.events.holds(it) or also.holds(it):
+                if part.events.holds(it) or _is_in(also, it):
                     yield kind, payload
 
     @property
@@ -156,7 +157,7 @@ class Journal:
 
     def _begin(self) -> None:
         self._number += 1
-        segment = segments.begin(self._directory, self._owner, self._number, SUFFIX)
+        segment = segments.begin(self._directory, self._owner, self._number, SUFFIX, sync=False)
         self._parts.append(_Part(segment))
         self._opened = {name: it for name, it in self._opened.items() if self._is_live(name)}
         lines = [line_of("open", record) for record in self._opened.values()]
@@ -178,11 +179,26 @@ class Journal:
     def _drop(self, part: _Part) -> None:
         if not self._dropped:
             log.error("the journal in %s is full: its oldest events are removed", self._directory)
-        self._dropped.update(part.events)
+        for process, last in part.events.last().items():
+            self._dropped[process] = max(last, self._dropped.get(process, 0))
         self._remove(part)
+
+    def _forget_dropped(self, posted: Mapping[str, Ranges]) -> None:
+        """Forget the processes whose dropped events are all posted."""
+        for process, last in tuple(self._dropped.items()):
+            ranges = posted.get(process, ())
+            if ranges and ranges[0].first == 1 and ranges[0].last >= last:
+                del self._dropped[process]
 
     def _failed(self, exc: OSError) -> None:
         fault = exc.strerror or type(exc).__name__
         if self._disk_fault is None:
             log.error("nothing can be written to the journal in %s: %s", self._directory, fault)
         self._disk_fault = fault
+
+
+def _is_in(ranges: Mapping[str, Ranges], it: Numbered | None) -> bool:
+    if it is None or it.key is None:
+        return False
+    process, number = it.key
+    return contains(ranges.get(process, ()), number)

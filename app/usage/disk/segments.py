@@ -62,13 +62,16 @@ class Segment:
         Only a line whose process crashed while writing it can be incomplete: its `append` has not
         returned.
         """
-        at, rest = 0, b""
-        while data := os.pread(self._file, READ_BYTES, at):
-            at += len(data)
-            *complete, rest = (rest + data).split(b"\n")
-            for raw in complete:
-                if (line := _parsed(raw)) is not None:
-                    yield line
+        file, at, rest = os.dup(self._file), 0, b""  # another thread may close the segment
+        try:
+            while data := os.pread(file, READ_BYTES, at):
+                at += len(data)
+                *complete, rest = (rest + data).split(b"\n")
+                for raw in complete:
+                    if (line := _parsed(raw)) is not None:
+                        yield line
+        finally:
+            os.close(file)
 
     def remove(self) -> None:
         """Remove the file and its lock."""
@@ -86,9 +89,10 @@ def line_of(kind: Kind, payload: bytes) -> bytes:
     return _STARTS[kind] + payload + b"}\n"
 
 
-def begin(directory: Path, owner: str, number: int, suffix: str) -> Segment:
+def begin(directory: Path, owner: str, number: int, suffix: str, *, sync: bool) -> Segment:
     """Return a new locked file; it gets its name once it is locked, and never loses its lock.
 
+    With `sync`, wait until the name is on the disk.
     Raises: OSError.
     """
     directory.mkdir(parents=True, exist_ok=True)
@@ -99,7 +103,8 @@ def begin(directory: Path, owner: str, number: int, suffix: str) -> Segment:
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         os.rename(unnamed, path)
-        _sync_directory(directory)
+        if sync:
+            _sync_directory(directory)
     except BaseException:
         os.close(file)
         raise

@@ -82,7 +82,9 @@ class Spool:
             self._end()
         if self._present is None:
             self._number += 1
-            self._present = segments.begin(self._directory, self._owner, self._number, SUFFIX)
+            self._present = segments.begin(
+                self._directory, self._owner, self._number, SUFFIX, sync=True
+            )
         return self._present
 
     def _end(self) -> None:

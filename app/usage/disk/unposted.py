@@ -26,10 +26,9 @@ class Unposted:
         """Add a request."""
         self._numbers[process].add(number)
 
-    def update(self, others: "Unposted") -> None:
-        """Add all requests of `others`."""
-        for process, numbers in others._numbers.items():
-            self._numbers[process] |= numbers
+    def last(self) -> dict[str, int]:
+        """Return the highest number of each process."""
+        return {process: max(numbers) for process, numbers in self._numbers.items()}
 
     def holds(self, it: Numbered | None) -> bool:
         """Return whether a message is about one of these requests."""

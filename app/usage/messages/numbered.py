@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Struct
 
-from app.usage.messages.message import Number, Text
+from app.usage.messages.message import Number, Text, Word
 
 
 class Numbered(Struct, frozen=True, gc=False):
@@ -18,6 +18,7 @@ class Numbered(Struct, frozen=True, gc=False):
     owner: Text | None = None
     number: Number = 0
     started_at_ms: Number = 0
+    status: Word | None = None
 
     @property
     def key(self) -> tuple[str, int] | None:

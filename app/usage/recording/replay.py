@@ -18,6 +18,7 @@ from app.usage.messages.message import UndecodableMessage, json_object
 from app.usage.messages.numbered import numbered
 from app.usage.messages.open_record import OpenRecord
 from app.usage.recording.fallback import SpoolFallback
+from app.usage.recording.pulse import Pulse
 from app.usage.redis.stores import Stores
 from app.vocabulary.errors import StreamFull
 
@@ -42,6 +43,7 @@ class Replay:
         self._owner = owner
         self._live = live
         self._prices = prices
+        self._pulse = Pulse(stores.processes, owner, spools=True)
         #: File -> how many of its events are in a Redis that has become full since.
         self._published: dict[Path, int] = {}
 
@@ -79,6 +81,7 @@ class Replay:
             if kind == "open":
                 opened[event_id] = payload
                 continue
+            self._pulse.beat()
             if published >= before:
                 try:
                     self._publish(event_id, payload)

@@ -4,21 +4,24 @@ An event that is sent again although the ledger has it is a no-op there.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable
+from itertools import chain
 from pathlib import Path
 
 from app.admission.numbering import Numbering, with_number
 from app.usage.disk.adopted_journal import AdoptedJournal, adopt
 from app.usage.disk.journal import Entry, Journal
 from app.usage.disk.segments import Line
-from app.usage.disk.unposted import Unposted
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.message import UndecodableMessage
 from app.usage.messages.numbered import numbered
 from app.usage.messages.open_record import OpenRecord
 from app.usage.missing import Missing
+from app.usage.numbers import NumberRange, Ranges, merged
 from app.usage.recording.live_request import LiveRequest
 from app.usage.recording.live_requests import LiveRequests
+from app.usage.recording.pulse import Pulse
 from app.usage.redis.processes import Heartbeat
 from app.usage.redis.stores import Stores
 
@@ -45,6 +48,7 @@ class SecondCopy:
         self._stores = stores
         self._live = live
         self._adopted: list[AdoptedJournal] = []
+        self._pulse = Pulse(stores.processes, numbering.process, spools=False)
         #: The Redis that had this process' data at its last heartbeat.
         self.memory: str | None = None
         self._tried: frozenset[Missing] = frozenset()
@@ -62,15 +66,16 @@ class SecondCopy:
         Raises: StreamUnavailable; the next call does the rest.
         """
         self.journal.renew()
+        if self._has_lost(heartbeat, last):  # before anything is forgotten: it may be an estimate
+            self._live.reopen(self._stores.records)
+            ours = self.processes
+            copies = [self.journal.unposted(_ranges_of(heartbeat.missing, ours))]
+            self._send([*copies, *(it.lines() for it in self._adopted)], ours)
+        self.memory, self._tried = heartbeat.memory, frozenset(heartbeat.missing)
         self.journal.forget(heartbeat.posted)
         for journal in self._adopted:
             journal.forget(heartbeat.posted)
         self._remove_posted()
-        if self._has_lost(heartbeat, last):
-            self._live.reopen(self._stores.records)
-            missing = _numbers_of(heartbeat.missing)
-            self._send([self.journal.unposted(missing), *(it.lines() for it in self._adopted)])
-        self.memory, self._tried = heartbeat.memory, frozenset(heartbeat.missing)
         self._adopt()
 
     def close(self) -> None:
@@ -93,35 +98,41 @@ class SecondCopy:
         return bool(new)
 
     def _adopt(self) -> None:
-        """Send what ended processes left in the directory, and hold it until it is posted."""
+        """Send what ended processes left in the directory, and hold it until it is posted.
+
+        All of it is sent once: what the ledger has of these processes may be estimates.
+        """
         for journal in adopt(self._directory, self._numbering.process):
+            try:
+                self._send([journal.lines()], journal.unposted.processes)
+            except BaseException:  # it is adopted again
+                journal.close()
+                raise
             self._adopted.append(journal)
-            about = journal.unposted.processes
-            journal.forget(self._stores.processes.heartbeat(self._numbering, about=about).posted)
-            self._send([journal.lines()])
-        self._remove_posted()
 
     def _remove_posted(self) -> None:
         for journal in [it for it in self._adopted if not it.unposted]:
             self._adopted.remove(journal)
             journal.remove()
 
-    def _send(self, copies: Iterable[Iterable[Line]]) -> None:
-        """Send what is neither posted nor in Redis."""
-        waiting = {it.key for it in self._stores.events.numbered()}
-        sent = 0
-        for lines in copies:
-            for kind, payload in lines:
-                it = numbered(payload)
-                if it is None or it.key in waiting:
-                    continue
-                if kind == "event":
-                    self._stores.events.publish_encoded(it.event_id, payload)
-                    sent += 1
-                else:
-                    self._reopen(payload)
-                if it.key is not None:
-                    self._stores.processes.raise_given(*it.key)
+    def _send(self, copies: Iterable[Iterable[Line]], processes: Container[str]) -> None:
+        """Send what is not in Redis, of some processes."""
+        sent, last = 0, dict[str, int]()
+        waiting = self._stores.events.waiting_of(processes)
+        for kind, payload in chain.from_iterable(copies):
+            it = numbered(payload)
+            if it is None or it.key is None or it.key in waiting:
+                continue
+            self._pulse.beat()
+            if kind == "event":
+                self._stores.events.publish_encoded(it.event_id, payload)
+                sent += 1
+            else:
+                self._reopen(payload)
+            process, number = it.key
+            last[process] = max(number, last.get(process, 0))
+        for process, number in last.items():
+            self._stores.processes.raise_given(process, number)
         if sent:
             log.warning("%s events were sent to Redis again", sent)
 
@@ -135,12 +146,13 @@ class SecondCopy:
         self._stores.records.reopen(record.event_id, payload, process, record.number)
 
 
-def _numbers_of(missing: Iterable[Missing]) -> Unposted:
-    numbers = Unposted()
-    for gap in missing:
-        for number in range(gap.first, gap.last + 1):
-            numbers.add(gap.process, number)
-    return numbers
+def _ranges_of(missing: Iterable[Missing], processes: Container[str]) -> dict[str, Ranges]:
+    """Return the missing numbers of some processes."""
+    found: defaultdict[str, list[NumberRange]] = defaultdict(list)
+    for it in missing:
+        if it.process in processes:
+            found[it.process].append(NumberRange(it.first, it.last, it.from_ms, it.to_ms))
+    return {process: merged((), ranges) for process, ranges in found.items()}
 
 
 def entry_of_record(

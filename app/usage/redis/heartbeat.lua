@@ -7,9 +7,12 @@ redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[1])
 local known = tonumber(redis.call('HGET', KEYS[2], ARGV[3]) or 0)
 if known < tonumber(ARGV[4]) then redis.call('HSET', KEYS[2], ARGV[3], ARGV[4]) end
 redis.call('SETNX', KEYS[3], ARGV[5])
-local posted = {}
-if #ARGV > 5 then posted = redis.call('HMGET', KEYS[5], unpack(ARGV, 6)) end
+local posted = #ARGV > 5 and redis.pcall('HMGET', KEYS[5], unpack(ARGV, 6)) or {}
+local missing = redis.pcall('GET', KEYS[4])
+-- A wrong type is no answer, and must not end the heartbeats.
+if posted.err then posted = {} for i = 6, #ARGV do posted[i - 5] = false end end
+if type(missing) == 'table' then missing = false end
 local info = redis.pcall('INFO', 'server') -- an error where it is not permitted
 local run = type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''
 local memory = run .. ' ' .. redis.call('GET', KEYS[3])
-return {known, memory, redis.call('GET', KEYS[4]), posted}
+return {known, memory, missing, posted}

@@ -26,6 +26,7 @@ from app.usage.numbers import Ranges, decode_ranges, encode_ranges
 OWNER_TTL_S = 30
 OWNER_RENEWAL_S = 5
 
+KEEP_ALIVE = Script(EVEN_IF_FULL + read_lua(__package__, "keep_alive"))
 HEARTBEAT = Script(EVEN_IF_FULL + read_lua(__package__, "heartbeat"))
 
 #: The values of a heartbeat. A process whose events wait in its spool has numbers that are not
@@ -64,9 +65,15 @@ class Processes:
         args = (OWNER_TTL_S, value, *numbering.arguments(), secrets.token_hex(8), *processes)
         answer: Any = run(self._redis, HEARTBEAT, keys, args)
         known, memory, missing, posted = answer
-        ranges = zip(processes, map(decode_ranges, posted), strict=True)
+        ranges = zip(processes, map(_ranges, posted), strict=True)
         search = decode_search(missing)
         return Heartbeat(memory.decode(), known, search.missing if search else (), dict(ranges))
+
+    @redis_errors()
+    def keep_alive(self, owner: str, *, spools: bool) -> None:
+        """Mark a process as live for OWNER_TTL_S from now, and nothing else."""
+        value = SPOOLS if spools else ALIVE
+        run(self._redis, KEEP_ALIVE, [OWNER + owner], [value, OWNER_TTL_S])
 
     @redis_errors()
     def given(self) -> dict[str, int]:
@@ -102,3 +109,11 @@ class Processes:
         if processes:
             self._redis.hdel(GIVEN, *processes)
             self._redis.hdel(NUMBERS_POSTED, *processes)
+
+
+def _ranges(raw: bytes | None) -> Ranges:
+    """Return ranges; none of what another version wrote."""
+    try:
+        return decode_ranges(raw)
+    except (ValueError, TypeError):
+        return ()

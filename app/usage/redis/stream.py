@@ -9,7 +9,7 @@ Does not know what an event contains, nor where it is posted.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -213,6 +213,15 @@ class EventStream:
     def numbered(self) -> list[Numbered]:
         """Return the identity of each event that the ledger does not have yet."""
         return list(numbered_in(self._redis, EVENTS))
+
+    @redis_errors()
+    def waiting_of(self, processes: Container[str]) -> set[tuple[str, int]]:
+        """Return the process and number of each event of some processes; estimates are left out."""
+        return {
+            it.key
+            for it in numbered_in(self._redis, EVENTS)
+            if it.key is not None and it.key[0] in processes and it.status != "abandoned"
+        }
 
     @redis_errors()
     def posted(self) -> int:

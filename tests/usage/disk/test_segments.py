@@ -25,7 +25,7 @@ def test_a_file_is_locked_before_it_has_its_name(
         rename(source, target)
 
     monkeypatch.setattr(os, "rename", renamed)
-    segment = begin(tmp_path, "me", 1, SUFFIX)
+    segment = begin(tmp_path, "me", 1, SUFFIX, sync=True)
     assert seen == [None]
     assert list(orphans(tmp_path, "other", SUFFIX)) == []
     segment.append(LINES, sync=True)
@@ -38,7 +38,7 @@ def test_a_file_is_locked_before_it_has_its_name(
 def test_a_file_that_was_removed_before_it_was_locked_is_not_adopted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin(tmp_path, "gone", 1, SUFFIX).close()
+    begin(tmp_path, "gone", 1, SUFFIX, sync=True).close()
     path, flock = tmp_path / "gone.1.jsonl", fcntl.flock
 
     def removed_first(file: int, operation: int) -> None:
@@ -54,7 +54,7 @@ def test_a_file_that_was_removed_before_it_was_locked_is_not_adopted(
 
 
 def test_a_file_that_vanishes_is_still_read_and_its_heir_is_not_removed(tmp_path: Path) -> None:
-    segment = begin(tmp_path, "me", 1, SUFFIX)
+    segment = begin(tmp_path, "me", 1, SUFFIX, sync=True)
     segment.append(LINES, sync=False)
     segment.path.unlink()
     assert segment.is_removed
@@ -69,7 +69,7 @@ def test_files_of_one_process_are_adopted_together_and_in_the_order_of_writing(
     tmp_path: Path,
 ) -> None:
     for number in (10, 9, 1):
-        begin(tmp_path, "dead", number, SUFFIX).close()
+        begin(tmp_path, "dead", number, SUFFIX, sync=True).close()
     held = lock(tmp_path / "dead.9.jsonl")
     assert held is not None
     assert list(orphans(tmp_path, "me", SUFFIX)) == []
@@ -81,6 +81,6 @@ def test_files_of_one_process_are_adopted_together_and_in_the_order_of_writing(
 
 def test_lines_longer_than_one_read_are_whole(tmp_path: Path) -> None:
     long = b'{"text":"%s"}' % (b"x" * (segments.READ_BYTES * 2))
-    segment = begin(tmp_path, "me", 1, SUFFIX)
+    segment = begin(tmp_path, "me", 1, SUFFIX, sync=True)
     segment.append(line_of("event", long) + line_of("event", b"{}"), sync=False)
     assert list(segment.lines()) == [("event", long), ("event", b"{}")]

@@ -10,12 +10,12 @@ def it(process: str, number: int) -> Numbered:
 
 
 def test_requests_are_held_until_they_are_posted() -> None:
-    unposted, others = Unposted(), Unposted()
+    unposted = Unposted()
     assert not unposted
     unposted.add("web-1", 1)
     unposted.add("web-1", 2)
-    others.add("web-2", 1)
-    unposted.update(others)
+    unposted.add("web-2", 1)
+    assert unposted.last() == {"web-1": 2, "web-2": 1}
     assert unposted.processes == {"web-1", "web-2"}
     unposted.forget({"web-1": with_numbers((), [(1, 0)]), "web-3": ()})
     assert [unposted.holds(it("web-1", 1)), unposted.holds(it("web-1", 2))] == [False, True]
