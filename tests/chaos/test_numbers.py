@@ -31,9 +31,7 @@ def test_what_is_lost_for_a_reason_and_told_is_right() -> None:
         ({"noted": frozenset({ONE, TWO})}, "is noted as posted, and is not"),
     ],
 )
-def test_anything_else_is_wrong(
-    change: dict[str, frozenset[tuple[str, int]]], problem: str
-) -> None:
+def test_anything_else_is_wrong(change: dict[str, frozenset[Key]], problem: str) -> None:
     (found,) = dataclasses.replace(LOST, **change).problems()  # type: ignore[arg-type]
     assert found.endswith(problem)
 
