@@ -15,6 +15,7 @@ from app.accounts.sessions import Sessions
 from app.admission.limiter import Limiter
 from app.admission.reservations import Reservations
 from app.admission.spending import Spending
+from app.admission.unchecked import UncheckedRequests
 from app.api import register_api
 from app.container import EXTENSION, Services
 from app.dashboard import dashboard_blueprint
@@ -23,6 +24,7 @@ from app.ledger.reports.reader import UsageReader
 from app.ledger.reports.source import Reports
 from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
+from app.observability.disk_alarms import DiskAlarms
 from app.observability.metrics.metrics import Metrics
 from app.observability.request_log import register_request_log
 from app.pricing.price_book import load_prices
@@ -98,22 +100,32 @@ def _application(settings: Settings) -> Application:
 
 @dataclass(frozen=True, slots=True)
 class _Storage:
-    """The connections to the database and to Redis, and what is built on both."""
+    """The connections to the database and to Redis, and what is built on both.
+
+    When Redis is full, either requests are admitted and their events go to the spool, or requests
+    are rejected and Redis takes the events of those in flight.
+    """
 
     engine: Engine
     redis: "Redis"
     stores: Stores
+    reservations: Reservations
 
 
 def _storage(settings: Settings) -> _Storage:
     redis = connect(settings.redis_url, settings.redis_timeout_s)
     reject_cluster(redis)
-    return _Storage(create_engine(settings.database_url), redis, Stores.of(redis))
+    serves = settings.on_redis_down == "serve"
+    stores = Stores.of(redis, serves_if_full=serves)
+    reservations = Reservations(stores.commit, even_if_full=serves)
+    return _Storage(create_engine(settings.database_url), redis, stores, reservations)
 
 
 def _services(settings: Settings, storage: _Storage) -> Services:
     vendors = load_vendors(settings.vendors_file, settings.env, GATEWAY_SPECS)
-    recorder = _recorder(settings, storage)
+    metrics = Metrics(vendors)
+    unchecked = UncheckedRequests(storage.redis, metrics.unlimited)
+    recorder = _recorder(settings, storage, unchecked)
     circuit_breaker = CircuitBreaker(storage.redis)
     accounts, usage_reader = Accounts(storage.engine), UsageReader(storage.engine)
     return Services(
@@ -127,27 +139,26 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         reports=Reports(storage.engine, _replica(settings)),
         stores=storage.stores,
         recorder=recorder,
-        alarms=Alarms(
-            storage.redis,
-            settings.spool_dir,
-            spools=True,
-            copies=settings.journal == "on",
-            journal_fault=lambda: recorder.journal_fault,
-        ),
+        alarms=Alarms(storage.redis, _disk_alarms(settings, recorder), unchecked=unchecked),
         idempotency=_idempotency(storage, recorder),
         engine=storage.engine,
         circuit_breaker=circuit_breaker,
-        metrics=Metrics(vendors),
+        metrics=metrics,
         backlog=_backlog(settings, storage, usage_reader, circuit_breaker, vendors),
         tracing=tracing(settings.env),
     )
+
+
+def _disk_alarms(settings: Settings, recorder: Recorder) -> DiskAlarms:
+    keeps_journal = settings.journal == "on"
+    return DiskAlarms(settings.spool_dir, True, keeps_journal, lambda: recorder.journal_fault)
 
 
 def _replica(settings: Settings) -> Engine | None:
     return create_engine(settings.database_read_url) if settings.database_read_url else None
 
 
-def _recorder(settings: Settings, storage: _Storage) -> Recorder:
+def _recorder(settings: Settings, storage: _Storage, unchecked: UncheckedRequests) -> Recorder:
     prices = load_prices(settings.prices_file)
     return Recorder(
         storage.stores,
@@ -155,7 +166,8 @@ def _recorder(settings: Settings, storage: _Storage) -> Recorder:
         serve_without_redis=settings.on_redis_down == "serve",
         keeps_journal=settings.journal == "on",
         cell=settings.cell,
-        limiter=Limiter(Reservations(storage.stores.commit), prices, Spending(storage.engine)),
+        limiter=Limiter(storage.reservations, prices, Spending(storage.engine)),
+        unchecked=unchecked,
     )
 
 

@@ -47,8 +47,7 @@ class Settings:
     vendors_file: Path | None = None
     prices_file: Path | None = None
     body_limit_bytes: int = 10 * 1024 * 1024
-    #: Seconds without data from the vendor before a stream starts with status 200 and a keep-alive
-    #: comment.
+    #: Seconds without data from the vendor before a stream starts with a keep-alive comment.
     first_keep_alive_s: float = 20.0
     keep_alive_s: float = 15.0
     #: The number of trusted proxies in front; each adds an address to `x-forwarded-for`.
@@ -178,9 +177,8 @@ def database_url(env: Mapping[str, str] = os.environ) -> str:
 
     `postgres://`, which hosting platforms use, and `postgresql://` select the psycopg driver.
     """
-    return _with_driver(
-        env.get("DATABASE_URL") or f"sqlite:///{Path('var').resolve() / 'ledger.db'}"
-    )
+    default = f"sqlite:///{Path('var').resolve() / 'ledger.db'}"
+    return _with_driver(env.get("DATABASE_URL") or default)
 
 
 def database_read_url(env: Mapping[str, str] = os.environ) -> str | None:
@@ -195,18 +193,12 @@ def database_read_url(env: Mapping[str, str] = os.environ) -> str | None:
 def _database_read_url(env: Mapping[str, str], problems: list[str]) -> str | None:
     url = env.get("DATABASE_READ_URL") or None
     if url is not None and not url.startswith(("postgres://", "postgresql://", "postgresql+")):
-        problems.append(
-            "DATABASE_READ_URL must begin with postgres:// or postgresql://: it names a read"
-            " replica of a PostgreSQL ledger"
-        )
+        problems.append("DATABASE_READ_URL must begin with postgresql://: it names a replica")
     return url and _with_driver(url)
 
 
 def _with_driver(url: str) -> str:
-    for prefix in ("postgres://", "postgresql://"):
-        if url.startswith(prefix):
-            return "postgresql+psycopg://" + url.removeprefix(prefix)
-    return url
+    return re.sub(r"^postgres(ql)?://", "postgresql+psycopg://", url)
 
 
 def prices_file(env: Mapping[str, str] = os.environ) -> Path | None:

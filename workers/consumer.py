@@ -10,16 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 
-from sqlalchemy.exc import DataError, IntegrityError
-
 from app.ledger.posting import Ledger
+from app.ledger.rejections import REJECTIONS
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.message import UndecodableMessage
 from app.usage.redis.stream import EventStream, StreamEntry
-
-#: Errors of a ledger that can never store an event. Any other error is a fault of Tollgate or of a
-#: service: it is raised, and the events stay in the stream until the fault is fixed.
-REJECTIONS = (DataError, IntegrityError, ValueError, OverflowError)
 
 logger = logging.getLogger(__name__)
 

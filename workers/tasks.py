@@ -16,6 +16,7 @@ from celery.signals import worker_before_create_process, worker_process_init
 
 from app.ledger.posting import Ledger
 from app.observability.alarms import Alarms
+from app.observability.disk_alarms import DiskAlarms
 from app.observability.missing_check import MissingCheck
 from app.pricing.price_book import load_prices
 from app.storage.redis.connection import connect
@@ -66,7 +67,8 @@ def _progress() -> Progress:
 
 @functools.cache
 def _alarms() -> Alarms:
-    return Alarms(connect(settings.redis_url, settings.redis_timeout_s), settings.spool_dir)
+    redis = connect(settings.redis_url, settings.redis_timeout_s)
+    return Alarms(redis, DiskAlarms(settings.spool_dir))
 
 
 @worker_before_create_process.connect  # type: ignore[untyped-decorator]

@@ -14,7 +14,7 @@ from app.admission.at_most import CostCandidate, cost_at_most, usage_at_most
 from app.admission.limit_messages import LimitOutcome, limit_error, limit_headers, warning
 from app.admission.numbering import Opening
 from app.admission.reservations import FIRST_TIME, Check, Reservations
-from app.admission.spending import Spending
+from app.admission.spending import NOTHING_YET, Spending
 from app.pricing.price_book import PriceBook
 from app.storage.redis.keys import LIMITS
 from app.vocabulary.completion import CompletionRequest
@@ -55,6 +55,8 @@ class Admission(Struct, frozen=True):
 
     headers: Mapping[str, str] = NO_HEADERS
     number: int = 0
+    #: Whether a budget was checked without the ledger's sum, which is unknown so far.
+    lacks_ledger: bool = False
 
 
 class Limiter:
@@ -80,10 +82,12 @@ class Limiter:
             raise error
         if warnings := [warning(outcome) for outcome in outcomes if outcome.state.soft]:
             headers["x-tollgate-budget-warning"] = "; ".join(warnings)
+        lacks_ledger = False
         for outcome in outcomes:
+            lacks_ledger |= outcome.check.corrections == NOTHING_YET.corrections
             if outcome.state.soft == FIRST_TIME:
                 logger.warning("budget: %s", warning(outcome))
-        return Admission(headers, number)
+        return Admission(headers, number, lacks_ledger)
 
     def _try(self, admission: AdmissionRequest, opening: Opening) -> tuple[int, list[LimitOutcome]]:
         checked = [pair for limits in admission.limits for pair in self._checks(limits, admission)]

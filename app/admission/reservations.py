@@ -32,7 +32,7 @@ from app.admission.numbering import Opening
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import GIVEN, OPEN, RESERVED, STARTED
-from app.storage.redis.scripts import Script, read_lua
+from app.storage.redis.scripts import EVEN_IF_FULL, Script, read_lua
 
 #: Units per request or token: the milliseconds in a minute.
 UNITS = 60_000
@@ -68,6 +68,9 @@ ADMIT = Script(
         AFTERWARDS_S=AFTERWARDS_S,
     )
 )
+#: The keys of limits are bounded: five for each account and API key, and what requests in flight
+#: reserve.
+ADMIT_EVEN_IF_FULL = Script(EVEN_IF_FULL + ADMIT.source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,10 +125,14 @@ NOTHING = Charge(0, 0)
 
 
 class Reservations:
-    """Admits requests against the limits in one Redis."""
+    """Admits requests against the limits in one Redis.
 
-    def __init__(self, commit: GroupCommit) -> None:
+    `even_if_full`: also if Redis has reached its memory limit. Its events then go elsewhere.
+    """
+
+    def __init__(self, commit: GroupCommit, *, even_if_full: bool = True) -> None:
         self._commit = commit
+        self._script = ADMIT_EVEN_IF_FULL if even_if_full else ADMIT
 
     @redis_errors()
     def admit(self, opening: Opening, checks: Sequence[Check]) -> tuple[int, list[LimitState]]:
@@ -136,7 +143,7 @@ class Reservations:
         """
         encoded = orjson.dumps(list(checks))
         number, *figures = self._commit.run(
-            ADMIT,
+            self._script,
             [OPEN, STARTED, RESERVED, GIVEN],
             lambda: (*opening.arguments(), encoded),
             lambda answer: opening.opened(answer[0]) if answer[0] else None,

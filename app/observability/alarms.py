@@ -4,21 +4,21 @@ Reads Redis and this host's spool. Does not depend on HTTP.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from redis import Redis, ResponseError
 
+from app.admission.unchecked import RECENT_S, UncheckedRequests
+from app.observability.disk_alarms import DiskAlarms
 from app.observability.missing_check import settled
 from app.settings import NO_CLUSTER
 from app.storage.redis.connection import write_probe
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.keys import DEAD, EVENTS, MISSING
 from app.storage.redis.primary import NotPrimary
-from app.usage.disk.spool import foreign_files, spool_fault, spooled_bytes
 from app.usage.missing import Missing, count_missing, decode_search
 from app.vocabulary.errors import StreamUnavailable
 
@@ -29,6 +29,11 @@ MANY_EVENTS = 100_000
 
 #: The share of Redis's memory limit above which an alarm is raised.
 FULL = 0.9
+
+_FULL_MESSAGE = (
+    "Redis is full (OOM): events go to the spool, or requests are rejected. Limits still apply."
+    " Raise `maxmemory`, and check that a worker posts the backlog."
+)
 
 log = logging.getLogger(__name__)
 
@@ -54,24 +59,16 @@ class AlarmReport:
 class Alarms:
     """Checks for alarms, and logs each one when it is raised and when it clears.
 
-    `spools` means that this process writes to the spool itself, and `copies` that it keeps a
-    journal, whose fault `journal_fault` returns.
+    `unchecked` are the requests that this process has served without a check of their limits; by
+    default, those that all have reported.
     """
 
     def __init__(
-        self,
-        redis: "Redis",
-        spool_directory: Path,
-        *,
-        spools: bool = False,
-        copies: bool = True,
-        journal_fault: Callable[[], str | None] = lambda: None,
+        self, redis: "Redis", disk: DiskAlarms, *, unchecked: UncheckedRequests | None = None
     ) -> None:
         self._redis = redis
-        self._spool_directory = spool_directory
-        self._spools = spools
-        self._copies = copies
-        self._journal_fault = journal_fault
+        self._disk = disk
+        self._unchecked = unchecked or UncheckedRequests(redis)
         self._raised: Mapping[str, str] = {}
         #: Whether a primary Redis has ever responded; until then, REDIS_URL may be wrong.
         self.redis_was_up = False
@@ -79,46 +76,15 @@ class Alarms:
     def check(self) -> AlarmReport:
         """Return the current alarms; if Redis is unavailable, that is one of them."""
         report = self._redis_report()
-        spool_bytes, alarms = self._spool_alarms()
+        spool_bytes, alarms = self._disk.check()
         report = replace(
             report,
-            alarms={**alarms, **self._journal_alarm(), **report.alarms},
+            alarms={**alarms, **report.alarms, **_unlimited_alarm(self._unchecked.recent())},
             spool_bytes=spool_bytes,
             spool_is_usable="spool_unusable" not in alarms,
         )
         self._log_changes(report.alarms)
         return report
-
-    def _spool_alarms(self) -> tuple[int, dict[str, str]]:
-        """Return the number of bytes in the spool, and its alarms."""
-        size, directory, alarms = spooled_bytes(self._spool_directory), self._spool_directory, {}
-        if size:
-            alarms["spool"] = f"{size} bytes of usage are in this host's spool, waiting for Redis."
-        if foreign := foreign_files(directory):
-            alarms["spool_foreign"] = (
-                f"{foreign} files in {directory} hold usage and belong to another user: change"
-                " their owner to the user of the web processes."
-            )
-        if self._spools and (fault := spool_fault(directory)):
-            alarms["spool_unusable"] = (
-                f"The spool directory {directory} is not writable ({fault}): without Redis,"
-                " requests are rejected. Set TOLLGATE_SPOOL_DIR to a directory that the web"
-                " processes can write to."
-            )
-        return size, alarms
-
-    def _journal_alarm(self) -> dict[str, str]:
-        if not self._copies:
-            return {
-                "journal_off": "TOLLGATE_JOURNAL is off: what Redis loses before the ledger has it"
-                " is lost, though it is counted."
-            }
-        if (fault := self._journal_fault()) is None:
-            return {}
-        return {
-            "journal": f"The journal in {self._spool_directory} is incomplete: {fault}. What Redis"
-            " loses before the ledger has it may be lost."
-        }
 
     def _redis_report(self) -> AlarmReport:
         try:
@@ -162,6 +128,18 @@ class Alarms:
         self._raised = alarms
 
 
+def _unlimited_alarm(recent: Mapping[str, int]) -> dict[str, str]:
+    if not recent:
+        return {}
+    reasons = ", ".join(f"{reason}: {number}" for reason, number in sorted(recent.items()))
+    return {
+        "unlimited": (
+            f"{sum(recent.values())} requests were served without a check of their limits"
+            f" ({reasons}). The alarm clears {RECENT_S // 60} minutes after the last of them."
+        )
+    }
+
+
 def _raise_errors(*replies: Any) -> None:
     for reply in replies:
         if isinstance(reply, Exception):
@@ -181,6 +159,8 @@ def _write_alarm(error: ResponseError | None) -> dict[str, str]:
     if error is None:
         return {}
     kind = error.status_code or type(error).__name__
+    if kind == "OOM":
+        return {"redis": _FULL_MESSAGE}
     return {
         "redis": f"Redis rejects writes ({kind}); usage goes to the spool, or requests are"
         " rejected. Check that REDIS_URL is the primary, and that it has free memory."

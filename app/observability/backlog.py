@@ -17,7 +17,8 @@ from app.ledger.reports.reader import UsageReader
 from app.ledger.slots import SLOT_S, floor_to
 from app.observability.missing_check import settled
 from app.serving.circuit_breaker import CircuitBreaker
-from app.usage.disk.spool import spooled_bytes
+from app.usage.disk.spool import spool_fault, spooled_bytes
+from app.usage.disk.spool_disk import free_bytes
 from app.usage.missing import Missing, count_missing
 from app.usage.redis.stores import Stores
 from app.vendors.table import VendorTable
@@ -48,7 +49,7 @@ class BacklogCollector(Collector):
         yield _ledger_up(0)
         yield _unpriced(0)
         yield _circuit_open()
-        yield _spool(0)
+        yield from _spool(0, 0, True)
 
     def collect(self) -> Iterator[Metric]:
         """Yield the current values."""
@@ -76,7 +77,8 @@ class BacklogCollector(Collector):
             yield _ledger_up(1)
             yield _unpriced(unpriced)
         yield self._circuits()
-        yield _spool(spooled_bytes(self.spool_dir))
+        size, free = spooled_bytes(self.spool_dir), free_bytes(self.spool_dir)
+        yield from _spool(size, free, spool_fault(self.spool_dir) is None)
 
     def _redis_takes_writes(self) -> bool:
         try:
@@ -166,9 +168,16 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _spool(size: int) -> Metric:
-    return GaugeMetricFamily(
+def _spool(size: int, free: int | None, usable: bool) -> Iterator[Metric]:
+    yield GaugeMetricFamily(
         "tollgate_spool_bytes",
         "Bytes of usage in this host's spool, written while Redis was unavailable.",
         size,
     )
+    yield GaugeMetricFamily(
+        "tollgate_spool_usable", "1 if this host's spool can be written, otherwise 0.", usable
+    )
+    if free is not None:
+        yield GaugeMetricFamily(
+            "tollgate_spool_free_bytes", "Bytes free on the disk of this host's spool.", free
+        )

@@ -38,11 +38,16 @@ class JSONFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """One line per record for a terminal, followed by the traceback if there is one."""
+    """One line per record for a terminal, followed by the traceback if there is one.
+
+    Line breaks in a message are escaped: what follows one would look like another record.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         fields = " ".join(f"{name}={_quoted(value)}" for name, value in _fields(record).items())
-        head = f"{_time(record)[11:23]} {record.levelname:<7} {record.getMessage()}"
+        message = record.getMessage()
+        message = message if message.isprintable() else "".join(map(_escaped, message))
+        head = f"{_time(record)[11:23]} {record.levelname:<7} {message}"
         line = f"{head}  {fields}" if fields else head
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
@@ -84,6 +89,12 @@ def _second(at_s: int) -> str:
 def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
     fields: Mapping[str, Any] = getattr(record, "fields", {})
     return fields
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    return character.encode("unicode_escape").decode()
 
 
 def _quoted(value: Any) -> str:

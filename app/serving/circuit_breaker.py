@@ -9,6 +9,8 @@ from typing import Any
 
 from redis import Redis, RedisError
 
+from app.storage.redis.scripts import EVEN_IF_FULL, Argument, Script, read_lua, run
+
 #: Failures in a row that open a circuit; seconds that it stays open; seconds that failures count.
 #: The first call afterwards is the half-open probe: one more failure opens the circuit again.
 FAILURE_THRESHOLD = 10
@@ -21,6 +23,9 @@ CACHE_S = 1.0
 FAILURES = "circuit:failures:"
 #: A sorted set: vendor entry -> the time at which its circuit closes, in Unix seconds.
 UNTIL = "circuit:until"
+
+#: A full Redis counts failures, too: there are two keys for each vendor entry.
+RECORD_FAILURE = Script(EVEN_IF_FULL + read_lua(__package__, "record_failure"))
 
 log = logging.getLogger(__name__)
 
@@ -51,12 +56,14 @@ class CircuitBreaker:
         """Count a failure, and open the circuit after FAILURE_THRESHOLD failures in a row."""
         self._failing.add(vendor)
         try:
-            with self._redis.pipeline(transaction=True) as pipe:
-                pipe.incr(FAILURES + vendor)
-                pipe.expire(FAILURES + vendor, FAILURE_COUNTS_S)
-                failures, _ = pipe.execute()
+            args: list[Argument] = [
+                vendor,
+                FAILURE_COUNTS_S,
+                FAILURE_THRESHOLD,
+                time.time() + OPEN_S,
+            ]
+            failures: Any = run(self._redis, RECORD_FAILURE, [FAILURES + vendor, UNTIL], args)
             if failures >= FAILURE_THRESHOLD:
-                self._redis.zadd(UNTIL, {vendor: time.time() + OPEN_S})
                 log.warning(
                     "circuit of %s is open for %s s: %s failures in a row", vendor, OPEN_S, failures
                 )

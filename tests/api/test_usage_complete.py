@@ -41,6 +41,13 @@ def test_figures_are_complete_to_the_present_when_nothing_waits(site: Site) -> N
 
 
 @pytest.mark.usefixtures("searched")
+def test_a_file_says_when_it_is_complete(site: Site) -> None:
+    assert (
+        "x-tollgate-complete-until" in site.get({"start_time": MIDNIGHT_S, "format": "csv"}).headers
+    )
+
+
+@pytest.mark.usefixtures("searched")
 def test_figures_are_complete_to_the_start_of_the_oldest_open_request(
     site: Site, settings: Settings
 ) -> None:

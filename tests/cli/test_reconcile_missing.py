@@ -10,7 +10,7 @@ from app.ledger.posting import Ledger
 from app.usage.missing import Missing, Search
 from app.usage.redis.processes import Processes
 from tests.cli.command import Tollgate
-from tests.cli.test_reconcile import LONG_AGO_MS, engine, report, spool_dir, table, tollgate
+from tests.cli.test_reconcile_books import LONG_AGO_MS, engine, report, spool_dir, table, tollgate
 from tests.support.events import usage_event
 
 __all__ = ["engine", "spool_dir", "tollgate"]

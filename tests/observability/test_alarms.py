@@ -8,14 +8,18 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from app.admission.unchecked import UncheckedRequests
 from app.observability import alarms as alarms_module
+from app.observability import disk_alarms
 from app.observability.alarms import Alarms, _backlog_alarms, _server_alarms
-from app.storage.redis.keys import DEAD, EVENTS
+from app.observability.disk_alarms import DiskAlarms
+from app.storage.redis.keys import DEAD, EVENTS, UNCHECKED
 from app.usage.disk.spool import Spool
 from app.usage.missing import Missing, Search
 from app.usage.redis.processes import Processes
 from app.usage.redis.stream import EventStream
 from tests.support.events import usage_event
+from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
 
 
@@ -27,7 +31,7 @@ def redis_url(own_valkey: Valkey) -> str:
 
 @pytest.fixture
 def alarms(redis: "Redis", tmp_path: Path) -> Alarms:
-    return Alarms(redis, tmp_path / "spool")
+    return Alarms(redis, DiskAlarms(tmp_path / "spool"))
 
 
 def test_a_spool_that_cannot_be_written_is_an_alarm_of_those_that_write_it(
@@ -35,11 +39,43 @@ def test_a_spool_that_cannot_be_written_is_an_alarm_of_those_that_write_it(
 ) -> None:
     place = tmp_path / "spool"
     place.write_text("a file where the directory should be")
-    report = Alarms(redis, place, spools=True).check()
+    report = Alarms(redis, DiskAlarms(place, writes=True)).check()
     assert not report.spool_is_usable
     assert str(place) in report.alarms["spool_unusable"]
     assert "TOLLGATE_SPOOL_DIR" in report.alarms["spool_unusable"]
-    assert Alarms(redis, place).check().spool_is_usable
+    assert Alarms(redis, DiskAlarms(place)).check().spool_is_usable
+
+
+def test_a_disk_that_is_nearly_full_is_an_alarm_of_those_that_spool(
+    redis: "Redis", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it is needed, while the spool can still be written."""
+    alarms = Alarms(redis, DiskAlarms(tmp_path / "spool", writes=True))
+    monkeypatch.setattr(disk_alarms, "ENOUGH_BYTES", 0)
+    assert alarms.check().alarms == {}
+    monkeypatch.setattr(disk_alarms, "ENOUGH_BYTES", 1 << 60)
+    report = alarms.check()
+    assert (list(report.alarms), report.spool_is_usable) == (["spool_disk"], True)
+    assert str(tmp_path / "spool") in report.alarms["spool_disk"]
+    assert "TOLLGATE_SPOOL_DIR" in report.alarms["spool_disk"]
+    assert Alarms(redis, DiskAlarms(tmp_path / "spool")).check().alarms == {}
+
+
+def test_requests_without_a_check_of_their_limits_are_an_alarm_for_a_while(
+    redis: "Redis", alarms: Alarms
+) -> None:
+    """Of every process, also if another one has served them."""
+    other = UncheckedRequests(redis)
+    for reason in ("redis_timeout", "redis_down", "redis_down"):
+        other.count(reason)
+    other.report()
+    report = alarms.check()
+    assert list(report.alarms) == ["unlimited"]
+    assert report.alarms["unlimited"].startswith(
+        "3 requests were served without a check of their limits (redis_down: 2, redis_timeout: 1)."
+    )
+    redis.pexpire(UNCHECKED, 1)
+    wait_until(lambda: alarms.check().alarms == {})
 
 
 def test_where_all_is_well_there_is_no_alarm(redis: "Redis", alarms: Alarms) -> None:
@@ -117,13 +153,6 @@ def test_missing_usage_is_an_alarm_once_nothing_will_send_it_by_itself(
     told = alarms.check().alarms["missing"]
     assert told.startswith("The usage of 2 requests is missing since 2026-05-28 20:26 UTC (web-1)")
     assert "tollgate reconcile" in told
-
-
-def test_a_journal_that_is_off_or_faulty_is_an_alarm(redis: "Redis", tmp_path: Path) -> None:
-    told = Alarms(redis, tmp_path, copies=False).check().alarms["journal_off"]
-    assert told.startswith("TOLLGATE_JOURNAL is off: what Redis loses")
-    told = Alarms(redis, tmp_path, journal_fault=lambda: "it is full").check().alarms["journal"]
-    assert told.startswith(f"The journal in {tmp_path} is incomplete: it is full.")
 
 
 def test_many_events_are_an_alarm_even_if_they_are_new(

@@ -13,10 +13,12 @@ import yaml
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from app.admission.unchecked import REASONS
 from app.container import EXTENSION
 from app.factory import create_app
 from app.observability.metrics.metrics import Metrics
 from app.settings import ROOT, Settings
+from app.usage.disk.spool_disk import ENOUGH_BYTES
 from tests.observability.test_grafana import alerts, selectors
 from tests.support.events import usage_event
 
@@ -152,6 +154,23 @@ def test_the_first_refusal_of_our_key_fires(
     assert fired == {("TollgateVendorAuthentication", "openai")}
 
 
+@pytest.mark.parametrize("reason", REASONS)
+def test_the_first_request_without_a_check_of_its_limits_fires(
+    promtool: str, metrics: Metrics, tmp_path: Path, reason: str
+) -> None:
+    before = scraped(metrics)
+    metrics.unlimited(reason)
+    told = series(before, scraped(metrics))
+    assert firing(promtool, tmp_path, told, BEFORE + 2) == {("TollgateUnlimited", "")}
+    assert firing(promtool, tmp_path, told, BEFORE + 12) == set()
+
+
+def test_a_spool_with_just_enough_space_does_not_fire(promtool: str, tmp_path: Path) -> None:
+    values = {"tollgate_spool_usable": 1, "tollgate_spool_free_bytes": ENOUGH_BYTES}
+    told = [{"series": name, "values": f"{value}+0x90"} for name, value in values.items()]
+    assert firing(promtool, tmp_path, told, BEFORE) == set()
+
+
 @pytest.mark.parametrize("status", ["failed", "truncated"])
 def test_a_vendor_whose_first_requests_fail_fires(
     promtool: str, metrics: Metrics, tmp_path: Path, status: str
@@ -176,6 +195,8 @@ def test_every_other_alert_fires_on_what_it_is_for(
         "tollgate_dead_events": "1+0x90",
         'tollgate_missing_events{process="web-1"}': "1+0x90",
         "tollgate_unpriced_requests": "1+0x90",
+        "tollgate_spool_usable": "0+0x90",
+        "tollgate_spool_free_bytes": f"{ENOUGH_BYTES - 1}+0x90",
         'tollgate_vendor_circuit_open{vendor="openai"}': "1+0x90",
     }
     told = [{"series": name, "values": it} for name, it in values.items()]
@@ -190,7 +211,7 @@ def test_every_other_alert_fires_on_what_it_is_for(
         {"series": "tollgate_redis_up", "values": "1+0x90"},
     ]
     fired |= {name for name, _ in firing(promtool, tmp_path, spool, BEFORE)}
-    elsewhere = {"TollgateDown", "TollgateGone", "TollgateFaults"}
+    elsewhere = {"TollgateDown", "TollgateGone", "TollgateFaults", "TollgateUnlimited"}
     elsewhere |= {"TollgateVendorFails", "TollgateVendorAuthentication"}
     assert fired == {rule["alert"] for rule in alerts()} - elsewhere
 
@@ -225,5 +246,6 @@ def test_each_series_that_an_alert_names_is_there_from_the_start(metrics: Metric
 
 
 def test_each_route_counts_its_faults_from_the_start(metrics: Metrics) -> None:
-    routes = {it["route"] for name, it, _ in scraped(metrics) if name.endswith("requests_total")}
+    there = scraped(metrics)
+    routes = {it["route"] for name, it, _ in there if name == "tollgate_http_requests_total"}
     assert {"/v5/completions", "/v5/models", "/readyz", "/metrics", "none"} <= routes

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,11 +58,15 @@ def collector_of(redis: "Redis", engine: Engine, spool_dir: Path) -> BacklogColl
 
 
 def values(collector: BacklogCollector) -> dict[str, float]:
-    """Return the value of each series, by its name and the values of its labels."""
+    """Return the value of each series, by its name and the values of its labels.
+
+    What is free on the disk is left out: it is the machine's.
+    """
     return {
         " ".join([sample.name.removeprefix("tollgate_"), *sample.labels.values()]): sample.value
         for family in collector.collect()
         for sample in family.samples
+        if sample.name != "tollgate_spool_free_bytes"
     }
 
 
@@ -78,6 +83,7 @@ def test_without_usage_in_flight_all_counts_are_zero(collector: BacklogCollector
         "vendor_circuit_open sim": 0,
         "vendor_circuit_open other": 0,
         "spool_bytes": 0,
+        "spool_usable": 1,
     }
 
 
@@ -154,5 +160,16 @@ def test_what_is_unavailable_has_only_its_up_metric(tmp_path: Path) -> None:
             "vendor_circuit_open sim": 0,
             "vendor_circuit_open other": 0,
             "spool_bytes": 0,
+            "spool_usable": 1,
         }
     engine.dispose()
+
+
+def test_a_spool_that_cannot_be_written_is_shown_before_it_is_needed(
+    collector: BacklogCollector, tmp_path: Path
+) -> None:
+    free = {name: it for family in collector.collect() for name, _, it, *_ in family.samples}
+    assert free["tollgate_spool_free_bytes"] > 0
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("a file where the directory should be")
+    assert values(replace(collector, spool_dir=in_the_way))["spool_usable"] == 0

@@ -15,6 +15,7 @@ from app.serving.circuit_breaker import (
     CircuitBreaker,
 )
 from app.storage.redis.connection import connect
+from tests.support.services.full import fill
 from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
 
@@ -125,3 +126,13 @@ def test_without_redis_nobody_rests_and_nothing_is_raised(
         rests.record_success("v")
     assert {record.levelname for record in caplog.records} == {"WARNING"}
     assert len(caplog.records) >= 4
+
+
+def test_a_full_redis_counts_failures_and_opens_circuits(
+    own_valkey: Valkey, caplog: pytest.LogCaptureFixture
+) -> None:
+    with connect(own_valkey.url, 5.0) as redis:
+        fill(redis)
+        fail(CircuitBreaker(redis), FAILURE_THRESHOLD)
+        assert CircuitBreaker(redis).open_circuits() == {"v"}
+    assert "was not counted" not in caplog.text

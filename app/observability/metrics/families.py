@@ -68,6 +68,12 @@ class Families:
             ("vendor",),
         )
 
+        self.unlimited = self._counter(
+            "tollgate_unlimited_requests",
+            "Requests that were served without a check of their limits, by reason.",
+            ("reason",),
+        )
+
     def _add_vendors(self) -> None:
         self.vendor_errors = self._counter(
             "tollgate_vendor_errors",

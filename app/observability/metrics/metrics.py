@@ -12,6 +12,7 @@ from typing import Concatenate, ParamSpec
 from prometheus_client import Counter, Gauge
 from prometheus_client.registry import Collector
 
+from app.admission.unchecked import REASONS
 from app.observability.metrics.families import Families
 from app.usage.messages.event import UsageEvent
 from app.vendors.vendor import Vendor
@@ -73,6 +74,7 @@ class Metrics:
         self._open: dict[bool, Gauge] = {}
         self._responses: dict[tuple[str | None, int], Counter] = {}
         self._series: dict[tuple[str, str, str, bool], _Series] = {}
+        self._create_reason_series()
         for name in (vendor.name for vendor in vendors if vendor.missing is None):
             self._create_vendor_series(name)
 
@@ -113,6 +115,11 @@ class Metrics:
             self._families.vendor_errors.labels(key[0], _status(event.http_status)).inc()
 
     @_never_raising
+    def unlimited(self, reason: str) -> None:
+        """Count a request that was served without a check of its limits."""
+        self._families.unlimited.labels(reason).inc()
+
+    @_never_raising
     def unknown_reason(self, vendor: str, word: str) -> None:
         """Count a choice that ended with an unknown finish reason."""
         if word not in self._reasons:
@@ -149,6 +156,11 @@ class Metrics:
         if gauge is None:
             gauge = self._open[stream] = self._families.open_completions.labels(_flag(stream))
         return gauge
+
+    @_never_raising
+    def _create_reason_series(self) -> None:
+        for reason in REASONS:
+            self._families.unlimited.labels(reason)
 
     @_never_raising
     def _create_vendor_series(self, vendor: str) -> None:

@@ -1,11 +1,17 @@
 """Turns exceptions of the Redis client into StreamUnavailable."""
 
+import re
 from contextlib import ContextDecorator
 from types import TracebackType
 
 from redis import RedisError
+from redis import TimeoutError as RedisTimeout
+from redis.exceptions import OutOfMemoryError
 
-from app.vocabulary.errors import StreamUnavailable
+from app.vocabulary.errors import StreamFull, StreamTimeout, StreamUnavailable
+
+#: Redis before version 7 hides a script's own error inside an `ERR`.
+_FULL = re.compile(r"(?:^|-)OOM\b")
 
 
 class _RedisErrors(ContextDecorator):
@@ -19,7 +25,14 @@ class _RedisErrors(ContextDecorator):
     ) -> None:
         if isinstance(exc, RedisError | OSError):
             name = type(exc).__name__
-            raise StreamUnavailable(f"the usage stream is unavailable ({name})") from exc
+            raise _kind(exc)(f"the usage stream is unavailable ({name})") from exc
+
+
+def _kind(exc: BaseException) -> type[StreamUnavailable]:
+    if isinstance(exc, RedisTimeout):
+        return StreamTimeout
+    is_full = isinstance(exc, OutOfMemoryError) or _FULL.search(str(exc))
+    return StreamFull if is_full else StreamUnavailable
 
 
 _ERRORS = _RedisErrors()

@@ -13,5 +13,7 @@ MISSING = "usage:missing"
 EPOCH = "usage:epoch"
 RESERVED = "usage:reserved"
 LIMITS = "limits:"
+#: Requests that were served without a check of their limits, by reason.
+UNCHECKED = "limits:unchecked"
 #: Written to find out whether Redis accepts writes.
 PROBE = "usage:probe"

@@ -37,6 +37,10 @@ def read_lua(package: str, *names: str, **constants: int) -> str:
     return "".join([*lines, *texts])
 
 
+#: What a script starts with that must run even if Redis is full.
+EVEN_IF_FULL = read_lua(__package__, "even_if_full")
+
+
 def run(redis: "Redis", script: Script, keys: Sequence[str], args: Sequence[Argument] = ()) -> Any:
     """Run a script by its hash and return its result; load it first if Redis does not know it.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.usage.disk.segments import Kind
 from app.usage.disk.spool import Spool
+from app.usage.recording.event_log import event_messages
 
 log = logging.getLogger(__name__)
 
@@ -39,12 +40,17 @@ class SpoolFallback:
             self._is_usable = True
         return self._is_usable
 
-    def write_event(self, event_id: str, encoded: bytes) -> None:
-        """Write an event to the spool; if that fails, log it and keep it in memory."""
-        if not self.write("event", encoded):
+    def write_event(self, event_id: str, encoded: bytes) -> bool:
+        """Write an event to the spool; if that fails, log it and keep it in memory.
+
+        Returns whether it is in the spool.
+        """
+        if not (is_stored := self.write("event", encoded)):
             self.unwritten[event_id] = encoded
             # The whole event: the log has the only copy if this process ends before it is written.
-            log.error("usage event not recorded yet: %s", encoded.decode())
+            for message in event_messages(event_id, encoded):
+                log.error("%s", message)
+        return is_stored
 
     def write_unwritten(self) -> None:
         """Write the events in memory to the spool, as far as it stores them."""

@@ -1,46 +1,45 @@
 """Recorder: has each request of a web process recorded, whether or not Redis is up.
 
-Writes to Redis, or to the spool. Its thread sends heartbeats, checkpoints and what Redis lacks.
+Writes to Redis, or to the spool. Its thread does the work in `background`.
 """
 
+import contextlib
 import logging
 import os
 import threading
-import time
 from pathlib import Path
 
 from app.admission.limiter import Admission, Limiter
 from app.admission.numbering import Numbering, Opening, new_process_name, with_number
 from app.admission.reservations import Charge
+from app.admission.unchecked import LEDGER_UNKNOWN, UncheckedRequests
 from app.settings import MAIN_CELL
 from app.usage.charge import charge_of
-from app.usage.disk.journal import Journal
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.open_record import OpenRecord
+from app.usage.recording.background import Background
 from app.usage.recording.checkpoints import Checkpoints
 from app.usage.recording.fallback import SpoolFallback
 from app.usage.recording.live_request import LiveRequest
 from app.usage.recording.live_requests import LiveRequests
+from app.usage.recording.outage import Outage
 from app.usage.recording.replay import Replay
 from app.usage.recording.second_copy import SecondCopy, entry_of_event, entry_of_record
-from app.usage.redis.processes import OWNER_RENEWAL_S, Heartbeat
+from app.usage.redis.processes import OWNER_RENEWAL_S
 from app.usage.redis.stores import Stores
-from app.vocabulary.errors import LimitReached, StreamUnavailable
+from app.vocabulary.errors import LimitReached, StreamFull, StreamUnavailable
 
 log = logging.getLogger(__name__)
 
 #: How often Redis is tried again while it is down, in seconds.
 RETRY_S = 0.5
 
-#: How often this process looks for open records of its finished requests, in seconds.
-ORPHAN_EVERY_S = 60.0
-
 
 class Recorder:
     """Opens requests and publishes their events.
 
-    `directory` is for the spool and the journal. `serve_without_redis` False: while Redis is down,
-    requests are rejected instead of spooled. `limiter` None: nothing is limited.
+    `directory` is for spool and journal. `serve_without_redis` False: while Redis is down, requests
+    are rejected. `limiter` None: nothing is limited. `unchecked` counts requests without a check.
     """
 
     def __init__(
@@ -52,6 +51,7 @@ class Recorder:
         keeps_journal: bool = True,
         cell: str = MAIN_CELL,
         limiter: Limiter | None = None,
+        unchecked: UncheckedRequests | None = None,
     ) -> None:
         self._stores = stores
         self._directory = directory
@@ -59,12 +59,11 @@ class Recorder:
         self._keeps_journal = keeps_journal
         self._cell = cell
         self._limiter = limiter
+        self._unchecked = unchecked
         self._live = LiveRequests()
         self._checkpoints = Checkpoints(stores.records, self._live)
         self._second_copy: SecondCopy | None = None
-        self._redis_is_up = True
-        self._down_since_ms: int | None = None
-        self._orphan_at_s = 0.0
+        self._outage = Outage(directory)
         self._starting = threading.Lock()
         self._wake = threading.Event()
         self._closing = threading.Event()
@@ -81,29 +80,35 @@ class Recorder:
     def open(self, request: LiveRequest, record: OpenRecord) -> Admission:
         """Admit a request and write its open record, before its vendor is called.
 
-        While Redis is down, nothing is limited.
+        While Redis is down, nothing is limited. While it is full, limits still apply.
         Raises: LimitReached; StreamUnavailable if Redis is down and the request is not to be served
         without it, or cannot be spooled.
         """
         event_id, encoded = record.event_id, record.encode()
         self._live[event_id] = request
         try:
-            if self._redis_is_up:
+            if self._outage.is_up:
                 try:
                     return self._admit(request, encoded)
                 except StreamUnavailable as exc:
                     self._mark_redis_down(exc)
-            return self._spool(encoded)
+            admission = self._spool(encoded)
         except (LimitReached, StreamUnavailable):
             del self._live[event_id]
             raise
+        if request.admission.limits:
+            self._count_unchecked(self._outage.reason)
+        return admission
 
     def _admit(self, request: LiveRequest, record: bytes) -> Admission:
         admission, numbering = request.admission, self._numbering
         event_id, opened = admission.event_id, entry_of_record(numbering, request, record)
         opening = Opening(event_id, record, admission.started_at_ms, numbering, opened)
         if self._limiter is not None and admission.limits:
-            return self._limiter.admit(admission, opening)
+            admitted = self._limiter.admit(admission, opening)
+            if admitted.lacks_ledger:
+                self._count_unchecked(LEDGER_UNKNOWN)
+            return admitted
         return Admission(number=self._stores.records.open(opening))
 
     def _spool(self, record: bytes) -> Admission:
@@ -115,11 +120,15 @@ class Recorder:
                 raise StreamUnavailable("The usage of a request cannot be recorded just now.")
         return Admission(number=number)
 
+    def _count_unchecked(self, reason: str) -> None:
+        if self._unchecked is not None:
+            self._unchecked.count(reason)
+
     def publish(self, event: UsageEvent) -> None:
         """Record what a request used. Never raises: the client already has the response."""
         is_published, encoded = False, event.encode()
         try:
-            is_published = self._redis_is_up and self._publish(event, encoded)
+            is_published = self._outage.is_up and self._publish(event, encoded)
         finally:  # also if the server kills this thread while it waits for Redis
             if not is_published:
                 self._fallback.write_event(event.event_id, encoded)
@@ -131,7 +140,14 @@ class Recorder:
             self._stores.events.publish_encoded(event.event_id, encoded, charge, entry)
         except StreamUnavailable as exc:
             self._mark_redis_down(exc)
-            return False
+            return isinstance(exc, StreamFull) and self._spool_and_settle(event, encoded, charge)
+        return True
+
+    def _spool_and_settle(self, event: UsageEvent, encoded: bytes, charge: Charge | None) -> bool:
+        """Spool an event that Redis has no room for, then end its request in Redis."""
+        if self._fallback.write_event(event.event_id, encoded):
+            with contextlib.suppress(StreamUnavailable):  # then its replay does that
+                self._stores.records.settle(event.event_id, charge)
         return True
 
     def _charge(self, event: UsageEvent) -> Charge | None:
@@ -157,14 +173,13 @@ class Recorder:
         if self._thread is not None:
             self._thread.join()
         if self._second_copy is not None:
-            self._stores.commit.keeper = None
             self._second_copy.close()
 
     @property
     def oldest_spooled_ms(self) -> int | None:
         """Start of the oldest request whose event may be in this process's spool, in Unix ms."""
         waits = self._pid is not None and not self._fallback.is_empty
-        return self._down_since_ms if waits else None
+        return self._outage.since_ms if waits else None
 
     @property
     def journal_fault(self) -> str | None:
@@ -180,34 +195,41 @@ class Recorder:
             self._numbering = Numbering(name)
             self._fallback = SpoolFallback(self._directory, name)
             self._checkpoints = Checkpoints(self._stores.records, self._live)
-            prices = self._limiter.prices if self._limiter else None
-            self._replay = Replay(self._stores, owner=name, live=self._live, prices=prices)
-            self._second_copy = self._journal() if self._keeps_journal else None
+            if self._keeps_journal:
+                self._second_copy = SecondCopy(
+                    self._directory, self._numbering, self._stores, self._live
+                )
+            self._background = self._in_background()
             try:  # before the first record: a reaper would take its process for a crashed one
-                heartbeat = self._stores.processes.heartbeat(self._numbering)
-                if self._second_copy is not None:
-                    self._second_copy.memory = heartbeat.memory
+                self._background.first_heartbeat()
             except StreamUnavailable as exc:
                 self._mark_redis_down(exc)
             self._pid = os.getpid()
             self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
             self._thread.start()
 
-    def _journal(self) -> SecondCopy:
-        journal = Journal(self._directory, self._numbering.process, self._live.__contains__)
-        self._stores.commit.keeper = journal.write
-        return SecondCopy(journal, self._directory, self._numbering, self._stores, self._live)
+    def _in_background(self) -> Background:
+        owner, live = self._numbering.process, self._live
+        prices = self._limiter.prices if self._limiter else None
+        return Background(
+            self._stores,
+            self._numbering,
+            live=live,
+            fallback=self._fallback,
+            replay=Replay(self._stores, owner=owner, live=live, prices=prices),
+            second_copy=self._second_copy,
+            unchecked=self._unchecked,
+            outage=self._outage,
+        )
 
     def _mark_redis_down(self, exc: StreamUnavailable) -> None:
-        """Keep all requests from waiting for Redis until the thread has reached it again."""
-        if not self._redis_is_up:
-            return
-        self._redis_is_up = False
-        self._orphan_at_s = 0.0
-        if self._down_since_ms is None:
-            self._down_since_ms = self._live.oldest_ms() or time.time_ns() // 1_000_000
-        log.error("%s; usage goes to the spool in %s", exc, self._directory)
-        self._wake.set()
+        """Keep all requests from waiting for Redis until the thread has reached it again.
+
+        A Redis that is full is not down.
+        """
+        if self._outage.begin(exc, self._live.oldest_ms()):
+            self._background.orphan_at_s = 0.0
+            self._wake.set()
 
     def _run(self) -> None:
         while not self._closing.is_set():
@@ -217,34 +239,12 @@ class Recorder:
                 pass
 
     def _heartbeat_and_replay(self) -> bool:
-        """Send a heartbeat and what Redis has missed; return whether Redis is up."""
+        """Do the background work once; return whether Redis is up."""
         try:
-            last, heartbeat = self._numbering.last, self._heartbeat()
-            self._redis_is_up = True
-            self._live.checkpoint(self._stores.records)
-            self._replay.run(self._fallback)
-            if self._fallback.is_empty:
-                self._down_since_ms = None
-            self._replay.adopt(self._fallback)
-            if self._second_copy is not None:
-                self._second_copy.update(heartbeat, last)
-            self._orphan_finished_records()
+            self._background.run_once()
         except StreamUnavailable as exc:
             self._mark_redis_down(exc)
             self._fallback.write_unwritten()
         except Exception:
             log.exception("background recording failed; it is tried again")
-        return self._redis_is_up
-
-    def _heartbeat(self) -> Heartbeat:
-        return self._stores.processes.heartbeat(
-            self._numbering,
-            spools=not self._fallback.is_empty,
-            about=self._second_copy.processes if self._second_copy is not None else (),
-        )
-
-    def _orphan_finished_records(self) -> None:
-        now_s = time.monotonic()
-        if now_s >= self._orphan_at_s:
-            self._orphan_at_s = now_s + ORPHAN_EVERY_S
-            self._live.orphan_others(self._stores.records, self._numbering.process)
+        return self._outage.is_up

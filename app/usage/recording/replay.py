@@ -5,6 +5,7 @@ A crash during a replay repeats events, which is a no-op in the ledger.
 
 import logging
 from collections.abc import Container
+from pathlib import Path
 
 from app.admission.reservations import NOTHING, Charge
 from app.pricing.price_book import PriceBook
@@ -18,6 +19,7 @@ from app.usage.messages.numbered import numbered
 from app.usage.messages.open_record import OpenRecord
 from app.usage.recording.fallback import SpoolFallback
 from app.usage.redis.stores import Stores
+from app.vocabulary.errors import StreamFull
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +42,8 @@ class Replay:
         self._owner = owner
         self._live = live
         self._prices = prices
+        #: File -> how many of its events are in a Redis that has become full since.
+        self._published: dict[Path, int] = {}
 
     def run(self, fallback: SpoolFallback) -> None:
         """Replay everything of this process.
@@ -63,14 +67,24 @@ class Replay:
                 log.warning("%s events adopted from %s", count, segment.path.name)
 
     def _replay_file(self, segment: Segment) -> int:
-        """Publish a file's events, then open its requests that have no event; count the events."""
+        """Publish a file's events, then open its requests that have no event; count the events.
+
+        If Redis becomes full, the next call goes on where this one stops. Otherwise, a file that is
+        larger than the room that workers make would begin again and again.
+        """
         published, opened = 0, dict[str, bytes]()
+        before = self._published.pop(segment.path, 0)
         for kind, payload in segment.lines():
             event_id = str(json_object(payload).get("event_id"))
             if kind == "open":
                 opened[event_id] = payload
                 continue
-            self._publish(event_id, payload)
+            if published >= before:
+                try:
+                    self._publish(event_id, payload)
+                except StreamFull:
+                    self._published[segment.path] = published
+                    raise
             opened.pop(event_id, None)
             published += 1
         for payload in opened.values():

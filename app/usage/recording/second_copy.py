@@ -33,13 +33,13 @@ class SecondCopy:
 
     def __init__(
         self,
-        journal: Journal,
         directory: Path,
         numbering: Numbering,
         stores: Stores,
         live: LiveRequests,
     ) -> None:
-        self.journal = journal
+        self.journal = Journal(directory, numbering.process, live.__contains__)
+        stores.commit.keeper = self.journal.write
         self._directory = directory
         self._numbering = numbering
         self._stores = stores
@@ -75,6 +75,7 @@ class SecondCopy:
 
     def close(self) -> None:
         """Leave what is not posted to the next process that uses the directory."""
+        self._stores.commit.keeper = None
         self.journal.close()
         for journal in self._adopted:
             journal.close()

@@ -12,7 +12,7 @@ from redis import Redis
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.redis.scripts import Script, read_lua, run
-from app.usage.redis.stream import numbers_in
+from app.usage.redis.stream_numbers import numbers_in
 
 #: Entries read in one round trip, so that memory stays flat.
 AT_ONCE = 500

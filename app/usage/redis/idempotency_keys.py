@@ -5,10 +5,10 @@ depend on HTTP beyond a status and headers, and does not know completions.
 
     idempotency:<digest>  string  a line of JSON, `Note`, then the body if the response is stored
 
-Redis holds digests of the key and the request, and the response itself.
+`idempotency_room` bounds how many keys and bytes an account has. Redis holds digests of the key and
+the request, and the response itself.
 """
 
-import hashlib
 import hmac
 import logging
 import secrets
@@ -20,19 +20,16 @@ from typing import Literal
 import orjson
 from redis import Redis
 
-from app.storage.redis.errors import redis_errors
-from app.storage.redis.scripts import Script, read_lua, run
+from app.usage.redis.idempotency_room import KEYS_LIMIT, STORED_S, IdempotencyRoom, Place
 from app.usage.redis.open_records import OpenRecords
 from app.vocabulary.errors import (
     IdempotencyInProgress,
     IdempotencyKeyReused,
     InvalidRequest,
+    RateLimited,
     ResponseNotStored,
     StreamUnavailable,
 )
-
-#: How long a response is stored, in seconds.
-STORED_S = 24 * 3600
 
 #: The longest that a claim lasts, in seconds. The process ends its claim with its request, and the
 #: claim of a crashed process is void; this limit is for a live process that cannot reach Redis.
@@ -49,8 +46,6 @@ RETRY_AFTER_S = 2
 
 #: Tells official clients not to retry: the same request would get the same response.
 FINAL = {"x-should-retry": "false"}
-
-REPLACE = Script(read_lua(__package__, "replace_note"))
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +89,7 @@ class IdempotencyKeys:
     """The keys of all accounts. `owner` returns the name under which this process is live."""
 
     def __init__(self, redis: "Redis", records: OpenRecords, owner: Callable[[], str]) -> None:
-        self._redis = redis
+        self.room = IdempotencyRoom(redis)
         self._records = records
         self._owner = owner
 
@@ -103,8 +98,9 @@ class IdempotencyKeys:
     ) -> "Claim | StoredResponse":
         """Return the stored response to this request, or the claim to make one.
 
-        Raises: InvalidRequest if the key is invalid; IdempotencyConflict; StreamUnavailable, since
-        a key that cannot be looked up must not be ignored.
+        Raises: InvalidRequest if the key is invalid; IdempotencyConflict; RateLimited if the
+        account has used too many keys; StreamUnavailable, since a key that cannot be looked up must
+        not be ignored.
         """
         identity = _identity(account_id, key)
         note = Note(
@@ -114,10 +110,16 @@ class IdempotencyKeys:
             owner=self._owner(),
             claim=secrets.token_hex(8),
         )
-        claim = Claim(self, f"idempotency:{hashlib.sha256(identity).hexdigest()}", note)
-        found = self._put_first(claim)
+        claim = Claim(self.room, Place.of(account_id, identity), note)
+        found = self.room.put_first(claim.place, note.encode(), CLAIM_S)
         if found is None:
             return claim
+        if isinstance(found, int):
+            raise RateLimited(
+                f"The account has used {KEYS_LIMIT} idempotency keys in the last 24 hours, which is"
+                f" the limit. Send the request without a key, or try again in {found} s.",
+                headers={"retry-after": str(found)},
+            )
         first, _, stored_body = found.partition(b"\n")
         return self._replayed(claim, Note(**orjson.loads(first)), found, stored_body)
 
@@ -138,23 +140,13 @@ class IdempotencyKeys:
             return first.response(stored_body)
         # It is running, or was running when its process crashed.
         is_running = first.owner in self._records.live_owners({first.owner})
-        if is_running or not self.replace(claim.name, found, claim.note.encode(), CLAIM_S):
+        mine = claim.note.encode()
+        if is_running or not self.room.replace(claim.place, found, mine, CLAIM_S):
             raise IdempotencyInProgress(
                 "The first request with this idempotency key is still running.",
                 headers={"retry-after": str(RETRY_AFTER_S)},
             )
         return claim
-
-    @redis_errors()
-    def _put_first(self, claim: "Claim") -> bytes | None:
-        """Store the claim unless the key is known; return what is known of it."""
-        found = self._redis.set(claim.name, claim.note.encode(), nx=True, get=True, ex=CLAIM_S)
-        return found if isinstance(found, bytes) else None
-
-    @redis_errors()
-    def replace(self, name: str, old: bytes, new: bytes, lasts_s: int) -> bool:
-        """Replace a value if it is `old`; an empty `new` deletes it. Return whether it was."""
-        return bool(run(self._redis, REPLACE, [name], [old, new, lasts_s]))
 
 
 class Claim:
@@ -164,21 +156,22 @@ class Claim:
     error that the request is running, until the process exits or CLAIM_S ends.
     """
 
-    def __init__(self, keys: IdempotencyKeys, name: str, note: Note) -> None:
-        self.name = name
+    def __init__(self, room: IdempotencyRoom, place: Place, note: Note) -> None:
+        self.place = place
+        self.name = place.name
         self.note = note
-        self._keys = keys
+        self._room = room
         self._has_ended = False
 
     def store(
         self, status: int, headers: Sequence[tuple[str, str]], body: bytes, *, is_cut: bool = False
     ) -> None:
-        """Store the response for retries."""
-        if len(body) > BODY_LIMIT:
+        """Store the response for retries; if it is too large or Redis is nearly full, only that."""
+        if len(body) > BODY_LIMIT or not self._is_room():
             self.store_nothing()
             return
         note = replace(self.note, state="kept", status=status, headers=headers, is_cut=is_cut)
-        self._end(note.encode(body))
+        self._end(note.encode(body), is_answer=True)
 
     def store_nothing(self) -> None:
         """Store that the request was made and may have cost something, but no response."""
@@ -188,19 +181,24 @@ class Claim:
         """Forget the request: it cost nothing and may be retried."""
         self._end(b"")
 
-    def _end(self, value: bytes) -> None:
+    def _is_room(self) -> bool:
+        try:
+            return self._room.takes_answers()
+        except StreamUnavailable:  # it may be back by the time that the response is stored
+            return True
+
+    def _end(self, value: bytes, *, is_answer: bool = False) -> None:
         if self._has_ended:
             return
         self._has_ended = True
+        old, request_id = self.note.encode(), self.note.request_id
         try:
-            held = self._keys.replace(self.name, self.note.encode(), value, STORED_S)
+            held = self._room.replace(self.place, old, value, STORED_S, is_answer=is_answer)
         except StreamUnavailable as exc:
-            logger.warning("no response stored for %s: %s", self.note.request_id, exc)
+            logger.warning("no response stored for %s: %s", request_id, exc)
         else:
             if not held:
-                logger.warning(
-                    "no response stored for %s: its claim was void", self.note.request_id
-                )
+                logger.warning("no response stored for %s: its claim was void", request_id)
 
 
 def _identity(account_id: str, key: str) -> bytes:

@@ -17,13 +17,17 @@ from app.admission.reservations import NOTHING, OPEN_REQUEST, RELEASE, Charge
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import DEAD, EVENTS, GIVEN, OPEN, OWNER, PROBE, RESERVED, STARTED
-from app.storage.redis.scripts import Argument, Script, read_lua, run
+from app.storage.redis.scripts import EVEN_IF_FULL, Argument, Script, read_lua, run
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.numbered import numbered
 
+#: The scripts that a full Redis runs, too, write no more than a few keys for each request in flight
+#: and for each process.
 OPEN_RECORD = Script(OPEN_REQUEST + read_lua(__package__, "open_record"))
-REOPEN_RECORD = Script(read_lua(__package__, "reopen_record"))
-UPDATE_RECORDS = Script(read_lua(__package__, "update_records"))
+OPEN_RECORD_EVEN_IF_FULL = Script(EVEN_IF_FULL + OPEN_RECORD.source)
+UPDATE_RECORDS = Script(EVEN_IF_FULL + read_lua(__package__, "update_records"))
+REOPEN_RECORD = Script(EVEN_IF_FULL + read_lua(__package__, "reopen_record"))
+SETTLE = Script(RELEASE + read_lua(__package__, "settle"))
 ABANDON = Script(RELEASE + read_lua(__package__, "abandon"))
 SWEEP_STARTED = Script(read_lua(__package__, "sweep_started"))
 LIVE_OWNERS = Script(read_lua(__package__, "live_owners"))
@@ -31,9 +35,15 @@ RELEASE_ORPHANS = Script(RELEASE + read_lua(__package__, "release_orphans"))
 
 
 class OpenRecords:
-    """The open records; every method raises StreamUnavailable if Redis fails."""
+    """The open records; every method raises StreamUnavailable if Redis fails.
 
-    def __init__(self, redis: "Redis", commit: GroupCommit | None = None) -> None:
+    `opens_if_full`: a Redis that has reached its memory limit takes new records.
+    """
+
+    def __init__(
+        self, redis: "Redis", commit: GroupCommit | None = None, *, opens_if_full: bool = True
+    ) -> None:
+        self._open = OPEN_RECORD_EVEN_IF_FULL if opens_if_full else OPEN_RECORD
         self._redis = redis
         self._commit = commit or GroupCommit(redis)
 
@@ -41,7 +51,7 @@ class OpenRecords:
     def open(self, opening: Opening) -> int:
         """Write that a request was admitted, before the vendor is called; return its number."""
         keys = [OPEN, STARTED, GIVEN]
-        return int(self._commit.run(OPEN_RECORD, keys, opening.arguments, opening.opened))
+        return int(self._commit.run(self._open, keys, opening.arguments, opening.opened))
 
     @redis_errors()
     def reopen(
@@ -60,6 +70,15 @@ class OpenRecords:
         """
         args: list[Argument] = [event_id, record, started_at_ms, process, number]
         self._commit.run(REOPEN_RECORD, [OPEN, STARTED, GIVEN], args, lambda _: keep)
+
+    @redis_errors()
+    def settle(self, event_id: str, charge: Charge | None) -> None:
+        """Remove the record of a request whose event is in a spool, because Redis is full.
+
+        `charge` replaces what the request reserved of its limits; None if it has no limits.
+        """
+        args: list[Argument] = [event_id, *(charge or NOTHING).arguments()]
+        self._commit.run(SETTLE, [OPEN, STARTED, RESERVED], args)
 
     @redis_errors()
     def update(self, records: Mapping[str, bytes]) -> None:

@@ -17,7 +17,7 @@ from redis import Redis
 from app.admission.numbering import Numbering
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.keys import EPOCH, GIVEN, MISSING, NUMBERS_POSTED, OWNER
-from app.storage.redis.scripts import Script, read_lua, run
+from app.storage.redis.scripts import EVEN_IF_FULL, Script, read_lua, run
 from app.usage.missing import Missing, Search, decode_search, encode_search
 from app.usage.numbers import Ranges, decode_ranges, encode_ranges
 
@@ -26,7 +26,7 @@ from app.usage.numbers import Ranges, decode_ranges, encode_ranges
 OWNER_TTL_S = 30
 OWNER_RENEWAL_S = 5
 
-HEARTBEAT = Script(read_lua(__package__, "heartbeat"))
+HEARTBEAT = Script(EVEN_IF_FULL + read_lua(__package__, "heartbeat"))
 
 #: The values of a heartbeat. A process whose events wait in its spool has numbers that are not
 #: missing, and not in Redis.

@@ -20,7 +20,16 @@ class Stores:
     processes: Processes
 
     @classmethod
-    def of(cls, redis: "Redis") -> "Stores":
-        """Return the stores in a Redis."""
+    def of(cls, redis: "Redis", *, serves_if_full: bool = True) -> "Stores":
+        """Return the stores in a Redis.
+
+        `serves_if_full`: a Redis that has reached its memory limit opens requests, whose events go
+        to the spool; else it opens none, and takes the events of those in flight.
+        """
         commit = GroupCommit(redis)
-        return cls(commit, EventStream(redis, commit), OpenRecords(redis, commit), Processes(redis))
+        return cls(
+            commit,
+            EventStream(redis, commit, publishes_if_full=not serves_if_full),
+            OpenRecords(redis, commit, opens_if_full=serves_if_full),
+            Processes(redis),
+        )

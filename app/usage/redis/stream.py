@@ -9,7 +9,7 @@ Does not know what an event contains, nor where it is posted.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,9 @@ from app.storage.redis.connection import write_probe
 from app.storage.redis.errors import redis_errors
 from app.storage.redis.group_commit import GroupCommit
 from app.storage.redis.keys import DEAD, EVENTS, OPEN, POSTED, RESERVED, STARTED
-from app.storage.redis.scripts import Argument, Script, read_lua, run
+from app.storage.redis.scripts import EVEN_IF_FULL, Argument, Script, read_lua, run
 from app.usage.messages.event import UsageEvent
-from app.usage.messages.numbered import numbered
+from app.usage.redis.stream_numbers import numbers_in
 
 #: The consumer group. Its name stays as the first version wrote it: Redis would deliver every entry
 #: of the stream again to a group of another name.
@@ -36,6 +36,8 @@ AT_ONCE = 1000
 #: Every request pays it.
 PUBLISH = Script(read_lua(__package__, "publish"))
 PUBLISH_AND_RELEASE = Script(RELEASE + read_lua(__package__, "publish_and_release"))
+PUBLISH_EVEN_IF_FULL = Script(EVEN_IF_FULL + PUBLISH.source)
+PUBLISH_AND_RELEASE_EVEN_IF_FULL = Script(EVEN_IF_FULL + PUBLISH_AND_RELEASE.source)
 ACK = Script(read_lua(__package__, "ack"))
 DEAD_LETTER = Script(read_lua(__package__, "dead_letter"))
 FORGET_IDLE_CONSUMERS = Script(read_lua(__package__, "forget_idle_consumers"))
@@ -62,11 +64,23 @@ class EventStream:
 
     `claim_idle_ms`: how long a claimed entry may stay unacknowledged before another consumer claims
     it. A consumer that is slower repeats a post, which is a no-op; nothing is lost.
+    `publishes_if_full`: a Redis that has reached its memory limit takes events. Requests must then
+    not be admitted meanwhile, so that it takes no more than those of requests in flight.
     """
 
     def __init__(
-        self, redis: "Redis", commit: GroupCommit | None = None, *, claim_idle_ms: int = 10_000
+        self,
+        redis: "Redis",
+        commit: GroupCommit | None = None,
+        *,
+        claim_idle_ms: int = 10_000,
+        publishes_if_full: bool = False,
     ) -> None:
+        self._publish = PUBLISH
+        self._publish_and_release = PUBLISH_AND_RELEASE
+        if publishes_if_full:
+            self._publish = PUBLISH_EVEN_IF_FULL
+            self._publish_and_release = PUBLISH_AND_RELEASE_EVEN_IF_FULL
         self._redis = redis
         self._commit = commit or GroupCommit(redis)
         self._claim_idle_ms = claim_idle_ms
@@ -87,11 +101,11 @@ class EventStream:
         `keep` is what is to be kept as soon as Redis has the event.
         """
         if charge is None:
-            self._commit.run(PUBLISH, [EVENTS, OPEN], [encoded, event_id], lambda _: keep)
+            self._commit.run(self._publish, [EVENTS, OPEN], [encoded, event_id], lambda _: keep)
         else:
             args: list[Argument] = [encoded, event_id, *charge.arguments()]
             keys = [EVENTS, OPEN, RESERVED]
-            self._commit.run(PUBLISH_AND_RELEASE, keys, args, lambda _: keep)
+            self._commit.run(self._publish_and_release, keys, args, lambda _: keep)
 
     @redis_errors()
     def claim_left_over(self, consumer: str, limit: int) -> list[StreamEntry]:
@@ -218,20 +232,6 @@ class EventStream:
         """
         forgotten: Any = run(self._redis, FORGET_IDLE_CONSUMERS, [EVENTS], [GROUP, idle_ms])
         return int(forgotten)
-
-
-def numbers_in(redis: "Redis", stream: str) -> Iterator[tuple[str, int]]:
-    """Yield the process and number of each event in a stream, in steps that do not block Redis."""
-    start = "-"
-    while True:
-        entries: Any = redis.xrange(stream, start, count=AT_ONCE)
-        for _, fields in entries:
-            it = numbered(fields.get(b"event", b""))
-            if it is not None and it.key is not None:
-                yield it.key
-        if len(entries) < AT_ONCE:
-            return
-        start = f"({entries[-1][0].decode()}"
 
 
 def _entry(entry_id: bytes, fields: dict[bytes, bytes]) -> StreamEntry:

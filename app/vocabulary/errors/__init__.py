@@ -36,7 +36,9 @@ Does not depend on any HTTP library; only `app.api.errors` renders them.
     │   ├── VendorTimeout              504
     │   └── ShuttingDown               503  this process shuts down and cancelled the call
     └── Unavailable                    503  a service that Tollgate needs does not respond:
-        ├── StreamUnavailable               Redis
+        ├── StreamUnavailable               Redis:
+        │   ├── StreamTimeout                   not in time
+        │   └── StreamFull                      because its memory is full
         └── LedgerUnavailable               the SQL database
 """
 
@@ -68,6 +70,8 @@ from app.vocabulary.errors.caller import (
 )
 from app.vocabulary.errors.unavailable import (
     LedgerUnavailable,
+    StreamFull,
+    StreamTimeout,
     StreamUnavailable,
     Unavailable,
 )
@@ -110,6 +114,8 @@ __all__ = [
     "ResponseNotStored",
     "ScopeMissing",
     "ShuttingDown",
+    "StreamFull",
+    "StreamTimeout",
     "StreamUnavailable",
     "TollgateError",
     "Unavailable",

@@ -11,9 +11,25 @@ class Unavailable(TollgateError):
 
 
 class StreamUnavailable(Unavailable):
-    """Redis does not respond, so the request cannot be admitted or its usage recorded."""
+    """Redis does not respond, so the request cannot be admitted or its usage recorded.
+
+    `reason` is the word for it in metrics.
+    """
 
     code = "accounting_unavailable"
+    reason = "redis_down"
+
+
+class StreamTimeout(StreamUnavailable):
+    """Redis did not respond in time; it may have done what it was asked for."""
+
+    reason = "redis_timeout"
+
+
+class StreamFull(StreamUnavailable):
+    """Redis has reached its memory limit; it has done nothing, and still responds."""
+
+    reason = "redis_full"
 
 
 class LedgerUnavailable(Unavailable):

@@ -1,5 +1,6 @@
 """Replay: what the spool holds reaches a real Valkey."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ from app.usage.recording.replay import Replay
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stores import Stores
 from app.usage.redis.stream import EventStream
-from app.vocabulary.errors import StreamUnavailable
+from app.vocabulary.errors import StreamFull, StreamUnavailable
 from tests.support.events import open_record, usage_event
+from tests.support.services.full import memory
+from tests.support.services.valkey import Valkey
 from workers.reaper import reap
 
 
@@ -123,3 +126,44 @@ def test_without_redis_everything_stays_where_it_is(
         with pytest.raises(StreamUnavailable):
             replay_of(nowhere).run(fallback)
     assert fallback.unwritten == {kept.event_id: kept.encode()}
+
+
+def test_a_replay_that_fills_redis_goes_on_where_it_stopped(
+    own_valkey: Valkey, fallback: SpoolFallback
+) -> None:
+    """A file larger than the room that workers make would otherwise never be through."""
+    spooled = [usage_event() for _ in range(600)]
+    for event in spooled:
+        fallback.write("event", event.encode())
+    posted: list[UsageEvent] = []
+    with Redis.from_url(own_valkey.url) as redis:
+        replay = replay_of(redis)
+        redis.config_set("maxmemory", memory(redis) + 200_000)
+        while not fallback.is_empty:
+            with contextlib.suppress(StreamFull):
+                replay.run(fallback)
+            posted += published(redis)  # as a worker does
+            redis.xtrim(EVENTS, 0)
+    assert posted == spooled
+
+
+def test_a_replay_that_another_outage_interrupts_begins_again(
+    own_valkey: Valkey, fallback: SpoolFallback
+) -> None:
+    """What Redis had may be lost with it."""
+    spooled = [usage_event() for _ in range(600)]
+    for event in spooled:
+        fallback.write("event", event.encode())
+    with Redis.from_url(own_valkey.url) as redis:
+        replay = replay_of(redis)
+        redis.config_set("maxmemory", memory(redis) + 200_000)
+        with pytest.raises(StreamFull):
+            replay.run(fallback)
+        redis.config_set("maxmemory", 0)
+        redis.replicaof("127.0.0.1", 1)
+        with pytest.raises(StreamUnavailable):
+            replay.run(fallback)
+        redis.replicaof("no", "one")
+        redis.flushall()
+        replay.run(fallback)
+        assert published(redis) == spooled

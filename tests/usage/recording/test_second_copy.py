@@ -104,7 +104,7 @@ def test_a_rejected_or_failed_opening_takes_no_number(
         with pytest.raises(Exception, match="cannot be recorded"):
             request(books)
     own_valkey.start()
-    wait_until(lambda: books._redis_is_up)
+    wait_until(lambda: books._outage.is_up)
     answer(request(books))
     assert numbers(events(redis)) == [1, 2]
     books.close()
@@ -119,7 +119,7 @@ def test_requests_that_were_spooled_are_numbered_without_gaps(
         answer(request(books))
     own_valkey.start()
     wait_until(lambda: redis.xlen(EVENTS) >= 4)
-    wait_until(lambda: books._redis_is_up)
+    wait_until(lambda: books._outage.is_up)
     answer(request(books))
     assert sorted(set(numbers(events(redis)))) == [1, 2, 3, 4, 5]
     assert Processes(redis).given() == {books.owner: 5}

@@ -15,11 +15,11 @@ from app.storage.redis.keys import OWNER
 from app.usage.redis.idempotency_keys import (
     BODY_LIMIT,
     CLAIM_S,
-    STORED_S,
     Claim,
     IdempotencyKeys,
     StoredResponse,
 )
+from app.usage.redis.idempotency_room import STORED_S
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.processes import Processes
 from app.vocabulary.errors import (
