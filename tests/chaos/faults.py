@@ -166,8 +166,8 @@ class Script:
         ]
         older = Fault("ledger", "ledger of an older backup", self._older_ledger, (3, 15), (MEMORY,))
         faults.append(older)
-        faults.append(Fault("disk", "full disk", self._full_disk, (1, 10)))
-        parties = ("valkey", SPOOL)
+        faults.append(Fault("disk", "full disk", self._full_disk, (1, 10), (MEMORY,)))
+        parties = ("valkey", MEMORY, SPOOL)
         faults.append(Fault("disk", "journals removed", self._journals_removed, (0, 0), parties))
         faults += [
             Fault("trap", moment, partial(self._set_trap, moment, what), (0.5, 0.5))
@@ -231,7 +231,12 @@ class Script:
     def _full_disk(self) -> Repair:
         trap = self.system.traps / FULL_DISK
         trap.touch()
-        return trap.unlink
+
+        def empty() -> None:
+            trap.unlink()
+            self.system.has_lost_copies()
+
+        return empty
 
     def _journals_removed(self) -> Repair:
         self.system.remove_spool()

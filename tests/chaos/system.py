@@ -17,7 +17,7 @@ from app.storage.sql.tables import entries
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.message import UndecodableMessage
 from app.usage.redis.dead_letters import DeadLetterStream
-from app.usage.redis.processes import Processes
+from app.usage.redis.processes import OWNER_RENEWAL_S, Processes
 from app.vocabulary.errors import StreamUnavailable
 from tests.chaos.ledgers import LedgerServer
 from tests.chaos.numbers import Numbers, read_numbers
@@ -70,9 +70,11 @@ class System:
     engine: Engine
     api_key: str
     env: dict[str, str]
-    #: Events that the ledger had before an older backup of it was restored, and when that was.
+    #: Events that the ledger had before an older backup of it was restored.
     undone: set[str] = field(default_factory=set)
-    restored_ms: int = 0
+    #: Until when requests were opened that Redis alone knows, or may: no journal has them, or the
+    #: ledger forgot them. In Unix ms.
+    known_alone_ms: int = 0
 
     @property
     def processes(self) -> list[Process]:
@@ -108,6 +110,11 @@ class System:
         """Remove the directory of the spool; what was in it stays for the judge."""
         if self.spool.exists():
             self.spool.rename(self.root / f"removed{time.monotonic_ns()}")
+            self.has_lost_copies(OWNER_RENEWAL_S + 1)  # then each process has a new journal
+
+    def has_lost_copies(self, for_s: float = 0.0) -> None:
+        """Take note that Redis alone knows what is opened until some time from now."""
+        self.known_alone_ms = time.time_ns() // 1_000_000 + int(for_s * 1000)
 
     def restore_ledger(self) -> None:
         """Restore the ledger's backup while nothing posts."""
@@ -117,7 +124,7 @@ class System:
         self.engine.dispose()
         self.ledger.restore()
         self.undone |= before - self.posted()
-        self.restored_ms = time.time_ns() // 1_000_000
+        self.has_lost_copies()
 
     def posted(self) -> set[str]:
         """Return the events that the ledger has."""
@@ -125,12 +132,12 @@ class System:
             return set(connection.scalars(select(entries.c.event_id)))
 
     def is_noted(self) -> bool:
-        """Whether a restored ledger has learned from Redis what was opened."""
-        if not self.restored_ms:
+        """Whether the ledger has learned what Redis alone knew."""
+        if not self.known_alone_ms:
             return True
         with self.redis.client() as redis, contextlib.suppress(StreamUnavailable):
             search = Processes(redis).search()
-            return search is not None and search.until_ms > self.restored_ms
+            return search is not None and search.until_ms > self.known_alone_ms
         return False
 
     def numbers(self) -> Numbers:

@@ -19,7 +19,7 @@ LOST = Numbers(
 
 
 def test_what_is_lost_for_a_reason_and_told_is_right() -> None:
-    assert list(LOST.problems()) == []
+    assert not list(LOST.problems())
     assert LOST.lost == {"t2"}
     assert not LOST.unopened
 
@@ -33,14 +33,12 @@ def test_what_is_lost_for_a_reason_and_told_is_right() -> None:
         ({"noted": frozenset({ONE, TWO})}, "is noted as posted, and is not"),
     ],
 )
-def test_anything_else_is_wrong(
-    change: dict[str, frozenset[tuple[str, int]]], problem: str
-) -> None:
+def test_anything_else_is_wrong(change: dict[str, frozenset[Key]], problem: str) -> None:
     (found,) = dataclasses.replace(LOST, **change).problems()  # type: ignore[arg-type]
     assert found.endswith(problem)
 
 
 def test_a_number_that_no_request_got_is_counted_apart() -> None:
     numbers = dataclasses.replace(LOST, told=frozenset({TWO, ("web-1", 3)}))
-    assert list(numbers.problems()) == []
+    assert not list(numbers.problems())
     assert numbers.unopened == {("web-1", 3)}
