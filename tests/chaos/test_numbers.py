@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from tests.chaos.numbers import Numbers
+from tests.chaos.numbers import Key, Numbers
 
 ONE, TWO = ("web-1", 1), ("web-1", 2)
 
