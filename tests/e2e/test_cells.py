@@ -139,7 +139,9 @@ def test_usage_is_complete_as_far_as_both_cells_are(cells: Cells) -> None:
     stop(cells.west)
     try:
         assert cells.west.post(cells.key, "waits").status_code == 200
-        begun_s = min(it.started_at_ms for it in EventStream(cells.west.redis).numbered()) // 1000
+        waiting = EventStream(cells.west.redis)
+        wait_until(waiting.backlog)
+        begun_s = min(it.started_at_ms for it in waiting.numbered()) // 1000
         assert cells.east.complete_until_s(cells.reports) <= begun_s
         assert cells.west.complete_until_s(cells.reports) <= begun_s
     finally:

@@ -141,7 +141,7 @@ def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(sys, "path", nothing)
     sys.path_importer_cache.clear()
     encoded = ConverseGateway().encode(row(), request(MODELS[0]))
-    with pytest.raises(VendorAuthentication, match=r"tollgate\[aws\]"):
+    with pytest.raises(VendorAuthentication, match=r"pip install -e '\.\[aws\]'"):
         AWSAuth().headers(row(AWS_BEARER_TOKEN_BEDROCK="sk-test"), encoded)
 
 

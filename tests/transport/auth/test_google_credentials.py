@@ -190,7 +190,7 @@ def test_a_key_file_that_is_missing_or_wrong_is_said_with_the_variables_name(
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "google.auth.transport.requests", None)
-    with pytest.raises(VendorAuthentication, match=r"install tollgate\[google\]"):
+    with pytest.raises(VendorAuthentication, match=r"pip install -e '\.\[google\]'"):
         bearer(GoogleAuth())
 
 
