@@ -41,6 +41,9 @@ from bench.wrk import press
 
 CONNECTIONS = 32
 IDLE_S = 10.0
+
+#: Within this time, every web process applies changed limits, in seconds (docs/limits.md).
+LIMITS_APPLY_S = 10.0
 SETTLE_S = 300.0
 #: Far more than the load uses.
 AMPLE = 10**9
@@ -94,9 +97,9 @@ def main(seconds: int, count: int) -> None:
 
 
 def _idle(pids: Mapping[str, int]) -> dict[str, float]:
-    time.sleep(IDLE_S)  # the processes have started
+    time.sleep(IDLE_S)  # start-up work must not count as idle use
     before = {name: processor_s(pid) for name, pid in pids.items()}
-    time.sleep(IDLE_S)  # the measured interval
+    time.sleep(IDLE_S)  # the interval whose use is measured
     return {name: (processor_s(pid) - before[name]) / IDLE_S for name, pid in pids.items()}
 
 
@@ -147,7 +150,7 @@ def _limit(url: str) -> None:
     )
     Accounts(engine).set_limits("account", "bench", **limits)
     engine.dispose()
-    time.sleep(10)  # until every process applies them
+    time.sleep(LIMITS_APPLY_S)  # only a process that has read them checks them
 
 
 def _measure_backlog(

@@ -23,6 +23,8 @@ from app.vocabulary.errors import TollgateError
 
 ACCOUNT = "demo"
 MODEL = "sandbox/echo"
+#: How often the children are checked while they run, in seconds.
+CHECK_S = 0.5
 #: The same model, slow enough to watch the words arrive.
 SLOW_MODEL = f"{MODEL}?delay_ms=50"
 PROMPT = "Every word of this answer is a token, and each of them is counted once."
@@ -76,7 +78,7 @@ def _run(stack: Stack) -> None:
         _say(f"Running until Ctrl-C. Logs: {stack.var / 'log'}")
         while True:
             children.check()
-            time.sleep(0.5)  # between two checks of the children
+            time.sleep(CHECK_S)  # until Ctrl-C, between two checks of the children
 
 
 def _demo_key(database_url: str, path: Path) -> str:
