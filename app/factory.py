@@ -27,7 +27,7 @@ from app.observability.backlog import BacklogCollector
 from app.observability.disk_alarms import DiskAlarms
 from app.observability.metrics.metrics import Metrics
 from app.observability.request_log import register_request_log
-from app.pricing.price_book import load_prices
+from app.pricing.live_prices import LivePrices
 from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.routing import Router
 from app.serving.service import CompletionService
@@ -125,7 +125,9 @@ def _services(settings: Settings, storage: _Storage) -> Services:
     vendors = load_vendors(settings.vendors_file, settings.env, GATEWAY_SPECS)
     metrics = Metrics(vendors)
     unchecked = UncheckedRequests(storage.redis, metrics.unlimited)
-    recorder = _recorder(settings, storage, unchecked)
+    prices = LivePrices(settings.prices_file)
+    prices.watch()
+    recorder = _recorder(settings, storage, unchecked, prices)
     circuit_breaker = CircuitBreaker(storage.redis)
     accounts, usage_reader = Accounts(storage.engine), UsageReader(storage.engine)
     return Services(
@@ -139,7 +141,12 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         reports=Reports(storage.engine, _replica(settings)),
         stores=storage.stores,
         recorder=recorder,
-        alarms=Alarms(storage.redis, _disk_alarms(settings, recorder), unchecked=unchecked),
+        alarms=Alarms(
+            storage.redis,
+            _disk_alarms(settings, recorder),
+            unchecked=unchecked,
+            price_fault=lambda: prices.fault,
+        ),
         idempotency=_idempotency(storage, recorder),
         engine=storage.engine,
         circuit_breaker=circuit_breaker,
@@ -158,15 +165,16 @@ def _replica(settings: Settings) -> Engine | None:
     return create_engine(settings.database_read_url) if settings.database_read_url else None
 
 
-def _recorder(settings: Settings, storage: _Storage, unchecked: UncheckedRequests) -> Recorder:
-    prices = load_prices(settings.prices_file)
+def _recorder(
+    settings: Settings, storage: _Storage, unchecked: UncheckedRequests, prices: LivePrices
+) -> Recorder:
     return Recorder(
         storage.stores,
         settings.spool_dir,
         serve_without_redis=settings.on_redis_down == "serve",
         keeps_journal=settings.journal == "on",
         cell=settings.cell,
-        limiter=Limiter(storage.reservations, prices, Spending(storage.engine)),
+        limiter=Limiter(storage.reservations, prices.book, Spending(storage.engine)),
         unchecked=unchecked,
     )
 

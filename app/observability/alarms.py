@@ -4,7 +4,7 @@ Reads Redis and this host's spool. Does not depend on HTTP.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -60,14 +60,21 @@ class Alarms:
     """Checks for alarms, and logs each one when it is raised and when it clears.
 
     `unchecked` are the requests that this process has served without a check of their limits; by
-    default, those that all have reported.
+    default, those that all have reported. `price_fault` says why this process has not taken a
+    changed price file.
     """
 
     def __init__(
-        self, redis: "Redis", disk: DiskAlarms, *, unchecked: UncheckedRequests | None = None
+        self,
+        redis: "Redis",
+        disk: DiskAlarms,
+        *,
+        unchecked: UncheckedRequests | None = None,
+        price_fault: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._redis = redis
         self._disk = disk
+        self._price_fault = price_fault
         self._unchecked = unchecked or UncheckedRequests(redis)
         self._raised: Mapping[str, str] = {}
         #: Whether a primary Redis has ever responded; until then, REDIS_URL may be wrong.
@@ -77,9 +84,10 @@ class Alarms:
         """Return the current alarms; if Redis is unavailable, that is one of them."""
         report = self._redis_report()
         spool_bytes, alarms = self._disk.check()
+        unlimited = _unlimited_alarm(self._unchecked.recent())
         report = replace(
             report,
-            alarms={**alarms, **report.alarms, **_unlimited_alarm(self._unchecked.recent())},
+            alarms={**alarms, **report.alarms, **unlimited, **_price_alarm(self._price_fault())},
             spool_bytes=spool_bytes,
             spool_is_usable="spool_unusable" not in alarms,
         )
@@ -137,6 +145,15 @@ def _unlimited_alarm(recent: Mapping[str, int]) -> dict[str, str]:
             f"{sum(recent.values())} requests were served without a check of their limits"
             f" ({reasons}). The alarm clears {RECENT_S // 60} minutes after the last of them."
         )
+    }
+
+
+def _price_alarm(fault: str | None) -> dict[str, str]:
+    if fault is None:
+        return {}
+    return {
+        "prices": f"The price file is invalid, so requests have the prices of before: {fault}."
+        " Correct the file; no restart is needed."
     }
 
 

@@ -230,3 +230,10 @@ def test_what_waits_too_long_or_is_too_much_is_an_alarm(
     backlog: int, age_s: float, dead: int, alarms: set[str]
 ) -> None:
     assert set(_backlog_alarms(backlog, age_s, dead)) == alarms
+
+
+def test_a_price_file_that_was_not_taken_is_an_alarm(redis: "Redis", tmp_path: Path) -> None:
+    disk = DiskAlarms(tmp_path / "spool")
+    found = Alarms(redis, disk, price_fault=lambda: "own.toml: model must be a glob").check()
+    assert "own.toml: model must be a glob" in found.alarms["prices"]
+    assert "prices" not in Alarms(redis, disk).check().alarms
