@@ -88,16 +88,16 @@ class LivePrices:
         try:
             book, version = load_prices(self._path), prices_version(self._path)
         except (ConfigError, ValueError, KeyError, OSError) as exc:
-            self._rejected = found
-            self.fault = "; ".join(str(exc).splitlines())
-            log.error(
-                "the prices stay as they were, because a price file is invalid: %s", self.fault
-            )
+            self._reject(found, exc)
             return
         if _signature(self._path) != found:  # written while it was read
             return
         self._current, self._taken, self._rejected, self.fault = book, found, None, None
         log.info("took the changed prices, version %s", version)
+
+    def _reject(self, found: Signature, reason: Exception) -> None:
+        self._rejected, self.fault = found, "; ".join(str(reason).splitlines())
+        log.error("the prices stay as they were, because a price file is invalid: %s", self.fault)
 
 
 def prices_version(path: Path | None) -> str:

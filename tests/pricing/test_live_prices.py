@@ -123,7 +123,7 @@ def test_a_process_does_not_start_with_an_invalid_file(tmp_path: Path) -> None:
         LivePrices(path)
 
 
-def test_a_thread_looks_until_nobody_needs_the_prices(tmp_path: Path) -> None:
+def test_a_thread_looks_until_nobody_needs_the_prices() -> None:
     before = set(threading.enumerate())
     live = LivePrices(None)
     live.watch()
