@@ -1,6 +1,8 @@
 """Parses times on the command line: `30d`, `12h`, `90m`, or an ISO date or time in UTC."""
 
+import math
 import re
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
@@ -57,3 +59,15 @@ def _iso(text: str) -> datetime:
 def show_time(unix_ms: int) -> str:
     """Return a time in Unix milliseconds as ISO 8601 in UTC, to the second."""
     return datetime.fromtimestamp(unix_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def range_ms(since: datetime, until: datetime | None) -> tuple[int, int]:
+    """Return the range of `--since` and `--until` in Unix milliseconds; no end means now.
+
+    Raises: UsageError if the range is empty.
+    """
+    end_s = time.time() if until is None else until.timestamp()
+    start_ms, end_ms = math.floor(since.timestamp() * 1000), math.ceil(end_s * 1000)
+    if start_ms >= end_ms:
+        raise click.UsageError("--since must be before --until")
+    return start_ms, end_ms
