@@ -18,20 +18,16 @@ from app.api.schemas.usage_params import FILE_BUCKETS, UsageParams
 from app.container import services
 from app.formats.strict_json import dump
 from app.ledger.reports.buckets import Bucket, Cursor, buckets
-from app.ledger.reports.csv_cells import csv_line
+from app.ledger.reports.csv_cells import csv_headings, csv_line
 from app.ledger.reports.pages import fill
-from app.ledger.reports.query import GroupKey, UsageQuery, UsageRow
+from app.ledger.reports.query import NO_USAGE, GroupKey, UsageQuery, UsageRow
 from app.ledger.reports.reader import UsageReader
 from app.ledger.reports.source import ReportSource
 from app.ledger.slots import SLOT_S, floor_to
 from app.usage.completeness import complete_until_ms
-from app.vocabulary.completion import Usage
 from app.vocabulary.errors import AccountNotAllowed, InvalidRequest, StreamUnavailable
 
 log = logging.getLogger(__name__)
-
-#: A row without usage; its fields give the headings of a file.
-_NOTHING = UsageRow(requests=0, failed_requests=0, estimated_requests=0, usage=Usage())
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +157,8 @@ def _lines(
 ) -> Iterator[str]:
     """Yield the lines of one page at a time, to bound memory; the first page has the headings."""
     at_once, width_s = params.width.largest_limit, params.width.seconds
-    headings = csv_line(["start", "end", *report.cells(_NOTHING, params.group_by)])
+    names = ["start", "end", *report.cells(NO_USAGE, params.group_by)]
+    headings = csv_headings(names, bom=params.bom)
     for start in range(0, len(cuts), at_once) or (0,):
         page = cuts[start : start + at_once]
         rows = fill(reader, query, page, width_s)

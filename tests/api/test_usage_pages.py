@@ -38,6 +38,15 @@ def test_a_file_has_all_of_the_range(each_site: Site) -> None:
     assert len(lines) == 5
 
 
+def test_a_file_may_start_with_a_byte_order_mark_for_excel(site: Site) -> None:
+    site.post(at(MIDNIGHT_S, user="Zo\u00eb"))
+    query = {**RANGE, "format": "csv", "group_by": "user_id"}
+    plain = site.get(query).data
+    assert "Zo\u00eb".encode() in plain
+    assert site.get({**query, "bom": "true"}).data == b"\xef\xbb\xbf" + plain
+    assert site.get({**query, "bom": "false"}).data == plain
+
+
 def test_times_of_a_file_are_local_where_a_zone_is_asked_for(site: Site) -> None:
     site.post(at(MIDNIGHT_S))
     (line,) = read(site, timezone="Asia/Kathmandu", bucket_width="1h")

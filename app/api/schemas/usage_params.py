@@ -2,7 +2,7 @@
 
 Arrays are accepted as OpenAI's clients send them (`models[]=a&models[]=b`) or bare
 (`models=a&models=b`). Source: OpenAI's `GET /organization/usage/completions` and
-`GET /organization/costs`; `timezone` and `format` are Tollgate's own.
+`GET /organization/costs`; `timezone`, `format` and `bom` are Tollgate's own.
 """
 
 from collections.abc import Mapping
@@ -87,6 +87,7 @@ class UsageParams:
     limit: int
     page: str | None
     as_csv: bool
+    bom: bool = False
 
     @property
     def zone(self) -> tzinfo:
@@ -94,8 +95,12 @@ class UsageParams:
         return UTC if self.timezone == "UTC" else ZoneInfo(self.timezone)
 
     def fingerprint(self) -> bytes:
-        """Return what must be the same for all pages: everything except the page and its size."""
-        return orjson.dumps(astuple(replace(self, limit=0, page=None)), default=sorted)
+        """Return what must be the same for all pages: everything except the page and its size.
+
+        Pages have no byte-order mark. Without it, the version before computes the same.
+        """
+        same = astuple(replace(self, limit=0, page=None))[:-1]
+        return orjson.dumps(same, default=sorted)
 
 
 def load_usage_params(query: MultiDict[str, str]) -> UsageParams:
@@ -156,6 +161,7 @@ class _RangeSchema(Schema):
     api_key_ids = Texts(load_default=None)
     page = Scalar(load_default=None)
     format = OneOf({"json": False, "csv": True}, attribute="as_csv", load_default=False)
+    bom = Flag(load_default=False)
 
     @validates_schema(skip_on_field_errors=True)
     def _check_together(self, values: Mapping[str, Any], **_: Any) -> None:
@@ -165,6 +171,8 @@ class _RangeSchema(Schema):
         if limit is not None and limit > width.largest_limit:
             sentence = f"must be from 1 to {width.largest_limit} for this `bucket_width`"
             raise ValidationError([Problem(VALUE, sentence)], "limit")
+        if values["bom"] and not values["as_csv"]:
+            raise ValidationError([Problem(VALUE, "can only be given with `format=csv`")], "bom")
         for name in ("limit", "page") if values["as_csv"] else ():
             if values[name] is not None:
                 sentence = "cannot be given with `format=csv`: a file contains the whole range"

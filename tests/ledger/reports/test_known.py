@@ -3,8 +3,8 @@
 from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
-from app.ledger.reports.known import without_usage
-from tests.ledger.ledgers import at
+from app.ledger.reports.known import first_day_s, without_usage
+from tests.ledger.ledgers import MIDNIGHT_S, at
 
 
 def test_names_without_usage_are_found_by_kind(engine: Engine) -> None:
@@ -13,3 +13,9 @@ def test_names_without_usage_are_found_by_kind(engine: Engine) -> None:
     assert without_usage(engine, "api_key_ids", ["k", "a"]) == ["a"]
     assert without_usage(engine, "models", ["v/m", "v/M", "m/v"]) == ["m/v", "v/M"]
     assert without_usage(engine, "models", []) == []
+
+
+def test_the_first_day_with_usage_is_found(engine: Engine) -> None:
+    assert first_day_s(engine) is None
+    Ledger(engine).post([at(200_000), at(100)])
+    assert first_day_s(engine) == MIDNIGHT_S
