@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "db": CommandEntry("db", "Prepare the ledger's database."),
     "dead": CommandEntry("dead", "List, retry and drop dead-lettered events."),
     "dev": CommandEntry("dev", "Run all of Tollgate on this host."),
+    "invoice": CommandEntry("invoice_command", "Print an account's invoice for a month."),
     "keys": CommandEntry("keys", "Create, list, limit, revoke and rotate API keys."),
     "prices": CommandEntry("prices", "Show prices, and re-price requests."),
     "prune": CommandEntry("prune_command", "Remove old entries and keep their totals."),

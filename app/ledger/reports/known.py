@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Literal
 
-from sqlalchemy import Engine, exists, func, select
+from sqlalchemy import Engine, Select, func, select
 
 from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import conditions
@@ -20,9 +20,7 @@ def without_usage(engine: Engine, kind: Named, names: Iterable[str]) -> list[str
     """
     with reading(engine) as connection:
         return [
-            name
-            for name in sorted(set(names))
-            if not connection.scalar(select(exists().where(*_is(kind, name))))
+            name for name in sorted(set(names)) if connection.scalar(_first(kind, name)) is None
         ]
 
 
@@ -32,9 +30,18 @@ def first_day_s(engine: Engine) -> int | None:
     Raises: LedgerUnavailable.
     """
     with reading(engine) as connection:
-        return connection.scalar(select(func.min(daily_rollups.c.slot_s)))
+        first_s: int | None = connection.scalar(select(func.min(daily_rollups.c.slot_s)))
+        return first_s
 
 
-def _is(kind: Named, name: str) -> list[object]:
-    query = UsageQuery(0, 0, **{kind: frozenset({name})})
-    return [*conditions(query, daily_rollups)]
+def _first(kind: Named, name: str) -> Select[tuple[int]]:
+    """Return a SELECT of a day with usage of the name."""
+    names = frozenset({name})
+    query = UsageQuery(
+        0,
+        0,
+        account_ids=names if kind == "account_ids" else None,
+        api_key_ids=names if kind == "api_key_ids" else None,
+        models=names if kind == "models" else None,
+    )
+    return select(daily_rollups.c.slot_s).where(*conditions(query, daily_rollups)).limit(1)

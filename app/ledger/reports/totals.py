@@ -53,7 +53,7 @@ def merged(rows: Iterable[UsageRow]) -> list[UsageRow]:
     """Return a row for each bucket and group, in the order in which they first appear."""
     found: dict[tuple[object, ...], UsageRow] = {}
     for row in rows:
-        key = (row.bucket_start_s, row.account_id, row.api_key_id, row.vendor, row.model)
-        key += (row.user, row.status)
+        who = (row.account_id, row.api_key_id, row.user)
+        key = (row.bucket_start_s, *who, row.vendor, row.model, row.status)
         found[key] = found[key] + row if key in found else row
     return list(found.values())
