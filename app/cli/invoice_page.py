@@ -1,6 +1,6 @@
 """Renders an invoice as one HTML file that needs no other file, to read or to print."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -78,7 +78,7 @@ def _dates(invoice: Invoice, line: InvoiceLine) -> str:
 def _shown(line: InvoiceLine, cents: int | None, dates: str) -> dict[str, Any]:
     return {
         "line": line,
-        "remark": "; ".join(filter(None, [_remark(line), dates])),
+        "remarks": [it for it in (*_remarks(line), dates) if it],
         "kinds": [
             Kind(name, tokens, _rates(line, kind))
             for kind, name in KINDS.items()
@@ -95,19 +95,18 @@ def _rates(line: InvoiceLine, kind: str) -> str:
     return " / ".join(known) or "not stored" if line.cost_nanousd is not None else "unknown"
 
 
-def _remark(line: InvoiceLine) -> str:
-    """Return what is special about a line's price."""
-    above = line.prices[0].above_prompt_tokens if len(line.prices) == 1 else 0
-    remarks = [
-        "no known price" if line.cost_nanousd is None else "",
-        "several vendor calls per request" if len(line.prices) > 1 else "",
-        f"prompts of more than {above:,} tokens" if above else "",
-        "requests deleted, totals kept" if line.is_pruned else "",
-        f"{line.unpriced:,} of them without a known price"
-        if line.unpriced and line.cost_nanousd is not None
-        else "",
-    ]
-    return "; ".join(filter(None, remarks))
+def _remarks(line: InvoiceLine) -> Iterator[str]:
+    """Yield what is special about a line's price."""
+    if line.cost_nanousd is None:
+        yield "no known price"
+    elif line.unpriced:
+        yield f"{line.unpriced:,} of them without a known price"
+    if len(line.prices) > 1:
+        yield "several vendor calls per request"
+    elif line.prices and (above := line.prices[0].above_prompt_tokens):
+        yield f"prompts of more than {above:,} tokens"
+    if line.is_pruned:
+        yield "requests deleted, totals kept"
 
 
 def _amount(cents: int | None) -> str:

@@ -28,6 +28,10 @@ def at(time_s: float) -> str:
     return f"{datetime.fromtimestamp(time_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def _requests_of(count: int) -> str:
+    return f"{count:,} request{'' if count == 1 else 's'}"
+
+
 def _source(invoice: Invoice) -> Iterator[str]:
     origin, month = invoice.origin, invoice.month
     kind = "a read replica of the ledger" if origin.is_replica else "the ledger"
@@ -51,18 +55,18 @@ def _requests(invoice: Invoice) -> Iterator[str]:
     totals = invoice.totals
     if totals.estimated_requests:
         yield (
-            f"{totals.estimated_requests:,} of {totals.requests:,} requests have tokens that"
-            " Tollgate estimated, because the vendor reported none."
+            f"For {totals.estimated_requests:,} of {_requests_of(totals.requests)}, Tollgate"
+            " estimated tokens, because the vendor did not report them all."
         )
     if unpriced := invoice.unpriced_requests:
         yield (
-            f"{unpriced:,} requests used tokens at an unknown price. They are NOT in the total."
-            " List them: tollgate prices missing. Once the price is known: tollgate prices update"
+            f"{_requests_of(unpriced)} used tokens at an unknown price: NOT in the total. List"
+            " them: tollgate prices missing. Once the price is known: tollgate prices update"
         )
     if totals.empty_requests:
         yield (
-            f"{totals.empty_requests:,} requests used no tokens, because they were rejected or"
-            " failed. They cost nothing and are on no line."
+            f"{_requests_of(totals.empty_requests)} used no tokens, after a rejection or a failure."
+            " That costs nothing and is on no line."
         )
     if any(len(line.prices) > 1 for line in invoice.lines):
         yield (
@@ -79,21 +83,21 @@ def _changes(invoice: Invoice) -> Iterator[str]:
     if origin.corrected_requests:
         sign = "-" if origin.corrected_nanousd < 0 else "+"
         yield (
-            f"Budgets had counted other costs for {origin.corrected_requests:,} requests on these"
-            f" days, and were corrected by {sign}${dollars(abs(origin.corrected_nanousd))}. The"
-            " invoice has the ledger's costs."
+            f"Budgets had counted other costs for {_requests_of(origin.corrected_requests)} on"
+            f" these days, and were corrected by {sign}${dollars(abs(origin.corrected_nanousd))}."
+            " The invoice has the ledger's costs."
         )
     if origin.missing_requests is None:
         yield "Whether any usage is missing is unknown."
     elif origin.missing_requests:
         yield (
-            f"The usage of {origin.missing_requests:,} requests of all accounts is missing, and may"
-            " belong here: tollgate reconcile."
+            f"The usage of {_requests_of(origin.missing_requests)} of all accounts is missing, and"
+            " may belong here: tollgate reconcile."
         )
     else:
         yield "No usage is known to be missing."
     if origin.written_off:
         yield (
-            f"The usage of {origin.written_off:,} requests of all accounts was lost and written"
+            f"The usage of {_requests_of(origin.written_off)} of all accounts was lost and written"
             " off, by web processes that ran in this month. Some may belong here."
         )
