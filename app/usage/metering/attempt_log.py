@@ -5,6 +5,7 @@ the prompts that a vendor quotes are replaced here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 from app.usage.messages.call_attempt import CallAttempt
 from app.usage.metering.call_meter import CallMeter
@@ -91,30 +92,21 @@ def without_quotes(message: str, request: CompletionRequest) -> str:
 
     A part has at least QUOTE_LENGTH characters.
     """
+    quoted = set[int]()
     for prompt in request.prompts:
-        if not isinstance(prompt, str):
-            continue
-        for quote in list(_quotes(message, prompt)):
-            message = message.replace(quote, QUOTE)
-    return message
+        if isinstance(prompt, str):
+            quoted.update(*(range(at, at + QUOTE_LENGTH) for at in _shared(message, prompt)))
+    parts = groupby(enumerate(message), lambda it: it[0] in quoted)
+    return "".join(QUOTE if is_quoted else "".join(c for _, c in part) for is_quoted, part in parts)
 
 
-def _quotes(message: str, prompt: str) -> Iterator[str]:
-    """Yield the longest parts that both texts have, from left to right, without overlaps.
+def _shared(message: str, prompt: str) -> Iterator[int]:
+    """Yield where parts of the message begin that are QUOTE_LENGTH long and in the prompt.
 
-    Each part of QUOTE_LENGTH has an aligned piece of half that length, so only pieces are searched.
+    A long prompt is searched for few of them: each contains an aligned piece of half the length.
     """
-    step, at = QUOTE_LENGTH // 2, 0
-    for start in range(0, len(message) - step + 1, step):
-        if start < at:
-            continue
-        left, right = start, start + step
-        if message[left:right] not in prompt:
-            continue
-        while right < len(message) and message[left : right + 1] in prompt:
-            right += 1
-        while left > at and message[left - 1 : right] in prompt:
-            left -= 1
-        if right - left >= QUOTE_LENGTH:
-            yield message[left:right]
-            at = right
+    half = QUOTE_LENGTH // 2
+    pieces = {at for at in range(0, len(message), half) if message[at : at + half] in prompt}
+    for at in range(len(message) - QUOTE_LENGTH + 1):
+        if -(-at // half) * half in pieces and message[at : at + QUOTE_LENGTH] in prompt:
+            yield at
