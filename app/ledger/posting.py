@@ -164,8 +164,8 @@ def entry_of(row: RowMapping) -> Entry:
     values = {name: row[name] for name in _FIELDS}
     for side in ("prompt_source", "completion_source"):
         values[side] = values[side] or sides_of(row["source"])
-    told = {"calls": decode_calls(row["calls"]), "attempt_log": decode_attempts(row["attempt_log"])}
-    event = UsageEvent(**values, **told)
+    calls, attempts = decode_calls(row["calls"]), decode_attempts(row["attempt_log"])
+    event = UsageEvent(**values, calls=calls, attempt_log=attempts)
     return Entry(event, row["cost_nanousd"], row["price_id"])
 
 
