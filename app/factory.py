@@ -141,12 +141,7 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         reports=Reports(storage.engine, _replica(settings)),
         stores=storage.stores,
         recorder=recorder,
-        alarms=Alarms(
-            storage.redis,
-            _disk_alarms(settings, recorder),
-            unchecked=unchecked,
-            price_fault=lambda: prices.fault,
-        ),
+        alarms=_alarms(settings, storage, recorder, unchecked, prices),
         idempotency=_idempotency(storage, recorder),
         engine=storage.engine,
         circuit_breaker=circuit_breaker,
@@ -156,9 +151,16 @@ def _services(settings: Settings, storage: _Storage) -> Services:
     )
 
 
-def _disk_alarms(settings: Settings, recorder: Recorder) -> DiskAlarms:
+def _alarms(
+    settings: Settings,
+    storage: _Storage,
+    recorder: Recorder,
+    unchecked: UncheckedRequests,
+    prices: LivePrices,
+) -> Alarms:
     keeps_journal = settings.journal == "on"
-    return DiskAlarms(settings.spool_dir, True, keeps_journal, lambda: recorder.journal_fault)
+    disk = DiskAlarms(settings.spool_dir, True, keeps_journal, lambda: recorder.journal_fault)
+    return Alarms(storage.redis, disk, unchecked=unchecked, price_fault=lambda: prices.fault)
 
 
 def _replica(settings: Settings) -> Engine | None:

@@ -86,6 +86,10 @@ def update(
         _print_prices(path)
         length = count_entries(engine, *span, scope=scope)
         result = _run(engine, path, span, scope, length, dry_run=dry_run)
+    _print_result(result, length, dry_run=dry_run)
+
+
+def _print_result(result: _Result, length: int, *, dry_run: bool) -> None:
     if dry_run:
         for line in _table(result):
             click.echo(line)

@@ -40,4 +40,4 @@ def test_a_model_has_a_vendor() -> None:
 
 def test_an_option_that_is_not_given_is_no_filter() -> None:
     assert chosen(()) is None
-    assert chosen(("a", "a")) == {"a"}
+    assert chosen(("a", "a")) == frozenset({"a"})

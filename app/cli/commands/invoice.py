@@ -91,14 +91,17 @@ def invoice_command(
     """
     if bom and form != "csv":
         raise click.UsageError("--bom is for --format csv only")
-    month = Month(month.year, month.number, zone)
-    if month.start_s > time.time():
+    local = Month(month.year, month.number, zone)
+    if local.start_s > time.time():
         raise click.UsageError(f"--month {month} has not begun")
     with open_reports() as source:
-        invoice = read_invoice(source, _account(source, account_id), month, by_key=by == "key")
+        invoice = read_invoice(source, _account(source, account_id), local, by_key=by == "key")
     for reason in invoice.draft_reasons():
         click.echo(f"Draft: {reason}", err=True)
-    text = as_csv(invoice, bom=bom) if form == "csv" else FORMS[form](invoice)
+    _write(as_csv(invoice, bom=bom) if form == "csv" else FORMS[form](invoice), output)
+
+
+def _write(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
     else:

@@ -16,7 +16,7 @@ from app.cli.report import FORMS, LABELS, Report
 from app.cli.times import Moment, Zone, in_zone
 from app.ledger.reports.known import first_day_s
 from app.ledger.reports.query import GroupKey, UsageQuery, UsageRow
-from app.ledger.reports.reader import UsageReader
+from app.ledger.reports.source import ReportSource
 from app.ledger.reports.totals import merged, read_step, steps_of
 from app.ledger.retention import pruned_until_s
 from app.ledger.slots import SLOT_S, floor_to
@@ -132,36 +132,18 @@ def usage_command(
     cost that leaves out requests with no known price. Users and statuses are read from entries, a
     day at a time, everything else from rollups.
     """
-    start_s, end_s = _range(since, until, zone)
     if bom and form != "csv":
         raise click.UsageError("--bom is for --format csv only")
-    account_ids, by = (
-        names["account_ids"],
-        by or (("model",) if names["account_ids"] else ("account",)),
-    )
+    account_ids, span_s = names["account_ids"], _range(since, until, zone)
+    by = by or (("model",) if account_ids else ("account",))
     with open_reports() as source:
-        check_names(
-            source.engine,
-            account_ids=account_ids,
-            api_key_ids=names["keys"],
-            models=names["models"],
-        )
-        query = _query(names, _earliest_start(source.engine, start_s), end_s, by)
-        rows = _rows(source.usage, _shortened(query, source.engine), by, zone)
+        query = _query(source.engine, names, span_s, by)
+        rows = _rows(source, query, by, zone)
     _print_idle_users(names["users"], rows)
-    if "user" not in by:
-        rows = merged(replace(row, user=None) for row in rows)
-    FORMS[form](
-        Report(
-            subject=", ".join(account_ids) or "All accounts",
-            start_s=query.start_s,
-            end_s=end_s,
-            by=by,
-            rows=rows,
-            zone=zone,
-            bom=bom,
-        )
-    )
+    subject = ", ".join(account_ids) or "All accounts"
+    span = {"start_s": query.start_s, "end_s": query.end_s}
+    shown = rows if "user" in by else merged(replace(row, user=None) for row in rows)
+    FORMS[form](Report(subject=subject, **span, by=by, rows=shown, zone=zone, bom=bom))
 
 
 def _range(since: datetime, until: datetime | None, zone: tzinfo) -> tuple[int, int]:
@@ -187,17 +169,26 @@ def _earliest_start(engine: Engine, start_s: int) -> int:
 
 
 def _query(
-    names: Mapping[str, tuple[str, ...]], start_s: int, end_s: int, by: tuple[str, ...]
+    engine: Engine,
+    names: Mapping[str, tuple[str, ...]],
+    span_s: tuple[int, int],
+    by: tuple[str, ...],
 ) -> UsageQuery:
+    """Return the query.
+
+    Raises: ClickException that names the first account, key or model that is unknown.
+    """
+    account_ids, keys, models = names["account_ids"], names["keys"], names["models"]
+    check_names(engine, account_ids=account_ids, api_key_ids=keys, models=models)
     groups = [GROUP_KEYS[name] for name in by if name in GROUP_KEYS]
     if names["users"]:  # to see which of them have usage
         groups.append("user")
     return UsageQuery(
-        start_s=start_s,
-        end_s=end_s,
-        account_ids=chosen(names["account_ids"]),
-        api_key_ids=chosen(names["keys"]),
-        models=chosen(names["models"]),
+        start_s=_earliest_start(engine, span_s[0]),
+        end_s=span_s[1],
+        account_ids=chosen(account_ids),
+        api_key_ids=chosen(keys),
+        models=chosen(models),
         users=chosen(names["users"]),
         statuses=chosen(names["statuses"]),
         group_by=tuple(dict.fromkeys(groups)),
@@ -213,10 +204,11 @@ def _shortened(query: UsageQuery, engine: Engine) -> UsageQuery:
 
 
 def _rows(
-    reader: UsageReader, query: UsageQuery, by: tuple[str, ...], zone: tzinfo
+    source: ReportSource, query: UsageQuery, by: tuple[str, ...], zone: tzinfo
 ) -> list[UsageRow]:
     """Return the rows; while entries of several days are read, a terminal shows how far that is."""
     width_s = next((WIDTHS_S[name] for name in by if name in WIDTHS_S), None)
+    query, reader = _shortened(query, source.engine), source.usage
     steps = steps_of(query, width_s, zone)
     hidden = len(steps) == 1 or not sys.stderr.isatty()
     with click.progressbar(steps, label="Days", file=sys.stderr, hidden=hidden) as bar:

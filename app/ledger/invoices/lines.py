@@ -14,6 +14,7 @@ from app.ledger.invoices.unit_prices import UnitPrice, UnitPrices
 from app.ledger.measures import ENTRY_MEASURES, IS_EMPTY
 from app.ledger.reports.query import UsageRow
 from app.storage.sql.tables import entries
+from app.vocabulary.completion import Usage
 
 #: Kind of token -> tokens. No token has two kinds, and each kind has a unit price.
 Tokens = Mapping[str, int]
@@ -94,21 +95,6 @@ def lines_of_entries(
 
 def line_of_rollup(row: UsageRow, span_s: tuple[int, int]) -> InvoiceLine:
     """Return the line of a group whose entries were pruned, in a range (Unix seconds)."""
-    usage = row.usage
-    audio, written = usage.audio_prompt_tokens, usage.cache_write_tokens
-    beyond = usage.cached_tokens + written + audio - usage.prompt_tokens
-    both = max(0, min(audio, usage.cached_tokens, beyond))
-    output = usage.completion_tokens - usage.reasoning_tokens - usage.audio_completion_tokens
-    tokens = {
-        "input": max(0, both - beyond),
-        "cached": usage.cached_tokens - both,
-        "cache_write": written,
-        "input_audio": audio - both,
-        "cached_audio": both,
-        "output": max(0, output),
-        "reasoning": usage.reasoning_tokens,
-        "output_audio": usage.audio_completion_tokens,
-    }
     return InvoiceLine(
         vendor=row.vendor or "",
         model=row.model or "",
@@ -119,11 +105,29 @@ def line_of_rollup(row: UsageRow, span_s: tuple[int, int]) -> InvoiceLine:
         failed=max(0, row.failed_requests - row.empty_requests),
         estimated=row.estimated_requests,
         unpriced=row.unpriced_requests,
-        tokens=tokens,
+        tokens=_tokens(row.usage),
         cost_nanousd=row.known_cost_nanousd,
         first_ms=span_s[0] * 1000,
         last_ms=span_s[1] * 1000 - 1,
     )
+
+
+def _tokens(usage: Usage) -> Tokens:
+    """Return each kind's tokens, as `_kinds` divides those of an entry."""
+    audio, written = usage.audio_prompt_tokens, usage.cache_write_tokens
+    beyond = usage.cached_tokens + written + audio - usage.prompt_tokens
+    both = max(0, min(audio, usage.cached_tokens, beyond))
+    output = usage.completion_tokens - usage.reasoning_tokens - usage.audio_completion_tokens
+    return {
+        "input": max(0, both - beyond),
+        "cached": usage.cached_tokens - both,
+        "cache_write": written,
+        "input_audio": audio - both,
+        "cached_audio": both,
+        "output": max(0, output),
+        "reasoning": usage.reasoning_tokens,
+        "output_audio": usage.audio_completion_tokens,
+    }
 
 
 def _line(row: RowMapping, prices: UnitPrices) -> InvoiceLine:

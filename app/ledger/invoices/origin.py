@@ -1,8 +1,9 @@
 """Where an invoice's numbers come from: the ledger, how complete it is, and what changed in it."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, Select, func, select
 
 from app.ledger.invoices.month import Month
 from app.ledger.repricing import Repricing, past_repricings
@@ -59,34 +60,34 @@ def read_origin(
     Read `completeness` before the month's usage, and call this after it.
     Raises: LedgerUnavailable.
     """
-    start_ms, end_ms = month.start_s * 1000, month.end_s * 1000
-    day_s = corrections.c.day_s
-    corrected = select(
-        func.coalesce(func.sum(corrections.c.corrected_requests), 0),
-        func.coalesce(func.sum(corrections.c.added_nanousd), 0),
-    ).where(
-        corrections.c.account_id == account_id,
-        day_s >= floor_to(month.start_s, DAY_S),
-        day_s < month.end_s,
-    )
-    given_up = select(func.coalesce(func.sum(processes.c.written_off), 0)).where(
-        processes.c.since_ms < end_ms, processes.c.seen_ms >= start_ms
-    )
     with reading(engine) as connection:
-        requests, nanousd = connection.execute(corrected).one()
-        written_off = connection.scalar(given_up)
+        requests, nanousd = connection.execute(_corrections(account_id, month)).one()
+        written_off = connection.scalar(_written_off(month))
         pruned_s = pruned_until_s(connection)
     return Origin(
         ledger=ledger_name(engine),
         is_replica=is_replica,
         complete_until_ms=completeness.until_ms,
         pruned_until_s=min(pruned_s, month.end_s) if pruned_s > month.start_s else None,
-        repricings=_repricings(engine, account_id, start_ms, end_ms),
+        repricings=_repricings(engine, account_id, month),
         corrected_requests=int(requests),
         corrected_nanousd=int(nanousd),
-        missing_requests=_missing(completeness.search, start_ms, end_ms),
+        missing_requests=_missing(completeness.search, month),
         written_off=int(written_off or 0),
     )
+
+
+def _corrections(account_id: str, month: Month) -> Select[tuple[Any, Any]]:
+    it = corrections.c
+    sums = (func.coalesce(func.sum(c), 0) for c in (it.corrected_requests, it.added_nanousd))
+    days = (it.day_s >= floor_to(month.start_s, DAY_S), it.day_s < month.end_s)
+    return select(*sums).where(it.account_id == account_id, *days)
+
+
+def _written_off(month: Month) -> Select[tuple[Any]]:
+    it = processes.c
+    ran = (it.since_ms < month.end_s * 1000, it.seen_ms >= month.start_s * 1000)
+    return select(func.sum(it.written_off)).where(*ran)
 
 
 def ledger_name(engine: Engine) -> str:
@@ -96,10 +97,9 @@ def ledger_name(engine: Engine) -> str:
     return f"{kind} {name}".strip()
 
 
-def _repricings(
-    engine: Engine, account_id: str, start_ms: int, end_ms: int
-) -> tuple[Repricing, ...]:
-    """Return the re-pricings that may have changed the account's entries of a range."""
+def _repricings(engine: Engine, account_id: str, month: Month) -> tuple[Repricing, ...]:
+    """Return the re-pricings that may have changed the account's entries, oldest first."""
+    start_ms, end_ms = month.start_s * 1000, month.end_s * 1000
     return tuple(
         it
         for it in reversed(past_repricings(engine))
@@ -108,7 +108,8 @@ def _repricings(
     )
 
 
-def _missing(search: Search | None, start_ms: int, end_ms: int) -> int | None:
+def _missing(search: Search | None, month: Month) -> int | None:
     if search is None:
         return None
+    start_ms, end_ms = month.start_s * 1000, month.end_s * 1000
     return sum(it.size for it in search.missing if it.from_ms < end_ms and it.to_ms >= start_ms)

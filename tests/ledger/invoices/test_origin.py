@@ -31,7 +31,7 @@ def test_re_pricings_and_corrections_of_the_account_and_the_month_are_named(
     list(reprice(engine, prices, START_MS, END_MS))  # changes nothing
     list(reprice(engine, prices, END_MS, END_MS + 10**10))
     found = read_origin(engine, "acme", NOVEMBER, Completeness())
-    assert [it.scope.account_ids for it in found.repricings] == [{"acme"}]
+    assert [it.scope.account_ids for it in found.repricings] == [frozenset({"acme"})]
     assert (found.corrected_requests, found.corrected_nanousd) == (1, 9_001_000)
     october = read_origin(engine, "acme", Month(2026, 10), Completeness())
     assert (october.repricings, october.corrected_requests) == ((), 0)

@@ -6,8 +6,8 @@ Nullable columns only: the previous version neither writes nor reads them.
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0012"
-down_revision = "0011"
+revision = "0014"
+down_revision = "0012"
 
 
 def upgrade() -> None:
