@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from app import __version__
 from app.cli.output import OutputFailed, checked_output
 from app.settings import ConfigError
 
@@ -85,6 +86,6 @@ class CommandTable(click.Group):
 
 
 @click.command("tollgate", cls=CommandTable)
-@click.version_option(package_name="tollgate-gateway")
+@click.version_option(__version__)
 def main() -> None:
     """Tollgate, a gateway for text completions that accounts for every token."""

@@ -9,6 +9,7 @@ from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from marshmallow import Schema
 from marshmallow.fields import Field
 
+from app import __version__
 from app.api.models import ModelListParams
 from app.api.openapi import request_record, responses
 from app.api.openapi.descriptions import DESCRIPTION, FIELDS
@@ -46,7 +47,7 @@ def _specification(plugin: MarshmallowPlugin) -> APISpec:
     """Return the document without operations."""
     spec = APISpec(
         title="Tollgate",
-        version="5",
+        version=__version__,
         openapi_version="3.1.0",
         info={"description": DESCRIPTION},
         security=[{name: []} for name in SECURITY],
