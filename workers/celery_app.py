@@ -9,12 +9,12 @@ from typing import Any
 
 from celery import Celery
 from celery.beat import ScheduleEntry, Scheduler, SchedulingError
-from celery.signals import after_setup_logger, beat_init, worker_init
+from celery.signals import import_modules, setup_logging
 from redis import ResponseError
 
+from app.observability.logs import configure
 from app.settings import CONFIG_DIR, ConfigError, Settings
-from app.storage.redis.cluster import reject_cluster
-from app.storage.redis.connection import connect
+from app.startup.common import check_worker_start, read_settings
 from workers.broker import broker_of
 
 #: Tasks that may wait before beat stops sending more. If no worker ran, a day of them would take
@@ -38,19 +38,19 @@ def create_celery(settings: Settings) -> Celery:
     return celery
 
 
-settings = Settings.from_env()
-celery_app = create_celery(settings)
+#: Without those that are invalid: then no worker or beat starts, see `_check_start`.
+settings = read_settings().settings
+try:
+    celery_app = create_celery(settings)
+except ConfigError:  # a URL that cannot be parsed
+    check_worker_start()
+    raise
 
 
-@worker_init.connect  # type: ignore[untyped-decorator]
-@beat_init.connect  # type: ignore[untyped-decorator]
-def _reject_cluster(**_: Any) -> None:
-    """Exit if Redis is a cluster: Celery would try it for ever."""
-    with connect(settings.redis_url, settings.redis_timeout_s) as redis:
-        try:
-            reject_cluster(redis)
-        except ConfigError as exc:
-            raise SystemExit(str(exc)) from None
+@import_modules.connect(sender=celery_app)  # type: ignore[untyped-decorator]
+def _check_start(**_: Any) -> None:
+    """Exit with one line if a worker or beat cannot start; sent before either does anything."""
+    check_worker_start()
 
 
 class BoundedScheduler(Scheduler):  # type: ignore[misc]
@@ -90,9 +90,15 @@ def first_line_only(record: logging.LogRecord) -> bool:
     return True
 
 
-@after_setup_logger.connect  # type: ignore[untyped-decorator]
-def _quiet_the_clock(**_: Any) -> None:
-    """Keep what happens every second out of the log; the consumer logs each run that posted."""
+@setup_logging.connect  # type: ignore[untyped-decorator]
+def _set_up_logging(loglevel: int = logging.INFO, **_: Any) -> None:
+    """Log as web processes do; Celery then configures nothing.
+
+    Keep what happens every second out of the log; the consumer logs each run that posted.
+    """
+    configure(settings.log_format)
+    for name in ("app", "workers", "celery"):
+        logging.getLogger(name).setLevel(loglevel)
     for name in ("celery.beat", "celery.app.trace", "celery.worker.strategy"):
         logging.getLogger(name).setLevel(logging.WARNING)
     # While the broker is down, beat would log some hundred lines a second.
