@@ -9,13 +9,13 @@ from typing import Any
 
 from celery import Celery
 from celery.beat import ScheduleEntry, Scheduler, SchedulingError
-from celery.signals import import_modules, setup_logging
+from celery.signals import import_modules
 from redis import ResponseError
 
-from app.observability.logs import configure
 from app.settings import CONFIG_DIR, ConfigError, Settings
 from app.startup.common import check_worker_start, read_settings
 from workers.broker import broker_of
+from workers.logs import log_as_web_does
 
 #: Tasks that may wait before beat stops sending more. If no worker ran, a day of them would take
 #: 88 MB of Redis.
@@ -49,8 +49,13 @@ except ConfigError:  # a URL that cannot be parsed
 
 @import_modules.connect(sender=celery_app)  # type: ignore[untyped-decorator]
 def _check_start(**_: Any) -> None:
-    """Exit with one line if a worker or beat cannot start; sent before either does anything."""
-    check_worker_start()
+    """Exit with one line if a worker or beat cannot start; sent before either does anything.
+
+    Other commands of Celery, as `celery report`, import modules, too.
+    """
+    if celery_app.loader.worker_initialized:
+        check_worker_start()
+        log_as_web_does(settings.log_format)
 
 
 class BoundedScheduler(Scheduler):  # type: ignore[misc]
@@ -81,25 +86,3 @@ class BoundedScheduler(Scheduler):  # type: ignore[misc]
             return int(client.llen(self.app.conf.task_default_queue)) >= WAITING_LIMIT
         except ResponseError:
             return False
-
-
-def first_line_only(record: logging.LogRecord) -> bool:
-    """Truncate a log record to its first line, without its traceback."""
-    record.msg, record.args = record.getMessage().partition("\n")[0], None
-    record.exc_info = record.exc_text = None
-    return True
-
-
-@setup_logging.connect  # type: ignore[untyped-decorator]
-def _set_up_logging(loglevel: int = logging.INFO, **_: Any) -> None:
-    """Log as web processes do; Celery then configures nothing.
-
-    Keep what happens every second out of the log; the consumer logs each run that posted.
-    """
-    configure(settings.log_format)
-    for name in ("app", "workers", "celery"):
-        logging.getLogger(name).setLevel(loglevel)
-    for name in ("celery.beat", "celery.app.trace", "celery.worker.strategy"):
-        logging.getLogger(name).setLevel(logging.WARNING)
-    # While the broker is down, beat would log some hundred lines a second.
-    logging.getLogger("celery.beat").addFilter(first_line_only)

@@ -32,7 +32,7 @@ class Finding:
     @property
     def line(self) -> str:
         """Subject and message: `PORT must be …`, or `REDIS_URL: the host …`."""
-        joint = " " if self.message.startswith(("is ", "must ")) else ": "
+        joint = " " if self.message.startswith(("is ", "must ", "leads ")) else ": "
         return f"{self.subject}{joint}{self.message}"
 
 
