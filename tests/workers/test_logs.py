@@ -1,4 +1,4 @@
-"""The log of a worker and of beat: one record a line, in the web process's form, without secrets."""
+"""The log of a worker and of beat: a record a line, in the web process's form, without secrets."""
 
 import json
 import logging

@@ -147,6 +147,7 @@ class Postgres:
     def add_user(self, name: str, password: str) -> None:
         """Let a superuser log in, who needs a password; the others need none."""
         user, secret = sql.Identifier(name), sql.Literal(password)
+        self._execute(sql.SQL("DROP ROLE IF EXISTS {}").format(user))  # of another test
         self._execute(sql.SQL("CREATE ROLE {} SUPERUSER LOGIN PASSWORD {}").format(user, secret))
         rules = self._cluster / "pg_hba.conf"
         rules.write_text(f"local all {name} scram-sha-256\n{rules.read_text()}")
