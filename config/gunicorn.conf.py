@@ -11,7 +11,9 @@ import sys  # noqa: E402
 from typing import Any  # noqa: E402
 
 from gevent.hub import Hub  # noqa: E402
+from gunicorn.glogging import Logger  # noqa: E402
 
+from app.observability.logs import formatter  # noqa: E402
 from app.startup.server_settings import read_server_settings, temporary_directory  # noqa: E402
 
 # An invalid setting has its default here; `on_starting` rejects it.
@@ -52,6 +54,17 @@ timeout = 60
 # aborted and recorded. Platforms kill after 30 s: keep the sum below your platform's limit.
 graceful_timeout = _settings.grace_s + 8
 
+
+class logger_class(Logger):  # type: ignore[misc]  # the name of the setting
+    """gunicorn's logger, in the form of all other lines, from the first line on."""
+
+    def setup(self, cfg: Any) -> None:
+        """Configure the log."""
+        super().setup(cfg)
+        for handler in self.error_log.handlers:
+            handler.setFormatter(formatter(os.environ.get("TOLLGATE_LOG_FORMAT")))
+
+
 # No access log: a header or a query may contain a key. Errors go to stderr, for the platform.
 accesslog = None
 errorlog = "-"
@@ -73,13 +86,10 @@ def on_starting(server: Any) -> None:
     master.
     """
     # Imported here: the master's copies. Workers import their own.
-    from app.observability.logs import formatter  # noqa: PLC0415
     from app.observability.metrics import directory  # noqa: PLC0415
     from app.startup.child import passes_in_child  # noqa: PLC0415
     from app.usage.metering.estimate import tokenizer  # noqa: PLC0415
 
-    for handler in server.log.error_log.handlers:
-        handler.setFormatter(formatter(os.environ.get("TOLLGATE_LOG_FORMAT")))
     serves_tollgate = server.app.app_uri.startswith("app.wsgi")  # and not the sandbox vendor
     if serves_tollgate and not passes_in_child(lambda: _check(server)):
         sys.exit(1)

@@ -65,7 +65,7 @@ def _replica(settings: Settings) -> Iterator[Finding]:
     if settings.database_read_url is None:
         return
     url = settings.database_read_url
-    check = Check(lambda: check_server(url) or "responds")
+    check = Check(lambda: check_server(url))
     for found in findings_of("DATABASE_READ_URL", lambda: check.result(REPLICA_S), WEB):
         if found.state == "ok":
             yield found
@@ -97,12 +97,13 @@ def check_host(settings: Settings) -> Iterator[Finding]:
     yield from spool_findings(settings)
     fault = directory_fault(temporary_directory())
     yield _host_finding("TMPDIR", fault, "the metrics and gunicorn's files can be written")
-    port = read_server_settings(settings.env)[0].port
-    if fault := address_fault("0.0.0.0", port, wait_s=0):  # noqa: S104 - it is what web binds
-        problem = f"port {port} cannot be used now ({fault}): stop what listens, if it is not web"
-        yield Finding("PORT", "warning", problem, WEB)
-    else:
-        yield Finding("PORT", "ok", f"port {port} is free", WEB)
+    server, problems = read_server_settings(settings.env)
+    if "PORT" in problems:
+        return
+    fault = address_fault("0.0.0.0", server.port, wait_s=0)  # noqa: S104 - it is what web binds
+    problem = f"port {server.port} cannot be used now ({fault}): by a web process that runs?"
+    well = f"port {server.port} is free"
+    yield Finding("PORT", "warning" if fault else "ok", problem if fault else well, WEB)
 
 
 def check_web_start(addresses: Sequence[tuple[str, int]], temporary: str | None) -> None:

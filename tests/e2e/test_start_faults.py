@@ -21,7 +21,7 @@ from app.devstack.procfile import PROCFILE, read_procfile
 from app.settings import ROOT
 from app.storage.sql.migrations import known_revisions
 from tests.support.ports import free_port, lasting_port
-from tests.support.processes import ended, started
+from tests.support.processes import KILLED_S, ended, started
 from tests.support.services.polling import wait_until
 from tests.support.services.postgres import Postgres
 from tests.support.services.valkey import Valkey
@@ -190,7 +190,7 @@ def test_a_process_that_cannot_start_says_one_thing_once(services: Services, fau
         assert run.stderr.count(expected) == 1, (kind, run.stderr)
         assert "hunter2" not in run.stderr
         if kind != "release":
-            assert json.loads(lines[-1])["level"] == "critical"
+            assert [json.loads(it)["level"] for it in lines][-1] == "critical"
 
 
 def run_once(kind: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
@@ -207,7 +207,7 @@ def run_once(kind: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[s
         stdout, stderr = process.communicate(timeout=PROMISED_S + SLACK_S)
     except subprocess.TimeoutExpired:
         process.kill()
-        stdout, stderr = process.communicate()
+        stdout, stderr = process.communicate(timeout=KILLED_S)
     return subprocess.CompletedProcess(kind, ended(process), stdout, stderr)
 
 

@@ -34,7 +34,7 @@ _FAULTS: tuple[tuple[str, str], ...] = (
         "{place} has no user {user}: create it, or correct the user",
     ),
     (
-        "(?:Peer|Ident|peer|ident) authentication failed|is not permitted to log in",
+        "authentication failed|is not permitted to log in",
         "{place} does not let the user {user} log in: correct the user, or pg_hba.conf",
     ),
     (
@@ -73,7 +73,8 @@ _FAULTS: tuple[tuple[str, str], ...] = (
 #: Reasons why a server is down, in the driver's words.
 _REASONS = re.compile(
     r"FATAL:\s*(?P<fatal>[^\n]*)|(?P<known>Connection refused|timeout expired|timed? ?out"
-    r"|No such file or directory|Network is unreachable|No route to host|closed the connection)"
+    r"|No such file or directory|Network is unreachable|No route to host|closed the connection"
+    r"|server login has been failing)"
 )
 
 
@@ -98,14 +99,15 @@ def check_ledger(url: str) -> str:
     return f"{version}, schema {revision}"
 
 
-def check_server(url: str) -> None:
-    """Connect, as `check_ledger` does; the schema may be missing or old.
+def check_server(url: str) -> str:
+    """Connect, as `check_ledger` does, and return its version; the schema may be missing or old.
 
     Raises: ConfigError, LedgerUnavailable.
     """
     parsed = _parsed(url)
-    if parsed.get_backend_name() != "sqlite":
-        _connected(url, parsed)
+    if parsed.get_backend_name() == "sqlite":
+        return "SQLite"  # a missing file will be created
+    return _connected(url, parsed)[0]
 
 
 def fault_of(error: BaseException | None, url: str) -> str | None:
@@ -115,7 +117,7 @@ def fault_of(error: BaseException | None, url: str) -> str | None:
     text, parsed = str(error.orig), _parsed(url)
     if parameter := rejected_parameter(error):
         return (
-            f"the pooler at {_place(parsed)} rejects the startup parameter `{parameter}`: remove"
+            f"{_place(parsed)} rejects the startup parameter `{parameter}`: remove"
             " it from the URL, or add it to PgBouncer's ignore_startup_parameters"
         )
     for pattern, message in _FAULTS:
