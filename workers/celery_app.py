@@ -13,6 +13,7 @@ from celery.signals import import_modules
 from redis import ResponseError
 
 from app.settings import CONFIG_DIR, ConfigError, Settings
+from app.startup.child import passes_in_child
 from app.startup.common import check_worker_start, read_settings
 from workers.broker import broker_of
 from workers.logs import log_as_web_does
@@ -54,7 +55,8 @@ def _check_start(**_: Any) -> None:
     Other commands of Celery, as `celery report`, import modules, too.
     """
     if celery_app.loader.worker_initialized:
-        check_worker_start()
+        if not passes_in_child(check_worker_start):
+            raise SystemExit(1)
         log_as_web_does(settings.log_format)
 
 

@@ -134,7 +134,9 @@ class ProcfileRun:
         def count(*_: object) -> None:
             self._signals += 1
 
-        numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        numbers = [signal.SIGTERM, signal.SIGINT]
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup says so
+            numbers.append(signal.SIGHUP)
         before = {number: signal.signal(number, count) for number in numbers}
         try:
             yield

@@ -12,7 +12,8 @@ def passes_in_child(check: Callable[[], None]) -> bool:
     """Run `check` in a forked process; return whether it ended without an exception.
 
     gunicorn's master must not import the application: after `kill -HUP`, new workers would run the
-    modules that it had imported, and not those on the disk.
+    modules that it had imported, and not those on the disk. And a thread that waits for a service
+    which hangs must not be there when a process forks.
     """
     child = os.fork()
     if child == 0:  # pragma: no cover  # it runs in the child

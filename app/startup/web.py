@@ -65,8 +65,8 @@ def _replica(settings: Settings) -> Iterator[Finding]:
     if settings.database_read_url is None:
         return
     url = settings.database_read_url
-    check = Check(lambda: check_server(url))
-    for found in findings_of("DATABASE_READ_URL", lambda: check.result(REPLICA_S), WEB):
+    check = Check(lambda: check_server(url), REPLICA_S)
+    for found in findings_of("DATABASE_READ_URL", check.result, WEB):
         if found.state == "ok":
             yield found
         else:

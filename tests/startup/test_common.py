@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from app.startup.common import (
-    LIMIT_S,
     check_common,
     check_release,
     check_worker_start,
@@ -67,7 +66,7 @@ def test_a_service_that_hangs_is_down() -> None:
         port = silent.getsockname()[1]
         url = f"postgresql://u:hunter2@127.0.0.1:{port}/d?connect_timeout=2&sslmode=disable"
         (found,) = check_release({"DATABASE_URL": url})
-    assert (found.state, found.message) == ("down", f"no response within {LIMIT_S:g} s")
+    assert (found.state, found.message) == ("down", "no response in time")
     assert found.processes == ("release",)
 
 

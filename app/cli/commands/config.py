@@ -10,6 +10,9 @@ from app.startup.common import check_common, read_settings
 from app.startup.finding import Finding
 from app.startup.web import check_host, check_web
 
+#: How long a service may take to respond, in seconds; processes that start wait for less.
+LIMIT_S = 5.0
+
 #: What the table calls each state.
 _WORDS = {"ok": "ok", "warning": "warning", "down": "down", "refused": "FAULT"}
 
@@ -27,7 +30,7 @@ def check() -> None:
     start, and wait for the service. Exits with 1 if there is a fault, or a service is down.
     """
     read = read_settings(os.environ)
-    found = [*check_common(read), *check_web(read), *check_host(read.settings)]
+    found = [*check_common(read, LIMIT_S), *check_web(read), *check_host(read.settings)]
     headings = ("state", "checked", "for", "result")
     for line in format_table(headings, [_row(it) for it in found], pretty=False):
         click.echo(line)

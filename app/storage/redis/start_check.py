@@ -21,7 +21,7 @@ from app.storage.redis.url import parse_redis_url
 from app.vocabulary.errors import StreamUnavailable
 
 #: How long a connect and each response may take, in seconds.
-TIMEOUT_S = 1.0
+TIMEOUT_S = 3.0
 
 #: Kind of error, a part of its message, and what is wrong and what to do.
 _FAULTS: tuple[tuple[type[Exception], str, str], ...] = (

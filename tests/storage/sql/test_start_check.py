@@ -133,6 +133,6 @@ def test_a_server_that_is_down_behind_a_pooler_is_unavailable(
     postgres.crash()
     try:
         with pytest.raises((LedgerUnavailable, TimeoutError)):  # the pooler waits for it
-            Check(lambda: check_ledger(bouncer)).result(2.0)
+            Check(lambda: check_ledger(bouncer), 2.0).result()
     finally:
         postgres.serve()
