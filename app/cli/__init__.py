@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from app import __version__
 from app.cli.output import OutputFailed, checked_output
 from app.settings import ConfigError
 
@@ -34,6 +35,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "prices": CommandEntry("prices", "Show prices, and re-price requests."),
     "prune": CommandEntry("prune_command", "Remove old entries and keep their totals."),
     "reconcile": CommandEntry("reconcile", "Check that the stream, spool and ledger agree."),
+    "requests": CommandEntry("requests", "List requests, and show why one failed."),
     "start": CommandEntry("start", "Run the Procfile on this host."),
     "usage": CommandEntry("usage_command", "Show the usage of accounts."),
     "vendors": CommandEntry("vendors_command", "List the vendors, and check that they respond."),
@@ -85,6 +87,6 @@ class CommandTable(click.Group):
 
 
 @click.command("tollgate", cls=CommandTable)
-@click.version_option(package_name="tollgate-gateway")
+@click.version_option(__version__)
 def main() -> None:
     """Tollgate, a gateway for text completions that accounts for every token."""
