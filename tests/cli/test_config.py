@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from app.cli import main
+from tests.support.names import need_name_server
 from tests.support.ports import free_port
 
 #: What this process may have from its own environment.
@@ -35,6 +36,7 @@ def test_what_is_well_is_listed(redis_url: str, database_url: str, tmp_path: Pat
 
 
 def test_all_faults_are_listed_at_once_without_a_secret(tmp_path: Path) -> None:
+    need_name_server()
     vendors, prices = tmp_path / "vendors.toml", tmp_path / "prices.toml"
     vendors.write_text("[vendors.x]\nnative = 3\n")
     prices.write_text("[[prices]]\nmodel = 1\n")

@@ -20,6 +20,7 @@ from sqlalchemy import make_url
 from app.devstack.procfile import PROCFILE, read_procfile
 from app.settings import ROOT
 from app.storage.sql.migrations import known_revisions
+from tests.support.names import need_name_server
 from tests.support.ports import free_port, lasting_port
 from tests.support.processes import KILLED_S, ended, started
 from tests.support.services.polling import wait_until
@@ -175,6 +176,8 @@ FAULTS: dict[str, Fault] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_process_that_cannot_start_says_one_thing_once(services: Services, fault: str) -> None:
     change, kinds, expected = FAULTS[fault]
+    if "cannot be resolved" in expected:
+        need_name_server()
     env = {**services.env, **change(services)}
     places = {"PORT": str(services.valkey.port)} if "127.0.0.1:PORT" in expected else {}
     places |= {"FOLDER": str(services.postgres.folder), "DIRECTORY": str(services.directory)}

@@ -96,6 +96,8 @@ def _fault(error: BaseException, url: str) -> str | None:
 
 
 def _template(error: BaseException) -> str | None:
+    if isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN:
+        return None  # the name server is down
     found = (
         template
         for kind, part, template in _FAULTS

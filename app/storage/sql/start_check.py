@@ -47,7 +47,8 @@ _FAULTS: tuple[tuple[str, str], ...] = (
         " see pg_hba.conf and the user's grants",
     ),
     (
-        "failed to resolve host|could not translate host name",
+        # Unless the name server is down.
+        "(?:failed to resolve host|could not translate host name)(?!.*Temporary failure)",
         "the host of {place} cannot be resolved: check the name, and DNS",
     ),
     (
@@ -74,7 +75,7 @@ _FAULTS: tuple[tuple[str, str], ...] = (
 _REASONS = re.compile(
     r"FATAL:\s*(?P<fatal>[^\n]*)|(?P<known>Connection refused|timeout expired|timed? ?out"
     r"|No such file or directory|Network is unreachable|No route to host|closed the connection"
-    r"|server login has been failing)"
+    r"|server login has been failing|Temporary failure in name resolution)"
 )
 
 

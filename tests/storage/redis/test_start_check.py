@@ -9,6 +9,7 @@ from redis import Redis
 from app.settings import ConfigError
 from app.storage.redis.start_check import check_redis
 from app.vocabulary.errors import StreamUnavailable
+from tests.support.names import need_name_server
 from tests.support.ports import free_port
 from tests.support.services.tls import TLSProxy
 from tests.support.services.valkey import Valkey
@@ -64,6 +65,7 @@ def test_a_server_with_the_wrong_scheme_is_refused(valkey: Valkey, tmp_path: Pat
 
 
 def test_a_host_that_has_no_address_is_refused() -> None:
+    need_name_server()
     assert fault("redis://redis.invalid:1/0").startswith("the host of redis.invalid:1 cannot be")
 
 

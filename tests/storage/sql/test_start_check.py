@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import make_url
+from sqlalchemy.exc import OperationalError
 
 from app.settings import ConfigError
 from app.startup.deadline import Check
@@ -99,6 +100,16 @@ def test_a_file_that_cannot_be_written_is_refused(sqlite_url: str) -> None:
     path = Path(make_url(sqlite_url).database or "")
     path.chmod(0o444)
     assert fault(sqlite_url) == f"{path} is not writable: check its owner and mode"
+
+
+def test_a_host_that_has_no_address_is_told_apart_from_a_name_server_that_is_down() -> None:
+    def resolving(problem: str) -> str | None:
+        orig = Exception(f"failed to resolve host 'h': [Errno -1] {problem}")
+        return fault_of(OperationalError("SELECT 1", None, orig), "postgresql+psycopg://u@h/d")
+
+    unknown = resolving("Name or service not known")
+    assert unknown == "the host of PostgreSQL at h cannot be resolved: check the name, and DNS"
+    assert resolving("Temporary failure in name resolution") is None
 
 
 def test_an_error_that_is_not_the_databases_is_no_fault_of_the_url() -> None:

@@ -146,12 +146,15 @@ class Postgres:
 
     def add_user(self, name: str, password: str) -> None:
         """Let a superuser log in, who needs a password; the others need none."""
-        user, secret = sql.Identifier(name), sql.Literal(password)
-        self._execute(sql.SQL("DROP ROLE IF EXISTS {}").format(user))  # of another test
-        self._execute(sql.SQL("CREATE ROLE {} SUPERUSER LOGIN PASSWORD {}").format(user, secret))
-        rules = self._cluster / "pg_hba.conf"
-        rules.write_text(f"local all {name} scram-sha-256\n{rules.read_text()}")
-        self._execute(sql.SQL("SELECT pg_reload_conf()"))
+        with self.connect() as connection:
+            if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone():
+                return
+            user, secret = sql.Identifier(name), sql.Literal(password)
+            role = sql.SQL("CREATE ROLE {} SUPERUSER LOGIN PASSWORD {}").format(user, secret)
+            connection.execute(role)
+            rules = self._cluster / "pg_hba.conf"
+            rules.write_text(f"local all {name} scram-sha-256\n{rules.read_text()}")
+            connection.execute("SELECT pg_reload_conf()")
 
     def rename(self, url: str) -> str:
         """Give a database that nobody is connected to another name; return its new URL."""
