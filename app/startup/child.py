@@ -8,7 +8,7 @@ from collections.abc import Callable
 log = logging.getLogger(__name__)
 
 
-def passes_in_child(check: Callable[[], None]) -> bool:
+def passes_in_child(check: Callable[[], object]) -> bool:
     """Run `check` in a forked process; return whether it ended without an exception.
 
     gunicorn's master must not import the application: after `kill -HUP`, new workers would run the
@@ -22,7 +22,7 @@ def passes_in_child(check: Callable[[], None]) -> bool:
     return os.waitstatus_to_exitcode(status) == 0
 
 
-def _exit_code(check: Callable[[], None]) -> int:
+def _exit_code(check: Callable[[], object]) -> int:
     try:
         check()
     except SystemExit:  # which has been logged
