@@ -72,8 +72,5 @@ broker_connection_max_retries = (
     None  # forever: the platform restarts a worker that is really broken
 )
 
-# Keep the process's own logging configuration.
-worker_hijack_root_logger = False
+# `workers.celery_app` configures the log.
 worker_redirect_stdouts = False
-worker_log_format = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-worker_task_log_format = worker_log_format

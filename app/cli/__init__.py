@@ -27,6 +27,7 @@ class CommandEntry:
 COMMANDS: Mapping[str, CommandEntry] = {
     "accounts": CommandEntry("accounts", "Create, list and limit accounts."),
     "cells": CommandEntry("cells", "List the cells that post to the ledger."),
+    "config": CommandEntry("config", "Check the configuration before a start."),
     "db": CommandEntry("db", "Prepare the ledger's database."),
     "dead": CommandEntry("dead", "List, retry and drop dead-lettered events."),
     "dev": CommandEntry("dev", "Run all of Tollgate on this host."),
@@ -36,6 +37,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "prune": CommandEntry("prune_command", "Remove old entries and keep their totals."),
     "reconcile": CommandEntry("reconcile", "Check that the stream, spool and ledger agree."),
     "requests": CommandEntry("requests", "List requests, and show why one failed."),
+    "start": CommandEntry("start", "Run the Procfile on this host."),
     "usage": CommandEntry("usage_command", "Show the usage of accounts."),
     "vendors": CommandEntry("vendors_command", "List the vendors, and check that they respond."),
 }

@@ -122,7 +122,7 @@ class Alarms:
             **_write_alarm(error),
             **_backlog_alarms(backlog, age_s, dead),
             **_missing_alarm(settled(decode_search(missing), int(now[0] * 1000))),
-            **_server_alarms({} if isinstance(info, ResponseError) else info),
+            **server_alarms({} if isinstance(info, ResponseError) else info),
         }
         return AlarmReport(
             alarms, error is None, 0, backlog=backlog, oldest_event_age_s=age_s, dead=dead
@@ -207,7 +207,7 @@ def _missing_alarm(missing: Sequence[Missing]) -> dict[str, str]:
     }
 
 
-def _server_alarms(info: Mapping[str, Any]) -> dict[str, str]:
+def server_alarms(info: Mapping[str, Any]) -> dict[str, str]:
     """Return the alarms about Redis's configuration and memory; {} if INFO is not permitted."""
     alarms = {}
     if info.get("cluster_enabled") == 1:
