@@ -11,7 +11,10 @@ from typing import Any  # noqa: E402
 
 from gevent.hub import Hub  # noqa: E402
 
-bind = [f"0.0.0.0:{os.environ.get('PORT', '8000')}"]
+# BIND is the address of the interface. Behind a proxy on the same host, 127.0.0.1 is enough.
+_address = os.environ.get("BIND") or "0.0.0.0"  # noqa: S104
+_address = f"[{_address}]" if _address.count(":") > 1 and "[" not in _address else _address
+bind = [f"{_address}:{os.environ.get('PORT', '8000')}"]
 workers = int(os.environ.get("WEB_CONCURRENCY", "1"))
 worker_class = "app.server.worker.WebWorker"
 
