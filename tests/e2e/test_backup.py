@@ -105,6 +105,7 @@ class Machine:
     def is_well(self) -> bool:
         """Whether `tollgate reconcile` finds no problems and nothing on its way."""
         done = self.tollgate("reconcile", "--json")
+        print(done.stdout[-3000:], done.stderr)
         return done.returncode == 0 and '"missing": []' in done.stdout
 
 
@@ -212,7 +213,7 @@ def test_all_is_lost_and_what_the_backup_has_is_there_once(
         at_hand.does(commands("backup.md", "### Everything was lost"))
         wait_until(lambda: not Counter(covered) - posted(gateway))
         settle(gateway, machine.spool)
-        wait_until(machine.is_well, deadline_s=120, every_s=1)
+        wait_until(machine.is_well, deadline_s=90, every_s=20)
         there = posted(gateway)
     assert not there - every  # none twice, and none that nobody got
     assert (every - there).total() >= 50  # what came after the backup
