@@ -70,6 +70,8 @@ class Machine:
     worker: CeleryWorker
     web: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     url: str = ""
+    #: What `tollgate reconcile` said last.
+    found: "subprocess.CompletedProcess[str] | None" = None
 
     @property
     def spool(self) -> Path:
@@ -104,9 +106,14 @@ class Machine:
 
     def is_well(self) -> bool:
         """Whether `tollgate reconcile` finds no problems and nothing on its way."""
-        done = self.tollgate("reconcile", "--json")
-        print(done.stdout[-3000:], done.stderr)
+        self.found = done = self.tollgate("reconcile", "--json")
         return done.returncode == 0 and '"missing": []' in done.stdout
+
+    def wait_until_well(self) -> None:
+        """Wait until `tollgate reconcile` finds no problems; a failure has what it finds."""
+        with contextlib.suppress(TimeoutError):
+            wait_until(self.is_well, deadline_s=120, every_s=1)
+        assert self.is_well(), self.found
 
 
 @pytest.fixture
@@ -213,7 +220,7 @@ def test_all_is_lost_and_what_the_backup_has_is_there_once(
         at_hand.does(commands("backup.md", "### Everything was lost"))
         wait_until(lambda: not Counter(covered) - posted(gateway))
         settle(gateway, machine.spool)
-        wait_until(machine.is_well, deadline_s=90, every_s=20)
+        machine.wait_until_well()
         there = posted(gateway)
     assert not there - every  # none twice, and none that nobody got
     assert (every - there).total() >= 50  # what came after the backup
@@ -238,7 +245,7 @@ def test_the_ledger_is_lost_and_what_it_lacks_is_told_and_then_found(
         wait_until(partial(tells_missing, machine, lacking), every_s=1)
         at_hand.does(lines[web:])
         wait_until(lambda: not every - posted(gateway))
-        wait_until(machine.is_well, deadline_s=120, every_s=1)
+        machine.wait_until_well()
         assert posted(gateway) == every
 
 
