@@ -21,8 +21,8 @@ from tests.support.ports import free_port
 from tests.support.processes import end
 from tests.support.services.polling import wait_until
 
-#: A command that installs the package `tollgate` of PyPI, alone or with extras. Coreutils' `install`
-#: has the user and the group of a file after -o and -g.
+#: A command that installs the package `tollgate` of PyPI, alone or with extras. Of coreutils'
+#: `install`, -o and -g are followed by a user and a group.
 STRANGER = re.compile(r"install (?:-(?![og] )\S+ )*[\"'`]?tollgate(?:\[|==|[\"'`]?(?:\s|$))")
 
 GUNICORN = [sys.executable, "-m", "gunicorn", "--config", str(CONFIG_DIR / "gunicorn.conf.py")]

@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,39 +24,49 @@ OF_LIBRARIES = {
 #: What only compose.yaml reads.
 OF_COMPOSE = {"POSTGRES_PASSWORD"}
 
+_ENVIRONMENT = re.compile(r"(self\.)?env\b|os\.environ\b")
+
+#: Names that can only be settings.
+_OURS = re.compile(r"TOLLGATE_[A-Z_]+|\w+_CA_BUNDLE|SSL_CERT_\w+|OTEL_[A-Z_]+")
+
 _NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|PORT|BIND")
 
 
 def read_names() -> set[str]:
     """The names that the code reads from an environment, or keeps in a table of such names."""
     names = {name for name, _ in WORDS.values()} | set(FILES.values()) | set(NUMBERS.values())
-    for folder in ("app", "workers", "config"):
-        for path in (ROOT / folder).rglob("*.py"):
-            names |= set(_names_in(ast.parse(path.read_text(encoding="utf-8"))))
-    return names
+    names |= {text for text in texts() if _OURS.fullmatch(text)}
+    return names | {name for tree in trees() for name in _looked_up(tree)}
 
 
-def _names_in(tree: ast.AST) -> Iterator[str]:
-    """Names of settings among a module's strings: those of Tollgate, and arguments of `env`."""
+@cache
+def trees() -> list[ast.Module]:
+    """The modules of the code."""
+    folders = ("app", "workers", "config")
+    paths = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    return [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
+
+
+@cache
+def texts() -> set[str]:
+    """All strings in the code."""
+    nodes = (node for tree in trees() for node in ast.walk(tree))
+    found = (node.value for node in nodes if isinstance(node, ast.Constant))
+    return {it for it in found if isinstance(it, str)}
+
+
+def _looked_up(tree: ast.Module) -> Iterator[str]:
+    """The names in `env.get("NAME")` and `os.environ["NAME"]`."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if re.fullmatch(r"TOLLGATE_[A-Z_]+|\w+_CA_BUNDLE|SSL_CERT_\w+|OTEL_\w+", node.value):
-                yield node.value
-        if isinstance(node, ast.Call | ast.Subscript):
-            yield from _looked_up(node)
-
-
-def _looked_up(node: ast.Call | ast.Subscript) -> Iterator[str]:
-    """The name in `env.get("NAME")` or `os.environ["NAME"]`."""
-    of, key = (
-        (node.value, node.slice)
-        if isinstance(node, ast.Subscript)
-        else (node.func, node.args[0] if node.args else None)
-    )
-    text = ast.unparse(of)
-    if re.match(r"(self\.)?env\b|os\.environ\b", text) and isinstance(key, ast.Constant) and isinstance(key.value, str):
-        if _NAME.fullmatch(key.value):
-            yield key.value
+        if isinstance(node, ast.Subscript):
+            of, key = node.value, node.slice
+        elif isinstance(node, ast.Call) and node.args:
+            of, key = node.func, node.args[0]
+        else:
+            continue
+        name = key.value if isinstance(key, ast.Constant) else None
+        if _ENVIRONMENT.match(ast.unparse(of)) and isinstance(name, str) and _NAME.fullmatch(name):
+            yield name
 
 
 def page_names() -> set[str]:
@@ -67,12 +78,16 @@ def page_names() -> set[str]:
 def vendor_names() -> set[str]:
     """The variables that config/vendors.toml names."""
     text = (ROOT / "config" / "vendors.toml").read_text(encoding="utf-8")
-    return set(re.findall(r"\b[A-Z]\w+_(?:KEY|URL|ENDPOINT|BEDROCK|REGION|PROJECT|LOCATION)\b", text))
+    return set(
+        re.findall(r"\b[A-Z]\w+_(?:KEY|URL|ENDPOINT|BEDROCK|REGION|PROJECT|LOCATION)\b", text)
+    )
 
 
 def env_lines(path: Path) -> dict[str, str]:
     """The lines `NAME=value` of a file; those that are commented out, too."""
-    found = re.findall(r"^#?([A-Z][A-Z0-9_]+)=(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    found = re.findall(
+        r"^#?([A-Z][A-Z0-9_]+)=(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE
+    )
     return dict(found)
 
 
@@ -82,7 +97,7 @@ def test_the_page_lists_every_setting_that_the_code_reads() -> None:
 
 
 def test_the_page_lists_no_setting_that_nothing_reads() -> None:
-    known = read_names() | vendor_names() | OF_LIBRARIES
+    known = texts() | vendor_names() | OF_LIBRARIES
     assert sorted(page_names() - known) == []
 
 

@@ -77,7 +77,9 @@ def test_the_services_of_compose_serve_in_the_image(
             written = example_settings(tmp_path / ".env", **{"OPENAI_API_KEY": "sk-none"})
             env = {**image.env, **written, **settings}
             env = {key: image.placed(value) for key, value in env.items()}
-            service = Service([str(code / ".venv/bin" / of["command"][0]), *of["command"][1:]], env, code)
+            service = Service(
+                [str(code / ".venv/bin" / of["command"][0]), *of["command"][1:]], env, code
+            )
             if name == "release":
                 done = service.run()
                 assert done.returncode == 0, done.stderr
@@ -89,7 +91,9 @@ def test_the_services_of_compose_serve_in_the_image(
         check = compose()["services"]["web"]["healthcheck"]["test"]
         assert check[0] == "CMD"
         probe = check[3].replace(":8000/", f":{port}/")
-        assert Service([str(code / ".venv/bin/python"), *check[2:3], probe], web).run().returncode == 0
+        assert (
+            Service([str(code / ".venv/bin/python"), *check[2:3], probe], web).run().returncode == 0
+        )
     assert sorted(code.rglob("*")) == before  # it may be read-only
 
 
@@ -155,12 +159,15 @@ def has_base(name: str) -> bool:
     with contextlib.suppress(subprocess.SubprocessError, OSError):
         for words in (["image", "inspect"], ["pull", "--quiet"]):
             command = [name, *words, "python:3.13-slim"]
-            if subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == 0:
+            if (
+                subprocess.run(command, capture_output=True, timeout=60, check=False).returncode
+                == 0
+            ):
                 return True
     return False
 
 
-def test_an_image_is_built_and_runs_read_only(tmp_path: Path) -> None:
+def test_an_image_is_built_and_runs_read_only() -> None:
     name = builder()
     if name is None:
         pytest.skip("nothing here can build an image of python:3.13-slim")
@@ -182,4 +189,3 @@ def test_an_image_is_built_and_runs_read_only(tmp_path: Path) -> None:
 
 def run(command: list[str]) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, check=False)
-

@@ -351,7 +351,9 @@ def test_the_page_says_what_the_file_does() -> None:
     longest = Timeouts().total_s
     assert f"`total_s`, {longest:.0f} s" in page
     assert int(read[1]) > longest
-    keepalive = re.search(r"^keepalive = (\d+)$", (CONFIG_DIR / "gunicorn.conf.py").read_text(), re.M)
+    keepalive = re.search(
+        r"^keepalive = (\d+)$", (CONFIG_DIR / "gunicorn.conf.py").read_text(), re.M
+    )
     assert keepalive is not None
     assert int(idle[1]) < int(keepalive[1])
 

@@ -1,4 +1,4 @@
-"""docs/systemd/: systemd accepts the units, and what they start serves as docs/deploying.md says."""
+"""docs/systemd/: systemd accepts the units, and what they start serves as the page says."""
 
 import os
 import re
@@ -29,7 +29,7 @@ from tests.support.installation import (
     simulated,
 )
 from tests.support.operator import adapted, commands, program
-from tests.support.processes import end, ended
+from tests.support.processes import ended
 from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
 from tests.support.vendor import DONE, SimulatedVendor, body_of, choice, stream_reply

@@ -53,7 +53,7 @@ class Steps:
         return Path(self.placed(self.workdir))
 
     def _from(self, rest: str) -> None:
-        self.bases.append(self._filled(rest.split()[0]))
+        self.bases.append(self._filled(rest.partition(" ")[0]))
         self.user, self.env, self.workdir = "root", {}, "/"
 
     def _arg(self, rest: str) -> None:
@@ -81,7 +81,12 @@ class Steps:
         text = self.placed(re.sub(r" -o \w+ -g \w+", "", rest))
         env = {**os.environ, **self.args, **self.env}
         done = subprocess.run(
-            ["sh", "-ec", text], cwd=self.folder, env=env, capture_output=True, text=True, check=False
+            ["sh", "-ec", text],
+            cwd=self.folder,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, f"RUN {rest}\n{done.stdout}{done.stderr}"
 

@@ -43,9 +43,10 @@ class Service:
     ) -> "Iterator[subprocess.Popen[bytes]]":
         """Run it; leaving the block ends it."""
         options = {"cwd": self.cwd, "env": self.env, "pass_fds": pass_fds}
-        with log.open("ab") as output, started(
-            self.argv, stdout=output, stderr=output, **options
-        ) as process:
+        with (
+            log.open("ab") as output,
+            started(self.argv, stdout=output, stderr=output, **options) as process,
+        ):
             yield process
 
 
