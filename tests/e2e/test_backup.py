@@ -42,7 +42,7 @@ def redis_cli() -> str:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def database() -> Iterator[str]:
     """The URL of the database `tollgate` of its owner, on a server of its own."""
     binaries = find_binaries()

@@ -12,7 +12,7 @@ from app.settings import ROOT
 _BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 #: Runs as the user that it is, whoever was asked for: a test has no other users.
-SUDO = '#!/bin/sh\nshift 2\nexec "$@"\n'
+RUNUSER = '#!/bin/sh\nshift 3\nexec "$@"\n'
 
 
 def commands(page: str, heading: str) -> list[str]:
@@ -55,7 +55,7 @@ class Operator:
         self._changes = changes
         self._services = services
         self.outputs: dict[str, subprocess.CompletedProcess[str]] = {}
-        program(tools / "sudo", SUDO)
+        program(tools / "runuser", RUNUSER)
 
     def does(self, lines: list[str]) -> None:
         """Run lines one after another; each of the shell's must succeed, but for `tollgate`'s."""
