@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from configparser import ConfigParser
 from contextlib import ExitStack
 from importlib.metadata import entry_points
@@ -193,10 +194,18 @@ class Socket:
         return Service([*passes, *service.argv], service.env, service.cwd)
 
 
+@pytest.fixture
+def address() -> Iterator[Socket]:
+    """A socket that no service closes."""
+    it = Socket()
+    yield it
+    it.listener.close()
+
+
 def test_the_units_serve_and_a_restart_refuses_no_connection(
-    env: dict[str, str], tmp_path: Path, vendor: SimulatedVendor
+    env: dict[str, str], tmp_path: Path, vendor: SimulatedVendor, address: Socket
 ) -> None:
-    tools, address = programs(tmp_path / "bin"), Socket()
+    tools = programs(tmp_path / "bin")
     log = tmp_path / "web.log"
     web = address.activates(of_unit("web", env, tools))
     release = of_unit("release", env, tools).run()
@@ -219,7 +228,7 @@ def test_the_units_serve_and_a_restart_refuses_no_connection(
                 wait_until(lambda: len(vendor.asked) > asked)
                 first.send_signal(signal.SIGTERM)
                 wait_until(lambda: "Handling signal: term" in log.read_text())
-                waiting = socket.create_connection(("127.0.0.1", address.port), timeout=60)
+                waiting = socket.create_connection(("127.0.0.1", address.port), timeout=120)
                 waiting.sendall(b"GET /livez HTTP/1.0\r\n\r\n")
                 go_on.set()
                 stream.join(60)
@@ -227,23 +236,23 @@ def test_the_units_serve_and_a_restart_refuses_no_connection(
                 assert texts[0].endswith("[DONE]\n\n")
         with waiting, web.started(log, pass_fds=address.fds):
             assert b"200" in waiting.recv(100)
-            wait_until(lambda: is_ready(address.port))
-    address.listener.close()
+            wait_until(lambda: is_ready(address.port), deadline_s=120)
 
 
-def test_reload_replaces_the_web_processes(env: dict[str, str], tmp_path: Path) -> None:
-    tools, address = programs(tmp_path / "bin"), Socket()
+def test_reload_replaces_the_web_processes(
+    env: dict[str, str], tmp_path: Path, address: Socket
+) -> None:
+    tools = programs(tmp_path / "bin")
     assert of_unit("release", env, tools).run().returncode == 0
     web = address.activates(of_unit("web", env, tools))
     with web.started(tmp_path / "web.log", pass_fds=address.fds) as process:
-        wait_until(lambda: is_ready(address.port))
+        wait_until(lambda: is_ready(address.port), deadline_s=120)
         before = children(process.pid)
         reload = service("web")["Service"]["ExecReload"].replace("$MAINPID", str(process.pid))
         subprocess.run(shlex.split(reload), check=True)
         wait_until(lambda: len(children(process.pid)) == 2 and not before & children(process.pid))
         answer = requests.get(f"http://127.0.0.1:{address.port}/livez", timeout=60)
         assert answer.status_code == 200
-    address.listener.close()
 
 
 def children(pid: int) -> set[str]:

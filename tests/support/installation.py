@@ -75,17 +75,20 @@ def simulated(folder: Path, url: str) -> dict[str, str]:
 
 
 def is_ready(port: int) -> bool:
-    """Whether web processes are ready to serve, without an alarm."""
+    """Whether web processes are ready to serve, without an alarm.
+
+    While they start, a socket that systemd would hold has the connection wait.
+    """
     try:
-        answer = requests.get(f"http://127.0.0.1:{port}/readyz", timeout=30)
-    except requests.ConnectionError:
+        answer = requests.get(f"http://127.0.0.1:{port}/readyz", timeout=5)
+    except requests.RequestException:
         return False
     return answer.status_code == 200 and answer.json()["alarms"] == {}
 
 
 def counts_a_request(port: int, env: Mapping[str, str]) -> None:
     """Wait until web processes are ready; ask for a completion, and wait until it is posted."""
-    wait_until(lambda: is_ready(port))
+    wait_until(lambda: is_ready(port), deadline_s=120)
     with with_account(f"http://127.0.0.1:{port}/v5", Settings.from_env(env)) as gateway:
         assert gateway.post(ASK).status_code == 200
         wait_until(lambda: int(gateway.redis.get("usage:posted") or 0) == 1)
