@@ -19,7 +19,7 @@ from app.startup.server_settings import read_server_settings, temporary_director
 # An invalid setting has its default here; `on_starting` rejects it.
 _settings, _ = read_server_settings()
 
-bind = [f"0.0.0.0:{_settings.port}"]
+bind = [_settings.address]
 workers = _settings.processes
 worker_class = "app.server.worker.WebWorker"
 

@@ -1,4 +1,4 @@
-"""What gunicorn needs: port, number of processes, grace time, a directory for its files."""
+"""What gunicorn needs: address, number of processes, grace time, a directory for its files."""
 
 import errno
 import os
@@ -12,16 +12,32 @@ from dataclasses import dataclass
 PORT_WAIT_S = 1.0
 _POLL_S = 0.1
 
+#: Unless BIND names one.
+ALL_INTERFACES = "0.0.0.0"  # noqa: S104
+
 _MEMORY = "/dev/shm"  # noqa: S108
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """Port, number of web processes, and the seconds that requests in flight get after SIGTERM."""
+    """Address, number of web processes, and seconds for requests in flight after SIGTERM.
+
+    `interface` is the name or address of the interface that web processes listen on.
+    """
 
     port: int = 8000
     processes: int = 1
     grace_s: int = 20
+    interface: str = ALL_INTERFACES
+
+    @property
+    def address(self) -> str:
+        """The interface and the port, as gunicorn takes them."""
+        return (
+            f"[{self.interface}]:{self.port}"
+            if ":" in self.interface
+            else (f"{self.interface}:{self.port}")
+        )
 
 
 #: Field -> environment variable, its smallest and its largest value.
@@ -45,7 +61,8 @@ def read_server_settings(
             values[name] = number
         else:
             problems[variable] = f"must be a whole number from {least} to {most}, not {text!r}"
-    return ServerSettings(**values), problems
+    interface = env.get("BIND", "").strip("[]") or ALL_INTERFACES
+    return ServerSettings(**values, interface=interface), problems
 
 
 def temporary_directory() -> str | None:
@@ -80,7 +97,7 @@ def address_fault(host: str, port: int, wait_s: float = PORT_WAIT_S) -> str | No
     deadline_s = time.monotonic() + wait_s
     while (error := _bind_error(host, port)) is not None:
         if error.errno != errno.EADDRINUSE or time.monotonic() >= deadline_s:
-            return os.strerror(error.errno or 0)
+            return error.strerror or str(error)
         time.sleep(_POLL_S)  # between two attempts, with a deadline
     return None
 

@@ -100,7 +100,7 @@ def check_host(settings: Settings) -> Iterator[Finding]:
     server, problems = read_server_settings(settings.env)
     if "PORT" in problems:
         return
-    fault = address_fault("0.0.0.0", server.port, wait_s=0)  # noqa: S104 - it is what web binds
+    fault = address_fault(server.interface, server.port, wait_s=0)
     problem = f"port {server.port} cannot be used now ({fault}): by a web process that runs?"
     well = f"port {server.port} is free"
     yield Finding("PORT", "warning" if fault else "ok", problem if fault else well, WEB)
