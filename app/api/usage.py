@@ -54,7 +54,8 @@ def _usage_counts(row: UsageRow) -> dict[str, int]:
         ),
         "input_audio_tokens": usage.audio_prompt_tokens,
         "output_audio_tokens": usage.audio_completion_tokens,
-        "num_model_requests": row.requests - row.failed_requests,
+        "num_model_requests": row.requests,
+        "failed_requests": row.failed_requests,
     }
 
 

@@ -102,7 +102,7 @@ def _compare(engine: Engine, rebuilds: bool) -> Rollups:
     found, label = Rollups(entries=count_entries(engine)), "Entries against rollups"
     with click.progressbar(length=found.entries, label=label, file=sys.stderr) as bar:
         for days in day_ranges(engine):
-            differing = differences(engine, days)
+            differing = differences(engine, days, accepts_former=not rebuilds)
             if differing and rebuilds:
                 differing = rebuild(engine, days)
             found.differing += len(differing)

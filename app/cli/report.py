@@ -92,9 +92,9 @@ def _add(one: UsageRow, other: UsageRow) -> UsageRow:
 
 
 def row_counts(row: UsageRow) -> dict[str, int]:
-    """Return a row's counts by name, in the order of COUNTS; `requests` excludes failed ones."""
+    """Return a row's counts by name, in the order of COUNTS."""
     return {
-        "requests": row.requests - row.failed_requests,
+        "requests": row.requests,
         "failed_requests": row.failed_requests,
         "estimated_requests": row.estimated_requests,
         "unpriced_requests": row.unpriced_requests,

@@ -35,6 +35,7 @@ from app.usage.cost import cost_of
 from app.usage.messages.call_usage import decode_calls, encode_calls
 from app.usage.messages.event import CERTAIN_SOURCES, UsageEvent, sides_of
 from app.vocabulary.completion import USAGE_COUNTS
+from app.vocabulary.statuses import FAILED_STATUSES
 
 #: Stored unchanged: all fields of an event except `calls`, `process` and `number`.
 _FIELDS: tuple[str, ...] = UsageEvent.__struct_fields__[:-3]
@@ -232,7 +233,7 @@ def _rollup_key(event: UsageEvent) -> tuple[Any, ...]:
 
 def _measures(entry: Entry) -> tuple[int, ...]:
     event, cost_nanousd = entry.event, entry.cost_nanousd
-    failed, estimated = event.status == "failed", event.source not in CERTAIN_SOURCES
+    failed, estimated = event.status in FAILED_STATUSES, event.source not in CERTAIN_SOURCES
     if cost_nanousd is None:
         return (1, failed, estimated, *_counts(event), 0, 0, event.is_empty)
     return (1, failed, estimated, *_counts(event), cost_nanousd, 1, 0)

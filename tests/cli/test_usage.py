@@ -61,8 +61,8 @@ def test_the_table_is_by_account_with_the_largest_first_and_a_total(
     assert result.stdout == (
         "account  requests  failed  prompt  completion  total  cached  cost  estimated\n"
         "beta            2       0    1006           4   1010       1  ?     ~1\n"
-        "acme            1       1       3           2      5       0  ?\n"
-        "total           3       1    1009           6   1015       1  ?     ~1\n"
+        "acme            2       1       3           2      5       0  ?\n"
+        "total           4       1    1009           6   1015       1  ?     ~1\n"
         "\n"
         "All accounts, from 2026-09-01T00:00:00Z to 2026-10-01T00:00:00Z: 4 requests, 1,015 tokens"
         " (1,009 prompt, 6 completion), cost unknown. Of the requests: 1 failed; 1 estimated;"

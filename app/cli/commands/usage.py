@@ -84,8 +84,8 @@ def usage_command(
 ) -> None:
     """Show the tokens and costs of ACCOUNT, or of all accounts.
 
-    `requests` counts successful requests only; tokens and costs include failed ones. `?` marks a
-    cost that leaves out requests with no known price.
+    `requests` counts every recorded request; `failed` are those of them without a whole response.
+    `?` marks a cost that leaves out requests with no known price.
     """
     start_s = math.floor(since.timestamp())
     end_s = _end_of_slot_s() if until is None else math.ceil(until.timestamp())

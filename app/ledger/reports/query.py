@@ -47,9 +47,10 @@ class UsageQuery:
 class UsageRow:
     """The totals of one group in one bucket; fields that the query does not group by are None.
 
-    `user` is also None for requests without a user. `failed_requests`, `estimated_requests`,
-    `priced_requests` and `empty_requests` are included in `requests`. Empty requests used no tokens
-    and so have no price. `cost_nanousd` is the cost of the priced requests.
+    `user` is also None for requests without a user. `requests` are all recorded requests; those in
+    `failed_requests`, `estimated_requests`, `priced_requests` and `empty_requests` are included.
+    Failed requests ended with one of FAILED_STATUSES. Empty requests used no tokens and so have no
+    price. `cost_nanousd` is the cost of the priced requests.
     """
 
     bucket_start_s: int | None = None

@@ -16,6 +16,7 @@ from app.admission.unchecked import REASONS
 from app.observability.metrics.families import Families
 from app.usage.messages.event import UsageEvent
 from app.vendors.vendor import Vendor
+from app.vocabulary.statuses import FAILED_STATUSES
 
 P = ParamSpec("P")
 
@@ -111,7 +112,7 @@ class Metrics:
         series.count(event)
         if event.source == "estimated":
             self._families.estimated.labels(key[0]).inc()
-        if event.status in ("failed", "truncated"):
+        if event.status in FAILED_STATUSES:
             self._families.vendor_errors.labels(key[0], _status(event.http_status)).inc()
 
     @_never_raising

@@ -23,13 +23,13 @@ from app.usage.messages.message import (
 )
 from app.usage.messages.stored_text import clip
 from app.vocabulary.completion import USAGE_COUNTS, Usage
+from app.vocabulary.statuses import STATUSES as STATUSES
+from app.vocabulary.statuses import Status as Status
 from app.vocabulary.text import TEXT_LIMIT
 
-Status = Literal["completed", "failed", "disconnected", "truncated", "abandoned"]
 Source = Literal["vendor", "read", "estimated", "none"]
 SideSource = Literal["vendor", "estimated", "none"]
 
-STATUSES: frozenset[str] = frozenset(get_args(Status))
 SOURCES: frozenset[str] = frozenset(get_args(Source))
 SIDE_SOURCES: frozenset[str] = frozenset(get_args(SideSource))
 
