@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 from celery.signals import worker_before_create_process, worker_process_init
 
+from app.ledger.latencies import compute_latencies
 from app.ledger.posting import Ledger
 from app.observability.alarms import Alarms
 from app.observability.disk_alarms import DiskAlarms
@@ -163,6 +164,13 @@ def forget_idle_consumers() -> None:
 def create_partitions() -> None:
     """Create the partitions of the coming months, which are needed in months at the earliest."""
     create_months(_ledger().engine, time.time())
+
+
+@celery_app.task(name="usage.compute_latencies")  # type: ignore[untyped-decorator]
+@_skip_if_unavailable()
+def compute_ended_hours() -> None:
+    """Compute how requests of the past hours ended, and how long they took."""
+    compute_latencies(_ledger().engine, time.time())
 
 
 @celery_app.task(name="usage.alarms")  # type: ignore[untyped-decorator]

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, RowMapping, select, update
 
 from app.ledger.bulk import Row, add_entries, add_sums
 from app.ledger.corrections import Change, change_of, correct
+from app.ledger.latency_hours import mark_hours
 from app.ledger.process_numbers import note_posted, numbers_of
 from app.pricing.price import Price
 from app.pricing.price_book import NO_PRICES, PriceBook
@@ -123,7 +124,9 @@ def _post(
         posted += [entry for entry in part if entry.event.event_id in new]
         repeated = [entry for entry in part if entry.event.event_id not in new]
         superseded += _supersede(connection, repeated)
-    add_to_rollups(connection, summed(posted, superseded))
+    sums = summed(posted, superseded)
+    add_to_rollups(connection, sums)
+    mark_hours(connection, {row["slot_s"] // HOUR_S * HOUR_S for row in sums})
     counted = _changes_of_charged(posted, charged) if charged else ()
     correct(connection, chain(changes_of(superseded), counted))
     return len(posted)

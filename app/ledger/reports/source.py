@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 
 from app.ledger.cells import Cell, list_cells
+from app.ledger.reports.latencies import LatencyReader
 from app.ledger.reports.reader import UsageReader
 from app.ledger.reports.recent import RecentReader
 from app.vocabulary.errors import LedgerUnavailable
@@ -36,6 +37,11 @@ class ReportSource:
     def usage(self) -> UsageReader:
         """The reader of totals."""
         return UsageReader(self.engine)
+
+    @property
+    def latencies(self) -> LatencyReader:
+        """The reader of how requests ended, and how long they took."""
+        return LatencyReader(self.engine)
 
     @property
     def recent(self) -> RecentReader:

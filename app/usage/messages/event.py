@@ -23,8 +23,6 @@ from app.usage.messages.message import (
 )
 from app.usage.messages.stored_text import clip
 from app.vocabulary.completion import USAGE_COUNTS, Usage
-from app.vocabulary.statuses import STATUSES as STATUSES
-from app.vocabulary.statuses import Status as Status
 from app.vocabulary.text import TEXT_LIMIT
 
 Source = Literal["vendor", "read", "estimated", "none"]
