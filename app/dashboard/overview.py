@@ -11,6 +11,7 @@ from app.dashboard import stacked_bars
 from app.dashboard.aggregates import Chart, OverTime, grouped, total
 from app.dashboard.filters import GROUPS, Filters
 from app.dashboard.latencies import FAILURES_LIMIT, failures, latencies
+from app.dashboard.refusals import refusal_query, refusal_table
 from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint, page
 from app.observability.missing_check import settled
@@ -62,6 +63,7 @@ def overview() -> Response:
         failures=failed[:FAILURES_LIMIT],
         failed_otherwise=sum(it.requests for it in failed[FAILURES_LIMIT:]),
         timed=timed,
+        refusals=refusal_table(source.refusals.rows(refusal_query(query))),
         complete_until_s=until_s,
         backlog=_backlog(now_s) if current_user().is_admin and until_s is not None else None,
     )

@@ -9,6 +9,7 @@ import click
 from sqlalchemy import Engine
 
 from app.accounts.accounts import Accounts
+from app.cli.columns import Columns
 from app.cli.ledger import open_reports
 from app.cli.report import FORMS, LABELS, Report
 from app.cli.times import Moment
@@ -28,29 +29,6 @@ GROUP_KEYS: Mapping[str, GroupKey] = {
 WIDTHS_S: Mapping[str, int] = {"day": 86_400, "hour": 3_600}
 
 
-class Columns(click.ParamType[tuple[str, ...]]):
-    """Names of columns to group by, separated by commas."""
-
-    name = "columns"
-
-    def convert(
-        self,
-        value: str | tuple[str, ...],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> tuple[str, ...]:
-        """Return the names in their order, without duplicates."""
-        if isinstance(value, tuple):
-            return value
-        names = tuple(dict.fromkeys(value.split(",")))
-        for name in names:
-            if name not in LABELS:
-                self.fail(f"unknown column {name!r}. Columns are {', '.join(LABELS)}", param, ctx)
-        if "day" in names and "hour" in names:
-            self.fail("use either `day` or `hour`: `hour` includes the day", param, ctx)
-        return names
-
-
 @click.command("usage")
 @click.argument("account_id", metavar="[ACCOUNT]", required=False)
 @click.option(
@@ -63,7 +41,7 @@ class Columns(click.ParamType[tuple[str, ...]]):
 @click.option("--until", type=Moment(), help="End of the range (exclusive); default: now.")
 @click.option(
     "--by",
-    type=Columns(),
+    type=Columns(tuple(LABELS)),
     help="Group by account, model, vendor, key, user, day or hour; separate several with commas."
     "  [default: account; with ACCOUNT, model]",
 )

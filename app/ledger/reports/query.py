@@ -5,7 +5,8 @@ from typing import Literal
 
 from app.vocabulary.completion import Usage
 
-GroupKey = Literal["account", "api_key", "vendor", "model", "user"]
+#: `endpoint` and `reason` are those of refused requests; the others but account and key, of usage.
+GroupKey = Literal["account", "api_key", "vendor", "model", "user", "endpoint", "reason"]
 
 #: The columns that identify a group: several vendors may have a model of the same name.
 GROUP_COLUMNS: dict[GroupKey, tuple[str, ...]] = {
@@ -14,6 +15,8 @@ GROUP_COLUMNS: dict[GroupKey, tuple[str, ...]] = {
     "vendor": ("vendor",),
     "model": ("vendor", "model"),
     "user": ("user",),
+    "endpoint": ("endpoint",),
+    "reason": ("reason",),
 }
 
 

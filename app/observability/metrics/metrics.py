@@ -121,6 +121,11 @@ class Metrics:
         self._families.unlimited.labels(reason).inc()
 
     @_never_raising
+    def refused(self, endpoint: str, reason: str) -> None:
+        """Count a request that was refused before any vendor was called."""
+        self._families.refused.labels(endpoint or "none", reason).inc()
+
+    @_never_raising
     def unknown_reason(self, vendor: str, word: str) -> None:
         """Count a choice that ended with an unknown finish reason."""
         if word not in self._reasons:
