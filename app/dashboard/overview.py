@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from flask import Response, request
 
@@ -14,6 +15,7 @@ from app.dashboard.latencies import FAILURES_LIMIT, failures, latencies
 from app.dashboard.refusals import refusal_query, refusal_table
 from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint, page
+from app.ledger.reports.latencies import LatencyReport
 from app.observability.missing_check import settled
 from app.usage.missing import Missing, count_missing
 from app.vocabulary.errors import StreamUnavailable
@@ -46,9 +48,6 @@ def overview() -> Response:
     until_s = complete_until_s(source)
     rows = source.usage.rows(query)
     groups = grouped(rows, GROUPS[filters.by])
-    timed = source.latencies.read(query, now_s)
-    ended = timed.rows if timed is not None else ()
-    failed = failures(ended)
     times_s = range(filters.start_s, filters.end_s, filters.bucket_s)
     over_time = OverTime(rows, groups, GROUPS[filters.by], times_s, filters.bucket_s)
     return page(
@@ -59,14 +58,23 @@ def overview() -> Response:
         groups=groups,
         charts=_charts(over_time),
         stacked_bars=stacked_bars,
-        latencies=latencies(ended),
-        failures=failed[:FAILURES_LIMIT],
-        failed_otherwise=sum(it.requests for it in failed[FAILURES_LIMIT:]),
-        timed=timed,
+        **_endings(source.latencies.read(query, now_s)),
         refusals=refusal_table(source.refusals.rows(refusal_query(query))),
         complete_until_s=until_s,
         backlog=_backlog(now_s) if current_user().is_admin and until_s is not None else None,
     )
+
+
+def _endings(timed: LatencyReport | None) -> dict[str, Any]:
+    """Return what the page shows of how requests ended, and how long they took."""
+    rows = timed.rows if timed is not None else ()
+    failed = failures(rows)
+    return {
+        "timed": timed,
+        "latencies": latencies(rows),
+        "failures": failed[:FAILURES_LIMIT],
+        "failed_otherwise": sum(it.requests for it in failed[FAILURES_LIMIT:]),
+    }
 
 
 def choices() -> dict[str, list[str]]:
