@@ -126,9 +126,10 @@ def _post(
         superseded += _supersede(connection, repeated)
     sums = summed(posted, superseded)
     add_to_rollups(connection, sums)
-    mark_hours(connection, {row["slot_s"] // HOUR_S * HOUR_S for row in sums})
     counted = _changes_of_charged(posted, charged) if charged else ()
     correct(connection, chain(changes_of(superseded), counted))
+    # Near the end, because other posts of these hours wait for this transaction from here on.
+    mark_hours(connection, {row["slot_s"] // HOUR_S * HOUR_S for row in sums})
     return len(posted)
 
 

@@ -33,7 +33,7 @@ def test_a_file_has_all_of_the_range(each_site: Site) -> None:
         "num_model_requests,failed_requests"
     )
     assert lines[1] == (
-        "2026-09-01T00:00:00+00:00,2026-09-02T00:00:00+00:00,acme,openai/m0,3,2,0,0,3,0,0,1"
+        "2026-09-01T00:00:00+00:00,2026-09-02T00:00:00+00:00,acme,openai/m0,3,2,0,0,3,0,0,1,0"
     )
     assert len(lines) == 5
 
