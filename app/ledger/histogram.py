@@ -20,7 +20,6 @@ _SHIFT = 4
 DOUBLINGS = 26
 LAST_BUCKET = (DOUBLINGS + 2) * SUB_BUCKETS - 1
 _BITS = 40
-_HEX = 16
 #: Up to this many buckets are written one by one.
 FEW = 16
 
@@ -84,14 +83,15 @@ def encode(histogram: int) -> str:
     known = list(counts(histogram))
     if len(known) <= FEW:
         return ",".join(f"{bucket}={count}" for bucket, count in known)
-    first = known[0][0]
-    return f"{first}:{histogram >> (_BITS * first):x}"
+    first, last = known[0][0], known[-1][0]
+    fields = histogram >> (_BITS * first)
+    return f"{first}:{fields.to_bytes((last - first + 1) * _BITS // 8, 'big').hex()}"
 
 
 def decode(text: str) -> int:
     """Return the histogram that `encode` wrote."""
     first, colon, fields = text.partition(":")
     if colon:
-        return int(fields, _HEX) << (_BITS * int(first))
+        return int.from_bytes(bytes.fromhex(fields), "big") << (_BITS * int(first))
     pairs = (pair.split("=") for pair in filter(None, text.split(",")))
     return sum(int(count) * of_bucket(int(bucket)) for bucket, count in pairs)

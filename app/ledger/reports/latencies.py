@@ -16,6 +16,7 @@ from app.ledger.latency_hours import marked_hours
 from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import UsageReader, conditions
 from app.ledger.slots import floor_to
+from app.runtime.turns import give_turn
 from app.storage.sql.tables import DAY_S, HOUR_S, entries, latencies
 from app.storage.sql.transactions import reading
 
@@ -140,6 +141,7 @@ def _stored(
     where = _of_slots(query, width_s, start_s, end_s)
     for *key, requests, first_tokens, durations in connection.execute(statement.where(*where)):
         yield tuple(key), [int(requests), _added(first_tokens), _added(durations)]
+        give_turn()  # thousands of histograms may take tens of milliseconds
 
 
 def _added(texts: str) -> int:
