@@ -26,6 +26,7 @@ from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
 from app.observability.disk_alarms import DiskAlarms
 from app.observability.metrics.metrics import Metrics
+from app.observability.refusals import Refusals
 from app.observability.request_log import register_request_log
 from app.pricing.live_prices import LivePrices
 from app.serving.circuit_breaker import CircuitBreaker
@@ -40,6 +41,7 @@ from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
 from app.usage.recording.recorder import Recorder
 from app.usage.redis.idempotency_keys import IdempotencyKeys
+from app.usage.redis.refusal_counts import RefusalCounts
 from app.usage.redis.stores import Stores
 from app.vendors.table import VendorTable, load_vendors
 
@@ -82,7 +84,9 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions[EXTENSION] = services = _services(settings, _storage(settings))
     register_api(app)
     app.register_blueprint(dashboard_blueprint)
-    register_request_log(app, services.metrics, services.tracing, settings.proxies)
+    register_request_log(
+        app, services.metrics, services.refusals, services.tracing, settings.proxies
+    )
     services.metrics.begin_routes({rule.rule for rule in app.url_map.iter_rules()})
     return app
 
@@ -146,6 +150,7 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         engine=storage.engine,
         circuit_breaker=circuit_breaker,
         metrics=metrics,
+        refusals=Refusals(RefusalCounts(storage.redis), metrics),
         backlog=_backlog(settings, storage, usage_reader, circuit_breaker, vendors),
         tracing=tracing(settings.env),
     )

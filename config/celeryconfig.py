@@ -19,6 +19,14 @@ beat_schedule = {
         "task": "usage.alarms",
         "schedule": 60.0,
     },
+    "refusals": {
+        "task": "usage.post_refusals",
+        "schedule": 5.0,
+    },
+    "latencies": {
+        "task": "usage.compute_latencies",
+        "schedule": 300.0,
+    },
     "forget-idle-consumers": {
         "task": "usage.forget_idle_consumers",
         "schedule": 3600.0,

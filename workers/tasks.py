@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 from celery.signals import worker_before_create_process, worker_process_init
 
+from app.ledger.latencies import compute_latencies
 from app.ledger.posting import Ledger
 from app.observability.alarms import Alarms
 from app.observability.disk_alarms import DiskAlarms
@@ -23,12 +24,14 @@ from app.storage.redis.connection import connect
 from app.storage.sql.engine import create_engine
 from app.storage.sql.partitions import create_months
 from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.refusal_counts import RefusalCounts
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import Unavailable
 from workers.celery_app import celery_app, settings
 from workers.consumer import consume
 from workers.progress import Progress
 from workers.reaper import reap
+from workers.refusals import move_refusals
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +66,11 @@ def _progress() -> Progress:
     redis = connect(settings.redis_url, settings.redis_timeout_s)
     engine = _ledger().engine
     return Progress(settings.cell, redis, engine)
+
+
+@functools.cache
+def _refusal_counts() -> RefusalCounts:
+    return RefusalCounts(connect(settings.redis_url, settings.redis_timeout_s))
 
 
 @functools.cache
@@ -165,6 +173,20 @@ def forget_idle_consumers() -> None:
 def create_partitions() -> None:
     """Create the partitions of the coming months, which are needed in months at the earliest."""
     create_months(_ledger().engine, time.time())
+
+
+@celery_app.task(name="usage.post_refusals")  # type: ignore[untyped-decorator]
+@_skip_if_unavailable()
+def post_refused_requests() -> None:
+    """Post the counts of refused requests."""
+    move_refusals(_refusal_counts(), _ledger().engine)
+
+
+@celery_app.task(name="usage.compute_latencies")  # type: ignore[untyped-decorator]
+@_skip_if_unavailable()
+def compute_ended_hours() -> None:
+    """Compute how requests of the past hours ended, and how long they took."""
+    compute_latencies(_ledger().engine, time.time())
 
 
 @celery_app.task(name="usage.alarms")  # type: ignore[untyped-decorator]

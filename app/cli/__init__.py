@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "reconcile": CommandEntry("reconcile", "Check that the stream, spool and ledger agree."),
     "requests": CommandEntry("requests", "List requests, and show why one failed."),
     "start": CommandEntry("start", "Run the Procfile on this host."),
+    "refusals": CommandEntry("refusals_command", "Show the requests that were refused, and why."),
     "usage": CommandEntry("usage_command", "Show the usage of accounts."),
     "vendors": CommandEntry("vendors_command", "List the vendors, and check that they respond."),
 }

@@ -90,6 +90,7 @@ def running(settings: Settings, account_id: str = "acme") -> Iterator[Gateway]:
     finally:
         server.shutdown()
         server.server_close()
+        app.extensions[EXTENSION].refusals.close()
         app.extensions[EXTENSION].recorder.close()
 
 

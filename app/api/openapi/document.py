@@ -15,7 +15,11 @@ from app.api.openapi import request_record, responses
 from app.api.openapi.descriptions import DESCRIPTION, FIELDS
 from app.api.openapi.operations import COMPLETIONS, MODEL, OURS, Operation, models, report
 from app.api.schemas.completion import CompletionRequestSchema
-from app.api.schemas.usage_params import CostsParamsSchema, UsageParamsSchema
+from app.api.schemas.usage_params import (
+    CostsParamsSchema,
+    RefusalsParamsSchema,
+    UsageParamsSchema,
+)
 
 SCHEMAS: dict[str, type[Schema]] = {
     "CompletionRequest": CompletionRequestSchema,
@@ -25,6 +29,7 @@ SCHEMAS: dict[str, type[Schema]] = {
     "ModelList": responses.ModelList,
     "UsagePage": responses.UsagePage,
     "CostsPage": responses.CostsPage,
+    "RefusalsPage": responses.RefusalsPage,
 }
 
 SECURITY = {
@@ -82,12 +87,20 @@ def _operations(plugin: MarshmallowPlugin) -> list[Operation]:
         "CostsPage",
         query(CostsParamsSchema()),
     )
+    refusals = report(
+        "/v5/organization/usage/refusals",
+        "listRefusals",
+        "Get refused requests per bucket",
+        "RefusalsPage",
+        query(RefusalsParamsSchema()),
+        of="Tollgate's own, in the shape of OpenAI's usage API",
+    )
+    reports = (usage, costs, refusals)
     return [
         COMPLETIONS,
         models(query(ModelListParams())),
         MODEL,
-        usage,
-        costs,
+        *reports,
         request_record.OPERATION,
         *OURS,
     ]

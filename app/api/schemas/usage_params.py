@@ -48,6 +48,13 @@ COST_GROUPS: Mapping[str, GroupKey | None] = {
     "api_key_id": "api_key",
     "api_source": None,
 }
+#: The same for refused requests.
+REFUSAL_GROUPS: Mapping[str, GroupKey | None] = {
+    "project_id": "account",
+    "api_key_id": "api_key",
+    "endpoint": "endpoint",
+    "reason": "reason",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,8 @@ WIDTHS: Mapping[str, BucketWidth] = {
     "1h": BucketWidth(3_600, 24, 168),
     "1d": BucketWidth(86_400, 7, 31),
 }
+#: Refused requests are counted by the hour.
+REFUSAL_WIDTHS = {name: WIDTHS[name] for name in ("1h", "1d")}
 COST_WIDTHS: Mapping[str, BucketWidth] = {"1d": BucketWidth(86_400, 7, 180)}
 
 #: The most buckets in a file: a week of minutes, more than a year of hours.
@@ -117,6 +126,14 @@ def load_costs_params(query: MultiDict[str, str]) -> UsageParams:
     Raises: InvalidRequest for the first invalid parameter, named in `param`.
     """
     return _load(_COSTS, query)
+
+
+def load_refusals_params(query: MultiDict[str, str]) -> UsageParams:
+    """Check the query string of `GET /v5/organization/usage/refusals`.
+
+    Raises: InvalidRequest for the first invalid parameter, named in `param`.
+    """
+    return _load(_REFUSALS, query)
 
 
 def _load(schema: Schema, query: MultiDict[str, str]) -> UsageParams:
@@ -180,7 +197,7 @@ class _RangeSchema(Schema):
 
     @post_load
     def _build(self, values: dict[str, Any], **_: Any) -> UsageParams:
-        absent = {"user_ids": None, "batch": None}
+        absent = {"user_ids": None, "batch": None, "models": None}
         limit = values["limit"] or values["width"].default_limit
         return UsageParams(**absent | values | {"limit": limit})
 
@@ -205,5 +222,14 @@ class CostsParamsSchema(_RangeSchema):
     limit = Integer(1, COST_WIDTHS["1d"].largest_limit, load_default=None)
 
 
+class RefusalsParamsSchema(_RangeSchema):
+    """The query string of `GET /v5/organization/usage/refusals`."""
+
+    bucket_width = OneOf(dict(REFUSAL_WIDTHS), attribute="width", load_default=REFUSAL_WIDTHS["1d"])
+    group_by = Words(tuple(REFUSAL_GROUPS), load_default=frozenset())
+    limit = Integer(1, REFUSAL_WIDTHS["1h"].largest_limit, load_default=None)
+
+
+_REFUSALS = RefusalsParamsSchema()
 _USAGE = UsageParamsSchema()
 _COSTS = CostsParamsSchema()

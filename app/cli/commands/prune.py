@@ -8,6 +8,7 @@ import click
 
 from app.cli.ledger import open_ledger
 from app.cli.times import Moment
+from app.ledger.refusals import prune_refusals
 from app.ledger.retention import count_older, prune
 
 #: Events may be replayed from spools and from the dead-letter stream. Their entries must still
@@ -27,7 +28,7 @@ def prune_command(before: datetime) -> None:
     """Remove old entries from the ledger and keep their totals.
 
     Reports by account, key, vendor, model, hour and day do not change. Breakdowns by `user`, and by
-    less than 15 minutes, are lost.
+    less than 15 minutes, are lost. Old counts of refused requests are removed.
     """
     if before > datetime.now(UTC) - LEAST_AGE:
         raise click.UsageError("--older-than must be at least 30 days ago")
@@ -39,4 +40,5 @@ def prune_command(before: datetime) -> None:
                 removed += count
                 bar.update(count)
             bar.finish()
+        prune_refusals(engine, before_s)
     click.echo(f"Removed {removed} entries. Their rollups are kept.", err=True)

@@ -10,6 +10,7 @@ from datetime import datetime, tzinfo
 import click
 from sqlalchemy import Engine
 
+from app.cli.columns import Columns
 from app.cli.filters import ModelName, check_names, chosen
 from app.cli.ledger import open_reports
 from app.cli.report import FORMS, LABELS, Report
@@ -21,7 +22,7 @@ from app.ledger.reports.totals import merged, read_step, steps_of
 from app.ledger.retention import pruned_until_s
 from app.ledger.slots import SLOT_S, floor_to
 from app.storage.sql.transactions import reading
-from app.usage.messages.event import STATUSES
+from app.vocabulary.statuses import STATUSES
 
 #: Column -> the ledger's group; `day` and `hour` are bucket widths instead.
 GROUP_KEYS: Mapping[str, GroupKey] = {
@@ -35,29 +36,6 @@ GROUP_KEYS: Mapping[str, GroupKey] = {
 WIDTHS_S: Mapping[str, int] = {"day": 86_400, "hour": 3_600}
 #: A range of this many seconds may begin long before the first usage.
 LONG_S = 400 * 86_400
-
-
-class Columns(click.ParamType[tuple[str, ...]]):
-    """Names of columns to group by, separated by commas."""
-
-    name = "columns"
-
-    def convert(
-        self,
-        value: str | tuple[str, ...],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> tuple[str, ...]:
-        """Return the names in their order, without duplicates."""
-        if isinstance(value, tuple):
-            return value
-        names = tuple(dict.fromkeys(value.split(",")))
-        for name in names:
-            if name not in LABELS:
-                self.fail(f"unknown column {name!r}. Columns are {', '.join(LABELS)}", param, ctx)
-        if "day" in names and "hour" in names:
-            self.fail("use either `day` or `hour`: `hour` includes the day", param, ctx)
-        return names
 
 
 @click.command("usage")
@@ -82,7 +60,7 @@ class Columns(click.ParamType[tuple[str, ...]]):
 )
 @click.option(
     "--by",
-    type=Columns(),
+    type=Columns(tuple(LABELS)),
     help="Group by account, model, vendor, key, user, status, day or hour; separate several with"
     " commas.  [default: account; with ACCOUNT, model]",
 )
@@ -128,9 +106,9 @@ def usage_command(
 ) -> None:
     """Show the tokens and costs of each ACCOUNT, or of all accounts.
 
-    `requests` counts all recorded requests; `failed` are those of them that failed. `?` marks a
-    cost that leaves out requests with no known price. Users and statuses are read from entries, a
-    day at a time, everything else from rollups.
+    `requests` counts all recorded requests; `failed` are those of them without a whole response.
+    `?` marks a cost that leaves out requests with no known price. Users and statuses are read from
+    entries, a day at a time, everything else from rollups.
     """
     if bom and form != "csv":
         raise click.UsageError("--bom is for --format csv only")

@@ -5,7 +5,8 @@ from typing import Literal
 
 from app.vocabulary.completion import Usage
 
-GroupKey = Literal["account", "api_key", "vendor", "model", "user", "status"]
+#: `endpoint` and `reason` are those of refused requests; the others but account and key, of usage.
+GroupKey = Literal["account", "api_key", "vendor", "model", "user", "status", "endpoint", "reason"]
 
 #: The columns that identify a group: several vendors may have a model of the same name.
 GROUP_COLUMNS: dict[GroupKey, tuple[str, ...]] = {
@@ -15,6 +16,8 @@ GROUP_COLUMNS: dict[GroupKey, tuple[str, ...]] = {
     "model": ("vendor", "model"),
     "user": ("user",),
     "status": ("status",),
+    "endpoint": ("endpoint",),
+    "reason": ("reason",),
 }
 
 
@@ -55,9 +58,10 @@ class UsageQuery:
 class UsageRow:
     """The totals of one group in one bucket; fields that the query does not group by are None.
 
-    `user` is also None for requests without a user. `failed_requests`, `estimated_requests`,
-    `priced_requests` and `empty_requests` are included in `requests`. Empty requests used no tokens
-    and so have no price. `cost_nanousd` is the cost of the priced requests.
+    `user` is also None for requests without a user. `requests` are all recorded requests; those in
+    `failed_requests`, `estimated_requests`, `priced_requests` and `empty_requests` are included.
+    Failed requests ended with one of FAILED_STATUSES. Empty requests used no tokens and so have no
+    price. `cost_nanousd` is the cost of the priced requests.
     """
 
     bucket_start_s: int | None = None

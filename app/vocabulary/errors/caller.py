@@ -126,6 +126,13 @@ class LimitReached(TollgateError):
 
     status = 429
     type = "rate_limit_error"
+    #: The limit that was reached, such as `account/requests_per_minute` or `key/budget`.
+    limit = ""
+
+    @property
+    def refusal_reason(self) -> str:
+        """The code and the limit."""
+        return f"{self.code}/{self.limit}"
 
 
 class RateLimited(LimitReached):
