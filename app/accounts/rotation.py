@@ -22,8 +22,8 @@ def rotate_key(
 ) -> ApiKey:
     """Create the successor of a key with `secret`, and return it; the key itself stays live.
 
-    Raises: AccountsError when the key is unknown, revoked or expired, or when the operation has
-    already created a key.
+    Raises: AccountsError when the key is unknown, revoked, expired or about to expire after another
+    rotation, or when the operation has already created a key.
     """
     # Locked, so that concurrent calls with the same operation ID run one after the other.
     found = find_keys(connection, api_keys.c.key_id == key_id, lock=True)
@@ -33,6 +33,11 @@ def rotate_key(
         _check_operation(connection, key_id, operation_id)
     if not found[0].is_live(now_ms):
         raise AccountsError(f"The key {key_id} is revoked or expired. Create a new one.")
+    if found[0].retired_at_ms is not None:
+        raise AccountsError(
+            f"The key {key_id} was already rotated, and will expire. Rotate the key that replaces"
+            " it, or create a new one."
+        )
     new = replace(successor(found[0], now_ms), revoked_at_ms=None if enabled else now_ms)
     add_key(connection, new, secret, rotated_from=key_id, operation_id=operation_id)
     copy_limits(connection, key_id, new.key_id)

@@ -1,7 +1,7 @@
 """Sign-in to the dashboard with an API key, its session cookie, and checks of its forms.
 
 The cookie contains a random token, not the key or its id. A session ends after 12 hours, at
-sign-out, or when its key expires or is revoked.
+sign-out, or when its key expires, is revoked, or has only disabled accounts.
 """
 
 import hashlib
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from flask import Response, g, redirect, request, url_for
 from werkzeug.exceptions import HTTPException
 
+from app.accounts.access import require_enabled
 from app.accounts.apikey import ApiKey
 from app.accounts.sessions import SESSION_S
 from app.api.auth import log_rejected_key
@@ -51,7 +52,7 @@ class SessionUser:
     @property
     def account_ids(self) -> frozenset[str] | None:
         """The accounts that the user may see; None for all."""
-        return None if self.is_admin else frozenset(self.key.account_ids)
+        return None if self.is_admin else frozenset(self.key.enabled_account_ids)
 
     @property
     def form_token(self) -> str:
@@ -130,6 +131,7 @@ def _checked_key(secret: str) -> ApiKey:
     except InvalidAPIKey:
         log_rejected_key(secret)
         raise
+    require_enabled(key)
     if key.scopes.isdisjoint(SCOPES):
         raise PermissionDenied(
             "This key may not read usage. Use a key with the scope `usage` or `admin`."
@@ -143,7 +145,9 @@ def _session_user() -> SessionUser | None:
         return None
     key_id = services().sessions.key_id(token)
     key = services().accounts.get_key(key_id) if key_id is not None else None
-    if key is None or not key.is_live(int(time.time() * 1000)) or key.scopes.isdisjoint(SCOPES):
+    if key is None or key.state(int(time.time() * 1000)) != "active":
+        return None
+    if key.scopes.isdisjoint(SCOPES):
         return None
     return SessionUser(key, token)
 

@@ -78,6 +78,7 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
         finally:
             if services is not None:
                 services.recorder.close()
+                services.keyring.close()
 
     def notify(self) -> None:
         """Send the arbiter a heartbeat; shut down if there is no arbiter."""

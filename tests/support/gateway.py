@@ -91,6 +91,7 @@ def running(settings: Settings, account_id: str = "acme") -> Iterator[Gateway]:
         server.shutdown()
         server.server_close()
         app.extensions[EXTENSION].recorder.close()
+        app.extensions[EXTENSION].keyring.close()
 
 
 def _closing(app: Any) -> Any:
