@@ -202,7 +202,7 @@ class Keys:
         overlap_s: float | None = None,
     ) -> None:
         """Record a key that works from now on; let the key that it replaces expire."""
-        detail: dict[str, object] = {"scopes": sorted(key.scopes)}
+        detail: dict[str, object] = {"scopes": ", ".join(sorted(key.scopes))}
         if key.name is not None:
             detail["name"] = key.name
         if key.expires_at_ms is not None:

@@ -14,6 +14,8 @@ from sqlalchemy import BigInteger, Connection, Engine, bindparam, func, select, 
 from app.ledger.corrections import correct
 from app.ledger.posting import Entry, add_to_rollups, changes_of, entry_of, store_prices, summed
 from app.pricing.price_book import PriceBook
+from app.storage.sql.audit import UNKNOWN_ACTOR, Actor, Change
+from app.storage.sql.audit import record as record_change
 from app.storage.sql.tables import entries, repricings
 from app.storage.sql.transactions import reading, write
 from app.usage.cost import Cost, cost_of
@@ -65,18 +67,24 @@ def count_entries(engine: Engine, start_ms: int, end_ms: int) -> int:
 
 
 def reprice(
-    engine: Engine, prices: PriceBook, start_ms: int, end_ms: int, batch_size: int = BATCH_SIZE
+    engine: Engine,
+    prices: PriceBook,
+    start_ms: int,
+    end_ms: int,
+    batch_size: int = BATCH_SIZE,
+    *,
+    actor: Actor = UNKNOWN_ACTOR,
 ) -> Iterator[RepricingBatch]:
     """Re-price the entries of a range in batches, each by the price effective when it started.
 
     Entries whose price is unknown to `prices` keep their cost. Each change is recorded as a
-    correction for budgets. If the re-pricing is interrupted, the batches so far stay committed and
-    recorded.
+    correction for budgets, and the re-pricing as the actor's in the audit trail. If the re-pricing
+    is interrupted, the batches so far stay committed and recorded.
     Repeats: re-pricing a range again changes nothing that is up to date.
     Raises: LedgerUnavailable.
     """
     record = Repricing(new_event_id(), time.time_ns() // 1_000_000, start_ms, end_ms, 0, 0)
-    write(engine, lambda connection: _open(connection, record))
+    write(engine, lambda connection: _open(connection, record, actor))
     last: EntryKey = (start_ms, "")
     while batch := write(engine, partial(_reprice_after, last, prices, record, batch_size)):
         yield batch
@@ -93,8 +101,10 @@ def past_repricings(engine: Engine) -> list[Repricing]:
         return [Repricing(**row) for row in connection.execute(latest).mappings()]
 
 
-def _open(connection: Connection, record: Repricing) -> None:
+def _open(connection: Connection, record: Repricing, actor: Actor) -> None:
     connection.execute(repricings.insert().values(asdict(record)))
+    detail = {name: asdict(record)[name] for name in ("repricing_id", "start_ms", "end_ms")}
+    record_change(connection, record.started_at_ms, actor, Change("prices.update", detail=detail))
 
 
 def _reprice_after(

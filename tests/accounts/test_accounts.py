@@ -217,7 +217,7 @@ def test_each_change_is_in_the_audit_trail_once(engine: Engine) -> None:
     assert found[1].change.detail == {"name": ["n", "m"]}
     assert found[4].change.detail == {"streams": [None, 1]}
     assert found[7].change.detail == {
-        "scopes": ["usage"],
+        "scopes": "usage",
         "name": "k",
         "rotated_from": key.key_id,
         "old_key_expires_at_ms": 6000,

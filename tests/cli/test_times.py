@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import click
 import pytest
 
-from app.cli.times import Moment, show_time
+from app.cli.times import Moment, Span, show_time
 
 
 def parse(text: str, *, future: bool = False) -> datetime:
@@ -51,3 +51,11 @@ def test_a_parsed_time_stays_as_it_is_and_is_shown_to_the_second() -> None:
     moment = datetime(2026, 11, 29, tzinfo=UTC)
     assert Moment().convert(moment, None, None) is moment
     assert show_time(1_788_220_800_999) == "2026-09-01T00:00:00Z"
+
+
+def test_a_span_is_a_duration_of_at_least_a_minute() -> None:
+    assert Span().convert("90m", None, None) == timedelta(minutes=90)
+    assert Span().convert(timedelta(1), None, None) == timedelta(1)
+    for wrong in ("0d", "90", "2026-11-29", "", "-1h"):
+        with pytest.raises(click.BadParameter):
+            Span().convert(wrong, None, None)

@@ -40,7 +40,7 @@ UNKNOWN_ACTOR = Actor("unknown", "code")
 class Change:
     """What was done, to which accounts and key; `detail` holds JSON values by name.
 
-    A changed value is a list of the old and the new one.
+    A changed value is a list of the old and the new one; other values are not lists.
     """
 
     action: str
