@@ -1,5 +1,6 @@
 """Accounts in SQL."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 
@@ -8,6 +9,8 @@ from sqlalchemy import Connection, select, update
 from app.accounts.errors import AccountsError
 from app.storage.sql.tables import accounts
 from app.storage.sql.transactions import insert
+
+_ACCOUNT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,18 @@ class Account:
     created_at_ms: int
     description: str | None = None
     disabled_at_ms: int | None = None
+
+
+def check_account_id(account_id: str) -> None:
+    """Check that an ID is 1 to 64 ASCII letters, digits, `-`, `_` and `.`.
+
+    Raises: AccountsError.
+    """
+    if not _ACCOUNT_ID.fullmatch(account_id):
+        raise AccountsError(
+            f"{account_id[:80]!r} is not a valid account ID. Use 1 to 64 letters, digits, `-`, `_`"
+            " and `.`, beginning with a letter or digit."
+        )
 
 
 def add_account(connection: Connection, account: Account) -> bool:

@@ -4,7 +4,6 @@ Does not know how a request carries a key: see `keyring`.
 """
 
 import builtins
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ from sqlalchemy import Connection, select
 from app.accounts.account_rows import (
     Account,
     add_account,
+    check_account_id,
     find_accounts,
     lock_account,
     missing_accounts,
@@ -33,8 +33,6 @@ from app.vocabulary.limits import Kind, Limits
 
 __all__ = ["Account", "Accounts"]
 
-_ACCOUNT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-
 
 class Accounts(Keys):
     """The accounts, keys and limits of one ledger.
@@ -48,11 +46,7 @@ class Accounts(Keys):
         Raises: AccountsError when the ID, the name or the description is invalid, or the account
         exists.
         """
-        if not _ACCOUNT_ID.fullmatch(account_id):
-            raise AccountsError(
-                f"{account_id!r} is not a valid account ID. Use 1 to 64 letters, digits, `-`, `_`"
-                " and `.`, beginning with a letter or digit."
-            )
+        check_account_id(account_id)
         about = None if description is None else checked_text("description", description)
         name, now_ms = checked_text("name", name), self._now_ms()
         account = Account(account_id, name, now_ms, about)

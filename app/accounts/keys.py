@@ -32,7 +32,14 @@ from app.accounts.key_rows import (
     revoke_key,
 )
 from app.accounts.rotation import rotate_key, unknown_key
-from app.storage.sql.audit import UNKNOWN_ACTOR, Actor, Change, record
+from app.storage.sql.audit import (
+    UNKNOWN_ACTOR,
+    Actor,
+    AuditEntry,
+    Change,
+    operation_entry,
+    record,
+)
 from app.storage.sql.tables import api_keys
 from app.storage.sql.transactions import reading, write
 from app.vocabulary.errors import LedgerUnavailable
@@ -59,6 +66,11 @@ class Keys:
         acting = copy.copy(self)
         acting._actor = actor
         return acting
+
+    def done_before(self, actor: Actor) -> AuditEntry | None:
+        """Return the change that the actor's operation has already made, if any."""
+        with reading(self._engine) as connection:
+            return operation_entry(connection, actor)
 
     def create_key(
         self,

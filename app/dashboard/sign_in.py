@@ -34,7 +34,7 @@ FORM_LIMIT_BYTES = 16 * 1024
 #: Endpoints that need no session.
 _OPEN = frozenset({"dashboard.sign_in", "dashboard.submit_sign_in", "dashboard.static"})
 
-_OWN_PAGE = re.compile(r"/dashboard(/[a-z]+)?(\?[!-~]*)?")
+_OWN_PAGE = re.compile(r"/dashboard(/[a-z]+(/[a-z-]+)?)?(\?[!-~]*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +113,23 @@ def submit_sign_in() -> Response:
 @dashboard_blueprint.post("/sign-out")
 def sign_out() -> Response:
     """End the session."""
-    if not hmac.compare_digest(
-        current_user().form_token.encode(), request.form.get("form_token", "").encode()
-    ):
-        raise PermissionDenied(
-            "This form belongs to another session. Reload the page and try again."
-        )
+    require_form_token()
     services().sessions.end(current_user().token)
     response = _redirect(url_for("dashboard.sign_in"))
     response.delete_cookie(_cookie_name(), secure=_is_https(), httponly=True, samesite="Strict")
     return response
+
+
+def require_form_token() -> None:
+    """Check that the form that was sent is of this session.
+
+    Raises: PermissionDenied.
+    """
+    sent = request.form.get("form_token", "")
+    if not hmac.compare_digest(current_user().form_token.encode(), sent.encode()):
+        raise PermissionDenied(
+            "This form belongs to another session. Reload the page and try again."
+        )
 
 
 def _checked_key(secret: str) -> ApiKey:

@@ -99,8 +99,17 @@ def record(connection: Connection, at_ms: int, actor: Actor, change: Change) -> 
         "operation_id": actor.operation_id,
     }
     if connection.execute(statement.returning(audit.c.audit_id), row).first() is None:
-        done = select(audit).where(audit.c.operation_id == actor.operation_id)
-        raise AlreadyDone(_entry(connection.execute(done).one()))
+        done = operation_entry(connection, actor)
+        if done is None:
+            raise AssertionError("the only conflict is an operation's")
+        raise AlreadyDone(done)
+
+
+def operation_entry(connection: Connection, actor: Actor) -> AuditEntry | None:
+    """Return the entry of the change that the actor's operation has made; None if it made none."""
+    of = select(audit).where(audit.c.operation_id == actor.operation_id)
+    row = connection.execute(of).first()
+    return None if row is None else _entry(row)
 
 
 def changed_fields(old: T, new: T) -> dict[str, list[Any]]:
