@@ -31,9 +31,6 @@ NO_CLUSTER = (
 #: The cell of an installation that names none.
 MAIN_CELL = "main"
 
-#: How long web processes cache an API key, in seconds, unless it is set.
-KEY_CACHE_S = 5.0
-
 
 class ConfigError(Exception):
     """The settings are incomplete or invalid; the message lists every problem."""
@@ -56,7 +53,7 @@ class Settings:
     #: The number of trusted proxies in front; each adds an address to `x-forwarded-for`.
     proxies: int = 0
     #: How long a web process caches an API key.
-    key_cache_s: float = KEY_CACHE_S
+    key_cache_s: float = 5.0
     redis_timeout_s: float = 2.0
     #: Without Redis: "serve" spools usage, "refuse" responds with 503.
     on_redis_down: OnRedisDown = "serve"
@@ -210,16 +207,6 @@ def prices_file(env: Mapping[str, str] = os.environ) -> Path | None:
     Raises: ConfigError if TOLLGATE_PRICES is not a file.
     """
     return _alone(lambda problems: _file(env, "TOLLGATE_PRICES", problems))
-
-
-def key_cache_s(env: Mapping[str, str] = os.environ) -> float:
-    """Return how long web processes cache an API key, in seconds.
-
-    Raises: ConfigError if TOLLGATE_KEY_CACHE_S is invalid.
-    """
-    if not env.get("TOLLGATE_KEY_CACHE_S"):
-        return KEY_CACHE_S
-    return _alone(lambda problems: _number(env, "TOLLGATE_KEY_CACHE_S", problems))
 
 
 def _alone(read: Callable[[list[str]], T]) -> T:

@@ -5,7 +5,7 @@ Does not know how a request carries a key: see `keyring`.
 
 import builtins
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -129,7 +129,7 @@ class Accounts(Keys):
         def work(connection: Connection) -> Account:
             old = lock_account(connection, account_id)
             new = changed(old)
-            if detail := changed_fields(old, new):
+            if detail := changed_fields(asdict(old), asdict(new)):
                 change = Change(action, (account_id,), detail=detail)
                 record(connection, now_ms, self._actor, change)
                 store_account(connection, new)
@@ -162,7 +162,7 @@ class Accounts(Keys):
         def work(connection: Connection) -> Limits:
             old = _known(lock_limits(connection, kind, subject_id), kind, subject_id)
             new = _checked(old, changes)
-            if detail := changed_fields(old, new):
+            if detail := changed_fields(asdict(old), asdict(new)):
                 of_key = kind == "key"
                 accounts = _accounts_of(connection, subject_id) if of_key else (subject_id,)
                 change = Change("limits.set", accounts, subject_id if of_key else None, detail)

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from app.accounts.errors import AccountsError
@@ -116,6 +117,30 @@ def check_key(key: ApiKey) -> None:
         raise AccountsError("A key needs an account, unless `admin` is its only scope.")
     if not key.is_live(key.created_at_ms):
         raise AccountsError("The key would already be expired. Choose a later expiry.")
+
+
+def new_key(
+    account_ids: Iterable[str],
+    scopes: Iterable[str],
+    name: str | None,
+    expires_at_ms: int | None,
+    now_ms: int,
+) -> ApiKey:
+    """Return a new key, created now.
+
+    Raises: AccountsError when it is invalid.
+    """
+    key = ApiKey(
+        key_id=new_key_id(),
+        name=None if name is None else checked_text("name", name),
+        account_ids=tuple(sorted(set(account_ids))),
+        scopes=frozenset(scopes),
+        created_at_ms=now_ms,
+        expires_at_ms=expires_at_ms,
+        revoked_at_ms=None,
+    )
+    check_key(key)
+    return key
 
 
 def successor(key: ApiKey, now_ms: int) -> ApiKey:

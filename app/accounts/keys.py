@@ -15,9 +15,8 @@ from sqlalchemy import Connection, Engine
 from app.accounts.account_rows import missing_accounts
 from app.accounts.apikey import (
     ApiKey,
-    check_key,
     checked_text,
-    new_key_id,
+    new_key,
     new_secret,
     secret_digest,
 )
@@ -88,24 +87,14 @@ class Keys:
         Raises: AccountsError when an account or a scope is unknown, when the expiry has passed, or
         when there is no account and the scopes are not `admin` alone.
         """
-        key = ApiKey(
-            key_id=new_key_id(),
-            name=None if name is None else checked_text("name", name),
-            account_ids=tuple(sorted(set(account_ids))),
-            scopes=frozenset(scopes),
-            created_at_ms=self._now_ms(),
-            expires_at_ms=expires_at_ms,
-            revoked_at_ms=None,
-        )
-        check_key(key)
+        key = new_key(account_ids, scopes, name, expires_at_ms, self._now_ms())
+        key = key if enabled else replace(key, revoked_at_ms=key.created_at_ms)
         secret = new_secret()
 
         def work(connection: Connection) -> ApiKey:
             _check_accounts(connection, key)
-            if not enabled:
-                add_key(connection, replace(key, revoked_at_ms=key.created_at_ms), secret)
-            else:
-                add_key(connection, key, secret)
+            add_key(connection, key, secret)
+            if enabled:
                 self._record_new(connection, key, key.created_at_ms)
             return find_keys(connection, api_keys.c.key_id == key.key_id)[0]
 

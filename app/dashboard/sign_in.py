@@ -134,10 +134,14 @@ def require_form_token() -> None:
 
 def _checked_key(secret: str) -> ApiKey:
     try:
-        key = services().keyring.authenticate(secret)
+        known = services().keyring.authenticate(secret)
     except InvalidAPIKey:
         log_rejected_key(secret)
         raise
+    # As the session's pages do, and not from the cache, which may be older than a change.
+    key = services().accounts.get_key(known.key_id)
+    if key is None or not key.is_live(int(time.time() * 1000)):
+        raise InvalidAPIKey("The API key is missing or invalid.")
     require_enabled(key)
     if key.scopes.isdisjoint(SCOPES):
         raise PermissionDenied(

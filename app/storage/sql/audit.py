@@ -5,18 +5,13 @@ A change is recorded in its own transaction. Callers pass no secret.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, Select, func, select
 
 from app.storage.sql.tables import audit
 from app.storage.sql.transactions import insert, reading
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-T = TypeVar("T", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +107,8 @@ def operation_entry(connection: Connection, actor: Actor) -> AuditEntry | None:
     return None if row is None else _entry(row)
 
 
-def changed_fields(old: T, new: T) -> dict[str, list[Any]]:
-    """Return the old and the new value of each field that differs between two dataclasses."""
-    before, after = asdict(old), asdict(new)
+def changed_fields(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the old and the new value of each field that differs."""
     return {name: [before[name], after[name]] for name in before if before[name] != after[name]}
 
 
