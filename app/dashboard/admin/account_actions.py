@@ -1,5 +1,7 @@
 """Actions on accounts: create, change, disable and enable them."""
 
+from collections.abc import Iterator, Sequence
+
 from app.accounts.account_rows import check_account_id
 from app.accounts.accounts import Account, Accounts
 from app.accounts.apikey import ApiKey, checked_text
@@ -22,6 +24,9 @@ from app.dashboard.admin.effects import (
     last_use,
     requests_of_a_day,
 )
+
+#: The most keys that a page names.
+SHOWN_KEYS = 20
 
 _ACCOUNT = Field("account", is_fixed=True)
 _NAME = Field("name", "Name", "Shown in lists. Up to 200 characters.", is_required=True)
@@ -100,11 +105,19 @@ def _disable(context: Context, values: Values) -> Plan:
         (
             f"Disable the account {account_id} ({account.name}). It made {made}; such requests will"
             " be refused with 403 account_disabled.",
-            *(_effect(it, account_id, context.now_ms) for it in keys),
+            *_effects(keys, account_id, context.now_ms),
             "Requests in flight run to their end. Usage stays. You can enable the account again.",
         ),
         apply,
     )
+
+
+def _effects(keys: Sequence[ApiKey], account_id: str, now_ms: int) -> Iterator[str]:
+    """Say what becomes of an account's keys; name at most SHOWN_KEYS."""
+    for key in keys[:SHOWN_KEYS]:
+        yield _effect(key, account_id, now_ms)
+    if len(keys) > SHOWN_KEYS:
+        yield f"And {len(keys) - SHOWN_KEYS} more keys."
 
 
 def _effect(key: ApiKey, account_id: str, now_ms: int) -> str:

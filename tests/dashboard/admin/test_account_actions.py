@@ -5,6 +5,7 @@ import time
 import pytest
 
 from app.accounts.apikey import ApiKey
+from app.dashboard.admin.account_actions import SHOWN_KEYS
 from tests.dashboard.admin.desk import Desk, plan, problems
 from tests.dashboard.site import at
 
@@ -69,6 +70,14 @@ def test_disabling_says_first_which_keys_and_requests_it_refuses(desk: Desk) -> 
     desk.post("enable-account", desk.confirmed(enable))
     assert desk.site.accounts.get("acme").disabled_at_ms is None
     assert "not disabled" in desk.get("/enable-account", account="acme").text
+
+
+def test_an_account_of_many_keys_has_a_page_that_is_read(desk: Desk) -> None:
+    for _ in range(SHOWN_KEYS):
+        desk.site.accounts.create_key(["beta"], ["usage"])
+    said = plan(desk.get("/disable-account", account="beta"))
+    assert len(said) == SHOWN_KEYS + 3
+    assert said[-2] == "And 2 more keys."
 
 
 def test_an_admin_does_not_lock_itself_out(desk: Desk) -> None:
