@@ -1,5 +1,7 @@
 """API keys: what is found, and who is recorded."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from app.accounts.accounts import Accounts
@@ -14,6 +16,22 @@ def test_a_form_that_is_sent_twice_makes_one_key(accounts: Accounts) -> None:
         acting.create_key(["acme"], ["usage"])
     assert raised.value.entry.change.api_key_id == key.key_id
     assert accounts.list_keys() == [key]
+
+
+def test_a_form_that_is_sent_many_times_at_once_makes_one_key(accounts: Accounts) -> None:
+    acting = accounts.acting(Actor("key_1", "dashboard", "form_1"))
+
+    def create(_: int) -> str:
+        try:
+            return acting.create_key(["acme"], ["usage"])[0].key_id
+        except AlreadyDone as exc:
+            return f"again {exc.entry.change.api_key_id}"
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(create, range(8)))
+    (made,) = [it for it in answers if not it.startswith("again")]
+    assert answers.count(f"again {made}") == 7
+    assert [key.key_id for key in accounts.list_keys()] == [made]
 
 
 def test_keys_are_found_by_id_whatever_their_state(accounts: Accounts) -> None:

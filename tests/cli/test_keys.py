@@ -165,6 +165,7 @@ def test_a_key_of_a_disabled_account_is_listed_as_disabled(acme: Tollgate) -> No
     Accounts(acme.engine).disable("acme")
     (key,) = _listed(acme)
     assert (key["state"], key["disabled_account_ids"]) == ("disabled", ["acme"])
+    assert "Disabled: acme." in acme.run("keys", "create", "acme", "beta").stderr
 
 
 def test_a_rotation_that_died_before_it_showed_its_key_may_be_repeated(acme: Tollgate) -> None:

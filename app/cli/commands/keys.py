@@ -155,6 +155,11 @@ def _show_secret(key: ApiKey, secret: str) -> None:
     about.append(f"scopes: {_joined(key.scopes)}")
     about.append(f"expires: {_expiry(key)}")
     click.echo(f"{'; '.join(about)}.", err=True)
+    if key.disabled_account_ids:
+        disabled = _joined(key.disabled_account_ids)
+        click.echo(
+            f"Disabled: {disabled}. Until it is enabled, the key is refused for it.", err=True
+        )
     click.echo("Save it now: Tollgate stores only its hash and cannot show it again.", err=True)
 
 

@@ -60,7 +60,13 @@ def _create(context: Context, values: Values) -> Plan:
     of = f"for {', '.join(account_ids)}" if account_ids else "without an account"
     called = f" called “{name}”" if name else ""
     uses = (f"It may be used for {_SCOPE_LABELS[it]}." for it in scopes)
-    return Plan((f"Create a key{called} {of}, which works {until}.", *uses, _ONCE), apply)
+    disabled = (
+        f"The account {it.account_id} is disabled: the key is refused for it until it is enabled."
+        for it in context.accounts.list()
+        if it.account_id in account_ids and it.disabled_at_ms is not None
+    )
+    said = (f"Create a key{called} {of}, which works {until}.", *uses, *disabled, _ONCE)
+    return Plan(said, apply)
 
 
 def _rotate(context: Context, values: Values) -> Plan:

@@ -60,6 +60,12 @@ def test_an_admin_key_needs_no_account(desk: Desk) -> None:
     assert key.account_ids == ()
 
 
+def test_a_key_for_a_disabled_account_says_that_it_is_refused(desk: Desk) -> None:
+    desk.site.accounts.disable("beta")
+    said = plan(desk.review("create-key", accounts=["acme", "beta"], scopes="usage"))
+    assert said[2].startswith("The account beta is disabled")
+
+
 def test_revoking_says_first_when_the_key_was_used_and_how_much(desk: Desk) -> None:
     key_id = desk.site.key_ids["completions"]
     said = plan(desk.get("/revoke-key", key=key_id))
