@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from app.accounts.accounts import Accounts
 from app.accounts.keyring import KeyRing
+from app.accounts.last_used import LastUsed
 from app.accounts.sessions import Sessions
 from app.admission.limiter import Limiter
 from app.admission.reservations import Reservations
@@ -139,7 +140,7 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         vendors=vendors,
         completions=_completions(settings, vendors, circuit_breaker, recorder),
         accounts=accounts,
-        keyring=KeyRing(accounts, settings.key_cache_s),
+        keyring=KeyRing(accounts, settings.key_cache_s, last_used=LastUsed(storage.engine)),
         sessions=Sessions(storage.engine),
         usage_reader=usage_reader,
         reports=Reports(storage.engine, _replica(settings)),

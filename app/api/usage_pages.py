@@ -13,6 +13,7 @@ from typing import Any, Generic
 
 from flask import Response
 
+from app.accounts.access import disabled_account
 from app.accounts.apikey import ApiKey
 from app.api.schemas.usage_params import FILE_BUCKETS, UsageParams
 from app.container import services
@@ -65,7 +66,7 @@ def respond(report: UsageReport[RowT], params: UsageParams, key: ApiKey) -> Resp
     A key with the scope `usage` sees its own accounts; a key with `admin` sees all. The header
     `x-tollgate-complete-until` (Unix seconds) is the time up to which every request is counted. It
     is absent while Redis is unavailable.
-    Raises: AccountNotAllowed, InvalidRequest, LedgerUnavailable.
+    Raises: AccountNotAllowed, AccountDisabled, InvalidRequest, LedgerUnavailable.
     """
     query = report.query(params, _visible_accounts(key, params.project_ids))
     # Read before the ledger: requests posted in between only make the result more complete.
@@ -85,9 +86,11 @@ def _visible_accounts(key: ApiKey, asked: frozenset[str] | None) -> frozenset[st
     """Return the accounts whose usage to return; None for all."""
     if "admin" in key.scopes:
         return asked
-    own = frozenset(key.account_ids)
+    own = frozenset(key.enabled_account_ids)
     if asked is None:
         return own
+    if disabled := asked & key.disabled_account_ids:
+        raise disabled_account(min(disabled), "project_ids")
     if asked - own:
         raise AccountNotAllowed(
             "This API key may not read the usage of an account in `project_ids`.",

@@ -25,14 +25,15 @@ class CommandEntry:
 
 
 COMMANDS: Mapping[str, CommandEntry] = {
-    "accounts": CommandEntry("accounts", "Create, list and limit accounts."),
+    "accounts": CommandEntry("accounts", "Create, list, change, disable and limit accounts."),
+    "audit": CommandEntry("audit", "List who changed what, and when."),
     "cells": CommandEntry("cells", "List the cells that post to the ledger."),
     "config": CommandEntry("config", "Check the configuration before a start."),
     "db": CommandEntry("db", "Prepare the ledger's database."),
     "dead": CommandEntry("dead", "List, retry and drop dead-lettered events."),
     "dev": CommandEntry("dev", "Run all of Tollgate on this host."),
     "invoice": CommandEntry("invoice_command", "Print an account's invoice for a month."),
-    "keys": CommandEntry("keys", "Create, list, limit, revoke and rotate API keys."),
+    "keys": CommandEntry("keys", "Create, list, find, limit, revoke and rotate API keys."),
     "prices": CommandEntry("prices", "Show prices, and re-price requests."),
     "prune": CommandEntry("prune_command", "Remove old entries and keep their totals."),
     "reconcile": CommandEntry("reconcile", "Check that the stream, spool and ledger agree."),

@@ -6,11 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import click
 from sqlalchemy import Engine
 
+from app.cli.actor import cli_actor
 from app.cli.filters import ModelName, check_names, chosen
 from app.cli.ledger import open_ledger
 from app.cli.tables import Cell, format_table, on_terminal
@@ -111,7 +113,7 @@ def _run(
     *,
     dry_run: bool,
 ) -> _Result:
-    result, run = _Result(), preview if dry_run else reprice
+    result, run = _Result(), preview if dry_run else partial(reprice, actor=cli_actor())
     with click.progressbar(length=length, label="Entries", file=sys.stderr) as bar:
         for batch in run(engine, load_prices(path), *span, scope=scope):
             result.add(batch)

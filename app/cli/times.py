@@ -52,6 +52,23 @@ class Moment(click.ParamType[datetime]):
         return datetime.now(UTC) + self.sign * timedelta(**{_UNITS[unit]: int(count)})
 
 
+class Span(click.ParamType[timedelta]):
+    """A duration of at least a minute."""
+
+    name = "duration"
+
+    def convert(
+        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        if isinstance(value, timedelta):
+            return value
+        match = _SPAN.fullmatch(value)
+        span = timedelta(**{_UNITS[match[2]]: int(match[1])}) if match else timedelta()
+        if not span:
+            self.fail(f"must be a duration (7d, 24h, 90m), not {value!r}", param, ctx)
+        return span
+
+
 def _iso(text: str, zone: tzinfo | None) -> datetime:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:

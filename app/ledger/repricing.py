@@ -15,6 +15,8 @@ from app.ledger.corrections import correct
 from app.ledger.posting import Entry, add_to_rollups, changes_of, store_prices, summed
 from app.ledger.repricing_plan import EVERYTHING, Part, RepricingBatch, Scope, plan_of
 from app.pricing.price_book import PriceBook
+from app.storage.sql.audit import UNKNOWN_ACTOR, Actor, Change
+from app.storage.sql.audit import record as record_change
 from app.storage.sql.tables import entries, repricings
 from app.storage.sql.transactions import reading, write
 from app.usage.messages.event_id import new_event_id
@@ -55,18 +57,19 @@ def reprice(
     batch_size: int = BATCH_SIZE,
     *,
     scope: Scope = EVERYTHING,
+    actor: Actor = UNKNOWN_ACTOR,
 ) -> Iterator[RepricingBatch]:
     """Re-price the entries of a range in batches, each by the price effective when it started.
 
     Entries whose price is unknown to `prices` keep their cost. Each change is recorded as a
-    correction for budgets. If the re-pricing is interrupted, the batches so far stay committed and
-    recorded.
+    correction for budgets, and the re-pricing as the actor's in the audit trail. If the re-pricing
+    is interrupted, the batches so far stay committed and recorded.
     Repeats: re-pricing a range again changes nothing that is up to date.
     Raises: LedgerUnavailable.
     """
     now_ms = time.time_ns() // 1_000_000
     record = Repricing(new_event_id(), now_ms, start_ms, end_ms, 0, 0, scope)
-    write(engine, lambda connection: _open(connection, record))
+    write(engine, lambda connection: _open(connection, record, actor))
     part = Part((start_ms, ""), end_ms, batch_size, scope)
     while batch := write(engine, partial(_reprice_part, part, prices, record)):
         yield batch
@@ -121,11 +124,14 @@ def _encoded(names: frozenset[str] | None) -> str | None:
     return None if names is None else orjson.dumps(sorted(names)).decode()
 
 
-def _open(connection: Connection, record: Repricing) -> None:
+def _open(connection: Connection, record: Repricing, actor: Actor) -> None:
     values = {name: getattr(record, name) for name in record.__slots__ if name != "scope"}
     values["account_ids"] = _encoded(record.scope.account_ids)
     values["models"] = _encoded(record.scope.models)
     connection.execute(repricings.insert().values(values))
+    detail = {name: values[name] for name in ("repricing_id", "start_ms", "end_ms")}
+    detail |= {name: values[name] for name in ("account_ids", "models") if values[name]}
+    record_change(connection, record.started_at_ms, actor, Change("prices.update", detail=detail))
 
 
 def _reprice_part(

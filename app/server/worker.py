@@ -79,6 +79,7 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
             if services is not None:
                 services.refusals.close()
                 services.recorder.close()
+                services.keyring.close()
 
     def notify(self) -> None:
         """Send the arbiter a heartbeat; shut down if there is no arbiter."""

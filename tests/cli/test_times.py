@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import click
 import pytest
 
-from app.cli.times import Moment, Zone, in_zone, range_ms, show_local, show_time
+from app.cli.times import Moment, Span, Zone, in_zone, range_ms, show_local, show_time
 
 
 def parse(text: str, *, future: bool = False) -> datetime:
@@ -81,3 +81,11 @@ def test_a_range_is_not_empty() -> None:
     assert range_ms(at - timedelta(days=9000), None)[1] > 0
     with pytest.raises(click.UsageError, match="before --until"):
         range_ms(at, at)
+
+
+def test_a_span_is_a_duration_of_at_least_a_minute() -> None:
+    assert Span().convert("90m", None, None) == timedelta(minutes=90)
+    assert Span().convert(timedelta(1), None, None) == timedelta(1)
+    for wrong in ("0d", "90", "2026-11-29", "", "-1h"):
+        with pytest.raises(click.BadParameter):
+            Span().convert(wrong, None, None)

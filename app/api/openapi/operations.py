@@ -6,6 +6,7 @@ from typing import Any
 
 from app.api.openapi.error_responses import error_responses, every_error
 from app.vocabulary.errors import (
+    AccountDisabled,
     AccountNotAllowed,
     InvalidAPIKey,
     InvalidRequest,
@@ -18,6 +19,7 @@ from app.vocabulary.errors import (
 #: The errors of any operation that requires an API key.
 KEYED: tuple[type[TollgateError], ...] = (
     InvalidAPIKey,
+    AccountDisabled,
     ScopeMissing,
     LedgerUnavailable,
     TollgateError,

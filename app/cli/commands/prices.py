@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from app.cli.actor import record_after
 from app.cli.ledger import open_ledger, open_reports
 from app.cli.output import write_whole
 from app.cli.price_update import signed, update
@@ -23,6 +24,7 @@ from app.pricing.price_book import PriceBook, load_prices
 from app.pricing.rates import RATE_NAMES
 from app.pricing.snapshot import SNAPSHOT_FILE
 from app.settings import prices_file
+from app.storage.sql.audit import Change
 from app.vocabulary.money import dollars
 
 
@@ -180,11 +182,13 @@ def import_prices() -> None:
         ) from exc
     before, after = json.loads(SNAPSHOT_FILE.read_bytes()), source.snapshot_rows()
     write_whole(SNAPSHOT_FILE, source.encode_rows(after))
+    versions = [before["version"], after["version"]]
+    record_after(Change("prices.import", detail={"genai_prices": versions}))
     old, new = _models(before), _models(after)
     changed = sum(old[key] != new[key] for key in old.keys() & new.keys())
     added, removed = len(new.keys() - old.keys()), len(old.keys() - new.keys())
-    versions = f"From {before['version']} to {after['version']}"
-    click.echo(f"{versions}: {added} models added, {changed} changed, {removed} removed.")
+    counts = f"{added} models added, {changed} changed, {removed} removed"
+    click.echo(f"From {versions[0]} to {versions[1]}: {counts}.")
 
 
 def _models(rows: dict[str, Any]) -> dict[tuple[str, str], Any]:

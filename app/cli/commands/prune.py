@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
+from app.cli.actor import cli_actor
 from app.cli.ledger import open_ledger
 from app.cli.times import Moment
 from app.ledger.refusals import prune_refusals
@@ -36,7 +37,7 @@ def prune_command(before: datetime) -> None:
     with open_ledger() as engine:
         length = count_older(engine, before_s)
         with click.progressbar(length=length, label="Entries removed", file=sys.stderr) as bar:
-            for count in prune(engine, before_s):
+            for count in prune(engine, before_s, actor=cli_actor()):
                 removed += count
                 bar.update(count)
             bar.finish()

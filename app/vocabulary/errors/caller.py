@@ -115,6 +115,12 @@ class AccountNotAllowed(PermissionDenied):
     code = "account_not_allowed"
 
 
+class AccountDisabled(PermissionDenied):
+    """An operator has disabled the account; the key works again once it is enabled."""
+
+    code = "account_disabled"
+
+
 class ScopeMissing(PermissionDenied):
     """The key lacks the scope that the route requires."""
 

@@ -5,6 +5,7 @@ the unit at the end of the column's name.
 """
 
 from app.storage.sql.tables.accounts import accounts, api_key_accounts, api_keys, limits, sessions
+from app.storage.sql.tables.audit import audit
 from app.storage.sql.tables.columns import BYTEWISE, metadata
 from app.storage.sql.tables.entries import entries
 from app.storage.sql.tables.latencies import LATENCY_KEY, latencies, latency_hours
@@ -37,6 +38,7 @@ __all__ = [
     "accounts",
     "api_key_accounts",
     "api_keys",
+    "audit",
     "cells",
     "corrections",
     "daily_rollups",
