@@ -3,7 +3,15 @@
 Reads the ledger and the backlog; changes neither. Read `site` first, then `overview`.
 """
 
-from app.dashboard import accounts, overview, requests, sign_in
+from app.dashboard import accounts, overview, preferences, request_page, requests, sign_in
 from app.dashboard.site import dashboard_blueprint
 
-__all__ = ["accounts", "dashboard_blueprint", "overview", "requests", "sign_in"]
+__all__ = [
+    "accounts",
+    "dashboard_blueprint",
+    "overview",
+    "preferences",
+    "request_page",
+    "requests",
+    "sign_in",
+]

@@ -5,7 +5,7 @@ from typing import Literal
 
 from app.vocabulary.completion import Usage
 
-GroupKey = Literal["account", "api_key", "vendor", "model", "user"]
+GroupKey = Literal["account", "api_key", "vendor", "model", "user", "status"]
 
 #: The columns that identify a group: several vendors may have a model of the same name.
 GROUP_COLUMNS: dict[GroupKey, tuple[str, ...]] = {
@@ -14,6 +14,7 @@ GROUP_COLUMNS: dict[GroupKey, tuple[str, ...]] = {
     "vendor": ("vendor",),
     "model": ("vendor", "model"),
     "user": ("user",),
+    "status": ("status",),
 }
 
 
@@ -35,12 +36,22 @@ class UsageQuery:
     vendors: frozenset[str] | None = None
     models: frozenset[str] | None = None
     users: frozenset[str] | None = None
+    statuses: frozenset[str] | None = None
     group_by: tuple[GroupKey, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that identify a group, without duplicates."""
         return tuple(dict.fromkeys(c for key in self.group_by for c in GROUP_COLUMNS[key]))
+
+    @property
+    def needs_entries(self) -> bool:
+        """Whether it asks for users or statuses, which rollups do not store."""
+        return (
+            self.users is not None
+            or self.statuses is not None
+            or not {"user", "status"}.isdisjoint(self.group_by)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +69,7 @@ class UsageRow:
     vendor: str | None = None
     model: str | None = None
     user: str | None = None
+    status: str | None = None
     requests: int
     failed_requests: int
     estimated_requests: int

@@ -38,6 +38,7 @@ class Request:
     request_id: str
     account_id: str
     api_key_id: str
+    user: str | None
     vendor: str
     model: str
     vendor_served: str | None
