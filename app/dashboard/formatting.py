@@ -35,8 +35,9 @@ def short_usd(nanousd: int) -> str:
     """Return dollars for an axis, without needless zeros: `$0.05`, `$200`, `$12.3k`."""
     if abs(nanousd) >= 10_000 * NANO:
         return f"{'-' if nanousd < 0 else ''}${short_count(round(usd_of(abs(nanousd))))}"
-    whole, dot, cents = usd(nanousd).partition(".")
-    return f"{whole}{dot}{cents}" if cents.strip("0") else whole
+    whole, dot, digits = usd(nanousd).partition(".")
+    significant = digits.rstrip("0")
+    return f"{whole}{dot}{significant:0<2}" if significant else whole
 
 
 def span(duration_ms: int | None) -> str:
