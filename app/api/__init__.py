@@ -11,6 +11,7 @@ from app.api.errors import register_errors
 from app.api.health import health_blueprint
 from app.api.metrics import metrics_blueprint
 from app.api.models import models_blueprint
+from app.api.requests import requests_blueprint
 from app.api.usage import usage_blueprint
 
 
@@ -19,6 +20,7 @@ def register_api(app: Flask) -> None:
     for blueprint in (
         completions_blueprint,
         models_blueprint,
+        requests_blueprint,
         usage_blueprint,
         health_blueprint,
         metrics_blueprint,

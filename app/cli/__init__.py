@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "prices": CommandEntry("prices", "Show prices, and re-price requests."),
     "prune": CommandEntry("prune_command", "Remove old entries and keep their totals."),
     "reconcile": CommandEntry("reconcile", "Check that the stream, spool and ledger agree."),
+    "requests": CommandEntry("requests", "List requests, and show why one failed."),
     "usage": CommandEntry("usage_command", "Show the usage of accounts."),
     "vendors": CommandEntry("vendors_command", "List the vendors, and check that they respond."),
 }

@@ -32,13 +32,14 @@ from app.storage.sql.tables import (
 )
 from app.storage.sql.transactions import insert, write
 from app.usage.cost import cost_of
+from app.usage.messages.call_attempt import decode_attempts, encode_attempts
 from app.usage.messages.call_usage import decode_calls, encode_calls
 from app.usage.messages.event import CERTAIN_SOURCES, UsageEvent, sides_of
 from app.vocabulary.completion import USAGE_COUNTS
 
-#: Stored unchanged: all fields of an event except `calls`, `process` and `number`.
-_FIELDS: tuple[str, ...] = UsageEvent.__struct_fields__[:-3]
-_COLUMNS: tuple[str, ...] = (*_FIELDS, "calls", "cost_nanousd", "price_id")
+#: Stored unchanged: all fields of an event but the last four.
+_FIELDS: tuple[str, ...] = UsageEvent.__struct_fields__[:-4]
+_COLUMNS: tuple[str, ...] = (*_FIELDS, "calls", "attempt_log", "cost_nanousd", "price_id")
 NOT_CHARGED: Mapping[str, int] = MappingProxyType({})
 #: The most entries in one statement, to bound memory.
 _BATCH_SIZE = 5000
@@ -163,13 +164,16 @@ def entry_of(row: RowMapping) -> Entry:
     values = {name: row[name] for name in _FIELDS}
     for side in ("prompt_source", "completion_source"):
         values[side] = values[side] or sides_of(row["source"])
-    event = UsageEvent(**values, calls=decode_calls(row["calls"]))
+    calls, attempts = decode_calls(row["calls"]), decode_attempts(row["attempt_log"])
+    event = UsageEvent(**values, calls=calls, attempt_log=attempts)
     return Entry(event, row["cost_nanousd"], row["price_id"])
 
 
 def _row_of(entry: Entry) -> Row:
-    calls = encode_calls(entry.event.calls) if entry.event.calls else None
-    return (*_values(entry.event), calls, entry.cost_nanousd, entry.price_id)
+    event = entry.event
+    calls = encode_calls(event.calls) if event.calls else None
+    attempts = encode_attempts(event.attempt_log) if event.attempt_log else None
+    return (*_values(event), calls, attempts, entry.cost_nanousd, entry.price_id)
 
 
 def changes_of(pairs: Iterable[tuple[Entry, Entry]]) -> Iterator[Change]:

@@ -23,6 +23,7 @@ CONTRACT = {
     "InvalidJSON": (400, "invalid_request_error", "invalid_json"),
     "UnsupportedParameter": (400, "invalid_request_error", "unsupported_parameter"),
     "ModelNotFound": (404, "invalid_request_error", "model_not_found"),
+    "RequestNotFound": (404, "invalid_request_error", "request_not_found"),
     "RequestTooLarge": (413, "invalid_request_error", "request_too_large"),
     "InvalidAPIKey": (401, "authentication_error", "invalid_api_key"),
     "AccountNotAllowed": (403, "permission_error", "account_not_allowed"),

@@ -10,7 +10,7 @@ from marshmallow import Schema
 from marshmallow.fields import Field
 
 from app.api.models import ModelListParams
-from app.api.openapi import responses
+from app.api.openapi import request_record, responses
 from app.api.openapi.descriptions import DESCRIPTION, FIELDS
 from app.api.openapi.operations import COMPLETIONS, MODEL, OURS, Operation, models, report
 from app.api.schemas.completion import CompletionRequestSchema
@@ -57,6 +57,8 @@ def _specification(plugin: MarshmallowPlugin) -> APISpec:
     _converter(plugin).add_attribute_function(_own_schema)  # type: ignore[no-untyped-call]
     for name, schema in SCHEMAS.items():
         spec.components.schema(name, schema=schema)
+    for name, component in request_record.components().items():
+        spec.components.schema(name, component)
     return spec
 
 
@@ -79,7 +81,15 @@ def _operations(plugin: MarshmallowPlugin) -> list[Operation]:
         "CostsPage",
         query(CostsParamsSchema()),
     )
-    return [COMPLETIONS, models(query(ModelListParams())), MODEL, usage, costs, *OURS]
+    return [
+        COMPLETIONS,
+        models(query(ModelListParams())),
+        MODEL,
+        usage,
+        costs,
+        request_record.OPERATION,
+        *OURS,
+    ]
 
 
 def _converter(plugin: MarshmallowPlugin) -> OpenAPIConverter:

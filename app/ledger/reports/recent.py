@@ -56,6 +56,7 @@ class Request:
     first_token_ms: int | None
     duration_ms: int
     cost_nanousd: int | None
+    error_code: str | None
 
     @property
     def is_empty(self) -> bool:

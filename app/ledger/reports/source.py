@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 
 from app.ledger.cells import Cell, list_cells
+from app.ledger.reports.lookup import RequestLookup
 from app.ledger.reports.reader import UsageReader
 from app.ledger.reports.recent import RecentReader
 from app.vocabulary.errors import LedgerUnavailable
@@ -41,6 +42,11 @@ class ReportSource:
     def recent(self) -> RecentReader:
         """The reader of single requests."""
         return RecentReader(self.engine)
+
+    @property
+    def lookup(self) -> RequestLookup:
+        """The finder of requests by their ids."""
+        return RequestLookup(self.engine)
 
     def complete_until_ms(self, cell_id: str, own_ms: float) -> float | None:
         """Return the time before which this source has every request's usage, in Unix ms.

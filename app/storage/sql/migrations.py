@@ -94,7 +94,9 @@ def _alone(engine: Engine) -> Iterator[None]:
     with ledger_errors(), engine.connect() as connection, connection.begin():
         connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
         connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
+        # Without parameters: with some, the session would keep the statement's snapshot, for whose
+        # end an index that is created concurrently waits.
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
         yield
 
 

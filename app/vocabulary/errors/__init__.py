@@ -7,6 +7,7 @@ Does not depend on any HTTP library; only `app.api.errors` renders them.
     │   ├── InvalidJSON                400
     │   ├── UnsupportedParameter       400  the vendor does not support a parameter
     │   ├── ModelNotFound              404
+    │   ├── RequestNotFound            404  the ledger has no request with this id
     │   ├── RequestTooLarge            413
     │   ├── RequestTimeout             408
     │   ├── InvalidContentCoding       400  the body does not match its `content-encoding`
@@ -60,6 +61,7 @@ from app.vocabulary.errors.caller import (
     ModelNotFound,
     PermissionDenied,
     RateLimited,
+    RequestNotFound,
     RequestTimeout,
     RequestTooLarge,
     ResponseNotStored,
@@ -109,6 +111,7 @@ __all__ = [
     "ModelNotFound",
     "PermissionDenied",
     "RateLimited",
+    "RequestNotFound",
     "RequestTimeout",
     "RequestTooLarge",
     "ResponseNotStored",

@@ -30,6 +30,13 @@ class ModelNotFound(InvalidRequest):
     code = "model_not_found"
 
 
+class RequestNotFound(InvalidRequest):
+    """No request with this id is recorded, or the key may not read its account's usage."""
+
+    status = 404
+    code = "request_not_found"
+
+
 class RequestTooLarge(InvalidRequest):
     """The body is larger than the configured limit."""
 
