@@ -31,6 +31,7 @@ _REQUEST_FIELDS = (
     "service_tier",
     "status",
     "http_status",
+    "error_code",
     "attempts",
     "source",
     "prompt_tokens",

@@ -1,4 +1,4 @@
-"""`GET /dashboard/requests/REQUEST_ID`: everything that the ledger has of one request."""
+"""`GET /dashboard/requests/ID`: everything that the ledger has of one request."""
 
 from flask import Response, request
 
@@ -8,9 +8,10 @@ from app.dashboard.preferences import stored_zone
 from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint, page
 from app.dashboard.time_ranges import find_zone
-from app.ledger.reports.entry_details import read_entries
+from app.ledger.reports.used_prices import read_used_prices
+from app.vocabulary.completion import USAGE_COUNTS
 
-#: A count's rates: its name in the ledger -> the rate's name, and what of it has a rate of its own.
+#: The counts in the order of the page -> their names; parts follow what includes them.
 COUNT_NAMES = {
     "prompt_tokens": "Prompt",
     "cached_tokens": "of it cached",
@@ -23,6 +24,7 @@ COUNT_NAMES = {
     "rejected_prediction_tokens": "of it rejected predictions",
     "total_tokens": "Total",
 }
+#: Counts with a rate -> the rate's name in a price.
 RATE_OF = {
     "prompt_tokens": "input",
     "cached_tokens": "cached",
@@ -34,22 +36,28 @@ RATE_OF = {
 }
 
 
-@dashboard_blueprint.get("/requests/<path:request_id>")
-def request_page(request_id: str) -> Response:
-    """Show a request; if several have the id, the one whose event is named, or the newest."""
+@dashboard_blueprint.get("/requests/<path:any_id>")
+def request_page(any_id: str) -> Response:
+    """Show a request, found by its id, the vendor's or the event's.
+
+    If several have the id, the newest, or the one whose event is named by `event`.
+    """
     zone = request.args.get("zone", "") or stored_zone()
-    engine = services().reports.open().engine
-    found = read_entries(engine, request_id, current_user().account_ids)
+    source = services().reports.open()
+    found = source.lookup.find(any_id, current_user().account_ids)
     event_id = request.args.get("event", "")
-    chosen = [it for it in found if not event_id or it.columns["event_id"] == event_id]
+    chosen = [it for it in found if not event_id or it.event.event_id == event_id]
     if not chosen:
-        message = f"No request {request_id} is recorded. A request appears once a worker posted it."
+        message = f"No request {any_id} is recorded. A request appears once a worker posted it."
         return page("error.html", 404, title="Request not found", message=message)
+    entry = chosen[0]
     return page(
         "request.html",
-        it=chosen[0].columns,
-        details=chosen[0],
-        others=[other.columns for other in found if other is not chosen[0]],
+        it=entry.event,
+        entry=entry,
+        prices=read_used_prices(source.engine, entry),
+        others=[other.event for other in found if other is not entry],
+        counts={name: getattr(entry.event, name) for name in (*COUNT_NAMES, *USAGE_COUNTS)},
         count_names=COUNT_NAMES,
         rate_of=RATE_OF,
         choices=read_choices(),

@@ -1,5 +1,6 @@
 """A request's page: all that the ledger has of it, and who may see it."""
 
+from app.usage.messages.call_attempt import CallAttempt
 from app.usage.messages.call_usage import CallUsage
 from tests.dashboard.site import DashboardSite, at, plain, table
 
@@ -64,3 +65,43 @@ def test_anothers_request_is_not_found(site: DashboardSite) -> None:
         assert "No request" in answer.text
     site.sign_in("beta")
     assert site.get("/requests/req_of_beta").status_code == 200
+
+
+def test_a_failed_request_says_why(site: DashboardSite) -> None:
+    first = CallAttempt("openai", "m", 0, 120, 429, "req-1", "rate_limited", "Slow down.")
+    second = CallAttempt("groq", "m", 130, 40, 503, None, "vendor_unavailable", "Overloaded.")
+    failed = {"status": "failed", "error_code": "vendor_unavailable", "attempts": 2}
+    site.post(
+        at(
+            5,
+            request_id="req_5",
+            error_message="The vendor is overloaded.",
+            attempt_log=(first, second),
+            **failed,
+        )
+    )
+    site.sign_in("admin")
+    page = site.page("/requests/req_5")
+    assert "vendor_unavailable The vendor is overloaded." in plain(page)
+    assert table(page, "attempts") == [
+        ["1. openai/m", "rate_limited Slow down.", "429", "after 0 ms", "120 ms", "req-1"],
+        [
+            "2. groq/m",
+            "vendor_unavailable Overloaded.",
+            "503",
+            "after 130 ms",
+            "40 ms",
+            "\N{EN DASH}",
+        ],
+    ]
+    assert table(site.page("/requests", status="failed"), "list")[-1][2].endswith(
+        "vendor_unavailable"
+    )
+
+
+def test_a_request_is_found_by_the_vendors_id_and_the_events(site: DashboardSite) -> None:
+    event = at(5, request_id="req_5", vendor_request_id="chatcmpl-5")
+    site.post(event)
+    site.sign_in("usage")
+    for any_id in ("chatcmpl-5", event.event_id):
+        assert "Request req_5" in plain(site.page(f"/requests/{any_id}"))
