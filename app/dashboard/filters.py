@@ -13,6 +13,7 @@ from app.dashboard.time_ranges import (
     preset_range,
 )
 from app.ledger.reports.query import GroupKey, UsageQuery
+from app.ledger.slots import DAY_S
 from app.usage.messages.event import STATUSES
 from app.vocabulary.errors import AccountNotAllowed, InvalidRequest
 
@@ -111,6 +112,12 @@ class Filters:
         times_s = (self.range.start_s, self.range.end_s)
         start, end = (datetime.fromtimestamp(it, self.range.zone) for it in times_s)
         return f"{start:%Y-%m-%dT%H:%M}", f"{end:%Y-%m-%dT%H:%M}"
+
+    @property
+    def can_refresh(self) -> bool:
+        """Whether the page may refresh itself: its range goes on, and its query is quick."""
+        is_quick = self.range.end_s - self.range.start_s <= DAY_S
+        return self.range.includes_now and (is_quick or not self.query(None).needs_entries)
 
     @property
     def active(self) -> Mapping[str, str]:

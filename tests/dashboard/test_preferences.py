@@ -55,6 +55,13 @@ def test_a_range_that_is_over_does_not_refresh(site: DashboardSite) -> None:
     assert "data-refresh" not in page
 
 
+def test_what_takes_long_does_not_refresh(site: DashboardSite) -> None:
+    """Users are counted from entries, of which 30 days may have millions."""
+    site.sign_in("admin")
+    assert "data-refresh" not in site.page(since="", until="", by="user")
+    assert "data-refresh" in site.page(since="", until="", by="user", range="24h")
+
+
 @pytest.mark.parametrize(
     ("page", "form", "status"),
     [

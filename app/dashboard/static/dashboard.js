@@ -5,16 +5,20 @@
 const EVERY_MS = 30000;
 
 const form = document.querySelector("form[data-refresh]");
+let isWaiting = false;
 
 async function refresh() {
-  if (!form || form.dataset.refresh !== "on" || document.hidden || isBusy()) return;
+  if (form?.dataset.refresh !== "on" || document.hidden || isWaiting || isBusy()) return;
   let html;
+  isWaiting = true;
   try {
     const response = await fetch(location.href, { headers: { accept: "text/html" } });
     if (!response.ok || response.redirected) return;
     html = await response.text();
   } catch {
     return; // The next one may succeed.
+  } finally {
+    isWaiting = false;
   }
   if (isBusy()) return;
   const next = new DOMParser().parseFromString(html, "text/html");
