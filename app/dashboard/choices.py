@@ -40,6 +40,13 @@ class Choices:
         """Return the name of an account or key, empty if it has none or `by` is another group."""
         return {"account": self.account_names, "key": self.key_names}.get(by, {}).get(label, "")
 
+    def title_of(self, by: str, label: str) -> str:
+        """Return a group's name in charts; that of a key has part of its id, as several may share one."""
+        name = self.name_of(by, label)
+        if by == "key" and name:
+            return f"{name} \N{MIDDLE DOT} {label.removeprefix('key_')[:6]}"
+        return name or label or "(none)"
+
 
 def read_choices() -> Choices:
     """Return what the signed-in user may choose.
