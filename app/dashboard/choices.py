@@ -41,7 +41,7 @@ class Choices:
         return {"account": self.account_names, "key": self.key_names}.get(by, {}).get(label, "")
 
     def title_of(self, by: str, label: str) -> str:
-        """Return a group's name in charts; that of a key has part of its id, as several may share one."""
+        """Return a group's name in charts; a key's has part of its id, as several share one."""
         name = self.name_of(by, label)
         if by == "key" and name:
             return f"{name} \N{MIDDLE DOT} {label.removeprefix('key_')[:6]}"

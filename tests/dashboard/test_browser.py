@@ -206,8 +206,11 @@ def test_nothing_is_hidden_by_the_width_of_the_window(
 #: Runs all of its rules: those of WCAG, and good practice.
 AXE = """
 const done = arguments[arguments.length - 1];
-axe.run().then((found) => done(found.violations.map(
-  (it) => [it.id, it.nodes.map((node) => node.html.slice(0, 200) + node.failureSummary)])));
+axe.run().then((found) => done([
+  ...(found.passes.length ? [] : ['no rule applied']),
+  ...found.violations.map(
+    (it) => [it.id, it.nodes.map((node) => node.html.slice(0, 200) + node.failureSummary)]),
+]));
 """
 
 
@@ -323,7 +326,7 @@ def test_the_keyboard_reaches_all_that_the_mouse_does(
         assert look(chrome, outline, at) == "solid", at.get_attribute("outerHTML")
         reached.append(at.get_attribute("id") or at.text)
     assert reached.index("since") < reached.index("account") < reached.index("status")
-    assert {"Sign out", "7 days", "Account", "Show", "openai/gpt-4o-mini"} <= set(reached)
+    assert {"7 days", "Account", "Show", "openai/gpt-4o-mini"} <= set(reached)
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
