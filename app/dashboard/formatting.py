@@ -40,6 +40,16 @@ def short_usd(nanousd: int) -> str:
     return f"{whole}{dot}{significant:0<2}" if significant else whole
 
 
+def amount(number: int, unit: str) -> str:
+    """Return a value of a chart; `unit` is that of the chart."""
+    return usd(number) if unit == "usd" else count(number)
+
+
+def short_amount(number: int, unit: str) -> str:
+    """Return a value for a chart's axis and legend."""
+    return short_usd(number) if unit == "usd" else short_count(number)
+
+
 def span(duration_ms: int | None) -> str:
     """Return a duration: `84 ms`, `1.24 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`."""
     if duration_ms is None:

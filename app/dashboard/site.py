@@ -52,6 +52,8 @@ for _filter in (
     formatting.short_count,
     formatting.usd,
     formatting.short_usd,
+    formatting.amount,
+    formatting.short_amount,
     show_usd,
     formatting.span,
     formatting.share,
