@@ -11,6 +11,7 @@ from flask import Blueprint, Response, g, make_response, render_template, reques
 from werkzeug.exceptions import HTTPException
 
 from app.dashboard import formatting
+from app.dashboard.assets import asset, keep_in_browser
 from app.vocabulary.errors import TollgateError
 from app.vocabulary.money import show_usd
 
@@ -69,7 +70,12 @@ for _filter in (
 def page(template: str, http_status: int = 200, **values: Any) -> Response:
     """Return a page that is not cached."""
     current_user = g.get("current_user")
-    shared = {"current_user": current_user, "navigation": NAVIGATION, "here": _here()}
+    shared = {
+        "current_user": current_user,
+        "navigation": NAVIGATION,
+        "here": _here(),
+        "asset": asset,
+    }
     html = render_template(f"dashboard/{template}", **shared, **values)
     response = make_response(html, http_status)
     response.headers["cache-control"] = "no-store"
@@ -83,6 +89,7 @@ def _here() -> str:
 
 @dashboard_blueprint.after_request
 def _harden(response: Response) -> Response:
+    keep_in_browser(response)
     response.headers["content-security-policy"] = CONTENT_SECURITY_POLICY
     response.headers["x-content-type-options"] = "nosniff"
     # With `no-referrer`, browsers would send `Origin: null` with the dashboard's own forms.
