@@ -180,7 +180,7 @@ def width_of(chrome: webdriver.Chrome, width: int) -> Iterator[None]:
         chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-@pytest.mark.parametrize("width", [390, 768, 1440, 1920])
+@pytest.mark.parametrize("width", [390, 768, 1024, 1440, 1920])
 def test_nothing_is_hidden_by_the_width_of_the_window(
     chrome: webdriver.Chrome, served: Served, width: int
 ) -> None:
