@@ -3,7 +3,16 @@
 Only `admin` changes anything. Read `site` first, then `overview`.
 """
 
-from app.dashboard import accounts, admin, overview, requests, sign_in
+from app.dashboard import accounts, admin, overview, preferences, request_page, requests, sign_in
 from app.dashboard.site import dashboard_blueprint
 
-__all__ = ["accounts", "admin", "dashboard_blueprint", "overview", "requests", "sign_in"]
+__all__ = [
+    "accounts",
+    "admin",
+    "dashboard_blueprint",
+    "overview",
+    "preferences",
+    "request_page",
+    "requests",
+    "sign_in",
+]

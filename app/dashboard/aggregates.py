@@ -1,7 +1,7 @@
-"""Totals, groups and charts made from rows of the ledger. No I/O."""
+"""Totals and groups made from rows of the ledger. No I/O."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import add
 from typing import Any
@@ -9,17 +9,16 @@ from typing import Any
 from app.ledger.reports.query import GroupKey, UsageRow
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 
-#: Groups with their own colour; the others are added up.
-SERIES_LIMIT = 7
 #: Groups with their own line in a table.
 LINES_LIMIT = 100
-REST = "other"
 
 LABELS: Mapping[GroupKey, Callable[[UsageRow], str | None]] = {
     "account": lambda row: row.account_id,
     "vendor": lambda row: row.vendor,
     "model": lambda row: f"{row.vendor}/{row.model}",
     "api_key": lambda row: row.api_key_id,
+    "user": lambda row: row.user,
+    "status": lambda row: row.status,
 }
 
 
@@ -30,33 +29,6 @@ class Group:
     label: str
     sums: UsageRow
     is_other: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """A bar chart over time: one value per time and series, the largest series first.
-
-    With `has_rest`, the last series is the total of groups without a colour.
-    Units: times are Unix seconds, `unit` is `tokens`, `usd` (nano-dollars) or `requests`.
-    """
-
-    title: str
-    unit: str
-    times_s: Sequence[int]
-    bucket_s: int
-    series: Sequence[tuple[str, Sequence[int]]]
-    has_rest: bool
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to draw."""
-        return not any(any(values) for _, values in self.series)
-
-    @property
-    def rows(self) -> list[tuple[int, list[int]]]:
-        """The values of all series per time."""
-        columns = [values for _, values in self.series]
-        return [(t, [values[i] for values in columns]) for i, t in enumerate(self.times_s)]
 
 
 def total(rows: Iterable[UsageRow]) -> UsageRow:
@@ -92,30 +64,3 @@ def grouped(rows: Iterable[UsageRow], by: GroupKey) -> list[Group]:
     rest = groups[LINES_LIMIT:]
     label = f"{len(rest):,} others"
     return [*groups[:LINES_LIMIT], Group(label, total(it.sums for it in rest), is_other=True)]
-
-
-@dataclass(frozen=True, slots=True)
-class OverTime:
-    """Rows in buckets, and the groups to chart them by."""
-
-    rows: Sequence[UsageRow]
-    groups: Sequence[Group]
-    by: GroupKey
-    times_s: Sequence[int]
-    bucket_s: int
-
-    def chart(self, title: str, unit: str, measure: Callable[[UsageRow], int]) -> Chart:
-        """Return the chart of one measure; groups have the same order and colours in all charts."""
-        named = [group.label for group in self.groups[:SERIES_LIMIT] if not group.is_other]
-        index = {time_s: i for i, time_s in enumerate(self.times_s)}
-        values = {label: [0] * len(self.times_s) for label in named}
-        rest = [0] * len(self.times_s)
-        for row in self.rows:
-            if row.bucket_start_s in index:
-                series = values.get(LABELS[self.by](row) or "", rest)
-                series[index[row.bucket_start_s]] += measure(row)
-        series_of = list(values.items())
-        has_rest = len(self.groups) > len(named)
-        if has_rest:
-            series_of.append((REST, rest))
-        return Chart(title, unit, self.times_s, self.bucket_s, series_of, has_rest)

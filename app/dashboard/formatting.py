@@ -1,6 +1,6 @@
 """Formats numbers, durations and times for pages. No I/O."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from app.vocabulary.money import NANO, show_usd, usd_of
 
@@ -29,6 +29,25 @@ def usd(nanousd: int) -> str:
         return show_usd(nanousd)
     places = 2 if nanousd == 0 or abs(nanousd) >= NANO // 10 else 4
     return f"{'-' if nanousd < 0 else ''}${usd_of(abs(nanousd)):,.{places}f}"
+
+
+def short_usd(nanousd: int) -> str:
+    """Return dollars for an axis, without needless zeros: `$0.05`, `$200`, `$12.3k`."""
+    if abs(nanousd) >= 10_000 * NANO:
+        return f"{'-' if nanousd < 0 else ''}${short_count(round(usd_of(abs(nanousd))))}"
+    whole, dot, digits = usd(nanousd).partition(".")
+    significant = digits.rstrip("0")
+    return f"{whole}{dot}{significant:0<2}" if significant else whole
+
+
+def amount(number: int, unit: str) -> str:
+    """Return a value of a chart; `unit` is that of the chart."""
+    return usd(number) if unit == "usd" else count(number)
+
+
+def short_amount(number: int, unit: str) -> str:
+    """Return a value for a chart's axis and legend."""
+    return short_usd(number) if unit == "usd" else short_count(number)
 
 
 def span(duration_ms: int | None) -> str:
@@ -61,6 +80,31 @@ def share(part: int, whole: int) -> str:
     return "< 0.1 %" if percent < 0.1 else f"{percent:.3g} %"
 
 
-def moment(unix_ms: int) -> str:
-    """Return a time in UTC, to the second: `2026-11-29 15:04:05`."""
-    return datetime.fromtimestamp(unix_ms // 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+def moment(unix_ms: int, zone: tzinfo = UTC) -> str:
+    """Return a time by the clocks of a zone, to the second: `2026-11-29 15:04:05`."""
+    return datetime.fromtimestamp(unix_ms // 1000, zone).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def iso_moment(unix_ms: int, zone: tzinfo = UTC) -> str:
+    """Return a time with its offset from UTC: `2026-11-29T15:04:05+01:00`."""
+    return datetime.fromtimestamp(unix_ms // 1000, zone).isoformat()
+
+
+def short_moment(time_s: int, width_s: int, zone: tzinfo = UTC) -> str:
+    """Return a time below bars that are `width_s` wide: `29 Nov`, `29 Nov 15:00`, `15:04`."""
+    moment = datetime.fromtimestamp(time_s, zone)
+    day = f"{moment.day} {moment:%b}"
+    if width_s >= 86_400:
+        return day
+    return f"{moment:%H:%M}" if width_s < 3600 else f"{day} {moment:%H:%M}"
+
+
+def offset(unix_ms: int, zone: tzinfo) -> str:
+    """Return a zone's offset from UTC at a time: `UTC+01:00`; empty for UTC itself."""
+    text = f"{datetime.fromtimestamp(unix_ms // 1000, zone):%z}"
+    return "" if zone is UTC else f"UTC{text[:3]}:{text[3:5]}"
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """Return a count with its noun: `1 request`, `1,204 requests`."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"

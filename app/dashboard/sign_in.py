@@ -34,7 +34,7 @@ FORM_LIMIT_BYTES = 16 * 1024
 #: Endpoints that need no session.
 _OPEN = frozenset({"dashboard.sign_in", "dashboard.submit_sign_in", "dashboard.static"})
 
-_OWN_PAGE = re.compile(r"/dashboard(/[a-z]+(/[a-z-]+)?)?(\?[!-~]*)?")
+_OWN_PAGE = re.compile(r"/dashboard(/[A-Za-z0-9._~%:@+-]+)*(\?[!-~]*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,13 @@ def _require_session() -> Response | None:
 @dashboard_blueprint.get("/sign-in")
 def sign_in() -> Response:
     """Show the sign-in form."""
-    return page("sign_in.html", next_page=_next_page(request.args.get("next", "")))
+    return page("sign_in.html", next_page=own_page(request.args.get("next", "")))
 
 
 @dashboard_blueprint.post("/sign-in")
 def submit_sign_in() -> Response:
     """Start a session for a key."""
-    next_page = _next_page(request.form.get("next", ""))
+    next_page = own_page(request.form.get("next", ""))
     try:
         key = _checked_key(request.form.get("api_key", "").strip())
     except (InvalidAPIKey, PermissionDenied) as exc:
@@ -103,7 +103,7 @@ def submit_sign_in() -> Response:
         _cookie_name(),
         services().sessions.begin(key),
         max_age=SESSION_S,
-        secure=_is_https(),
+        secure=is_https(),
         httponly=True,
         samesite="Strict",
     )
@@ -116,7 +116,7 @@ def sign_out() -> Response:
     require_form_token()
     services().sessions.end(current_user().token)
     response = _redirect(url_for("dashboard.sign_in"))
-    response.delete_cookie(_cookie_name(), secure=_is_https(), httponly=True, samesite="Strict")
+    response.delete_cookie(_cookie_name(), secure=is_https(), httponly=True, samesite="Strict")
     return response
 
 
@@ -199,7 +199,8 @@ def _require_whole_form() -> None:
         raise InvalidRequest("The form is incomplete. Try again.") from exc
 
 
-def _next_page(asked: str) -> str:
+def own_page(asked: str) -> str:
+    """Return the page to go to: `asked` if it is one of the dashboard's, or the overview."""
     return asked if _OWN_PAGE.fullmatch(asked) else url_for("dashboard.overview")
 
 
@@ -213,7 +214,7 @@ def _redirect(where: str) -> Response:
     return response  # type: ignore[return-value]
 
 
-def _is_https() -> bool:
+def is_https() -> bool:
     """Return whether the browser uses https, possibly to a proxy that forwards over http.
 
     A client that forges the header only gets a cookie that its own browser does not send back.
@@ -222,4 +223,4 @@ def _is_https() -> bool:
 
 
 def _cookie_name() -> str:
-    return SECURE_COOKIE if _is_https() else COOKIE
+    return SECURE_COOKIE if is_https() else COOKIE

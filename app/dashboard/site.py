@@ -4,12 +4,15 @@ Does not depend on usage. `sign_in` decides who may see a page.
 """
 
 import logging
+from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, Response, g, make_response, render_template
+from flask import Blueprint, Response, g, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
 
+from app import __version__
 from app.dashboard import formatting
+from app.dashboard.assets import asset, keep_in_browser
 from app.vocabulary.errors import TollgateError
 from app.vocabulary.money import show_usd
 
@@ -23,20 +26,45 @@ dashboard_blueprint = Blueprint(
     static_folder="static",
 )
 
-#: Nothing from other sites, no scripts, no inline styles, no framing.
+#: Nothing from other sites, no inline scripts or styles, no framing.
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self';"
-    " base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationLink:
+    """A page in the header; `endpoints` are those on which it is the current page."""
+
+    name: str
+    endpoints: tuple[str, ...]
+    admins_only: bool = False
+
+
+#: The pages in the header, in their order.
+NAVIGATION: tuple[NavigationLink, ...] = (
+    NavigationLink("Usage", ("overview",)),
+    NavigationLink("Requests", ("requests", "request_page")),
+    NavigationLink("Accounts", ("accounts",)),
+    NavigationLink("Administration", ("admin", "admin_form", "audit"), admins_only=True),
 )
 
 for _filter in (
     formatting.count,
     formatting.short_count,
     formatting.usd,
+    formatting.short_usd,
+    formatting.amount,
+    formatting.short_amount,
     show_usd,
     formatting.span,
     formatting.share,
     formatting.moment,
+    formatting.iso_moment,
+    formatting.short_moment,
+    formatting.offset,
+    formatting.plural,
 ):
     dashboard_blueprint.app_template_filter(f"dashboard_{_filter.__name__}")(_filter)
 
@@ -44,14 +72,27 @@ for _filter in (
 def page(template: str, http_status: int = 200, **values: Any) -> Response:
     """Return a page that is not cached."""
     current_user = g.get("current_user")
-    html = render_template(f"dashboard/{template}", current_user=current_user, **values)
+    shared = {
+        "current_user": current_user,
+        "navigation": NAVIGATION,
+        "here": _here(),
+        "asset": asset,
+        "version": __version__,
+    }
+    html = render_template(f"dashboard/{template}", **shared, **values)
     response = make_response(html, http_status)
     response.headers["cache-control"] = "no-store"
     return response
 
 
+def _here() -> str:
+    """Return the address of the page, to which its forms return."""
+    return request.full_path.rstrip("?") if request.method == "GET" else request.path
+
+
 @dashboard_blueprint.after_request
 def _harden(response: Response) -> Response:
+    keep_in_browser(response)
     response.headers["content-security-policy"] = CONTENT_SECURITY_POLICY
     response.headers["x-content-type-options"] = "nosniff"
     # With `no-referrer`, browsers would send `Origin: null` with the dashboard's own forms.

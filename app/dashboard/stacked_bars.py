@@ -1,62 +1,108 @@
-"""Stacked bars: where each value of a chart is drawn. No I/O.
+"""Stacked bars: where each value of a chart is drawn, and the steps of its axes. No I/O.
 
-The template draws them as SVG, which needs no script, follows the colour scheme, and prints.
+The template draws them as SVG, which needs no script, follows the theme, zooms and prints. Widths
+are in per cent, so that a drawing fills any width without distorting its text.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.dashboard.aggregates import Chart
+from app.dashboard.charts import Chart
 
-#: The size of the drawing, in units of its own: the page stretches it.
-WIDTH, HEIGHT = 1000.0, 200.0
-#: The share of a bucket's width that its bar fills.
-FILLED = 0.85
-#: Colours of the series; all values beyond the others have the last one.
-COLORS = 8
+#: The height of the bars' area, and the space above it, in pixels.
+HEIGHT, TOP = 180, 10
+#: The share of a bar's place that it fills.
+FILLED = 0.82
+#: Lines of the axis of values, at most, besides the one at 0.
+LINES_LIMIT = 4
+#: Labels of the axis of time, at most.
+TIMES_LIMIT = 6
+
+#: The smallest step of an axis: 1 for counts, a nano-dollar for dollars.
+_STEPS = (1, 2, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One value: its rectangle's top and height in pixels, and the number of its colour."""
+
+    y: float
+    height: float
+    color: int
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One value: its rectangle, the number of its colour, and what it shows."""
+    """One bar: its place in per cent of the width, its time, and its values from below.
+
+    `x` and `width` are of the place, `inner_x` and `inner_width` of the rectangles in it.
+    """
 
     x: float
-    y: float
     width: float
-    height: float
-    color: int
+    inner_x: float
+    inner_width: float
     time_s: int
-    label: str
-    number: int
+    segments: tuple[Segment, ...]
+    values: tuple[tuple[str, int], ...]
+
+    @property
+    def total(self) -> int:
+        """The sum of its values."""
+        return sum(number for _, number in self.values)
 
 
-def highest(chart: Chart) -> int:
-    """Return the largest sum of a bucket, at least 1: the top of the drawing."""
-    return max((sum(values) for _, values in chart.rows), default=0) or 1
+def ticks(chart: Chart) -> list[int]:
+    """Return the values of the axis's lines, from 0: multiples of 1, 2 or 5 times a power of 10.
+
+    The last one is at least the largest bar, and so the top of the drawing.
+    """
+    largest = max((sum(values) for _, values in chart.rows), default=0)
+    power = 1
+    while True:
+        for step in _STEPS:
+            lines = -(-largest // (step * power))
+            if lines <= LINES_LIMIT:
+                return [at * step * power for at in range(max(1, lines) + 1)]
+        power *= 10
 
 
-def color_of(chart: Chart, index: int) -> int:
-    """Return the number of a series' colour, from 1."""
-    is_rest = chart.has_rest and index == len(chart.series) - 1
-    return COLORS if is_rest else index + 1
+def y_of(number: int, top: int) -> float:
+    """Return where a value is drawn, in pixels from the top of the drawing."""
+    return round(TOP + HEIGHT * (1 - number / top), 2)
 
 
 def bars(chart: Chart) -> Iterator[Bar]:
-    """Yield a bar for each value above 0; those of a bucket stand on each other."""
-    top, step = highest(chart), WIDTH / max(1, len(chart.rows))
+    """Yield the bars, including those without values."""
+    top, width = ticks(chart)[-1], 100 / max(1, len(chart.times_s))
     for at, (time_s, values) in enumerate(chart.rows):
         below = 0
-        for index, number in enumerate(values):
+        segments = []
+        for series, number in zip(chart.series, values, strict=True):
             if number <= 0:
                 continue
             below += number
-            yield Bar(
-                x=round(at * step, 2),
-                y=round(HEIGHT * (1 - below / top), 2),
-                width=round(step * FILLED, 2),
-                height=round(HEIGHT * number / top, 2),
-                color=color_of(chart, index),
-                time_s=time_s,
-                label=chart.series[index][0],
-                number=number,
-            )
+            height = round(HEIGHT * number / top, 2)
+            segments.append(Segment(y_of(below, top), height, series.color))
+        named = zip((it.label for it in chart.series), values, strict=True)
+        yield Bar(
+            x=round(at * width, 3),
+            width=round(width, 3),
+            inner_x=round((at + (1 - FILLED) / 2) * width, 3),
+            inner_width=round(width * FILLED, 3),
+            time_s=time_s,
+            segments=tuple(segments),
+            values=tuple((label, number) for label, number in named if number),
+        )
+
+
+def labelled_times(chart: Chart) -> list[tuple[float, int]]:
+    """Return the times to write below the chart, with the middle of their bars in per cent."""
+    count = len(chart.times_s)
+    step = next(
+        (it for it in (1, 2, 3, 4, 5, 6, 7, 10, 12, 14, 15, 20, 30) if count / it <= TIMES_LIMIT),
+        -(-count // TIMES_LIMIT),
+    )
+    first = (step - 1) // 2
+    places = range(first, count, step)
+    return [(round((at + 0.5) * 100 / count, 2), chart.times_s[at]) for at in places]

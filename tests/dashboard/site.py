@@ -118,18 +118,20 @@ def make_site(settings: Settings) -> DashboardSite:
 
 def shown(page: str, element_id: str) -> str:
     """The text of an element."""
-    found = re.search(rf'id="{element_id}"[^>]*>(.*?)</dd>', page)
+    found = re.search(rf'id="{element_id}"[^>]*>(.*?)</(?:dd|span)>', page)
     assert found, element_id
     return plain(found[1])
 
 
 def table(page: str, table_id: str) -> list[list[str]]:
     """The cells of a table's body and foot, as text."""
-    found = re.search(rf'<table id="{table_id}">.*?</thead>(.*?)</table>', page)
+    found = re.search(rf'<table id="{table_id}"[^>]*>.*?</thead>(.*?)</table>', page)
     assert found, table_id
-    rows = re.findall(r"<tr>(.*?)</tr>", found[1])
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", found[1])
     return [[plain(cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row)] for row in rows]
 
 
 def plain(html: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", html).replace("&nbsp;", " ")).strip()
+    return re.sub(
+        r"\s+", " ", re.sub(r"<[^>]*>", "", html.replace("<br>", " ")).replace("&nbsp;", " ")
+    ).strip()

@@ -16,13 +16,13 @@ def test_accounts_show_what_they_may_use_and_what_they_have(site: DashboardSite)
     site.post(usage_event(**used, account_id="acme", started_at_ms=now_ms(), prompt_tokens=1000))
     site.sign_in("admin")
     page = site.page("/accounts")
-    accounts = {row[0]: row[1] for row in table(page, "accounts")}
+    accounts = {row[0]: row[2] for row in table(page, "accounts")}
     assert accounts == {
-        "acme": "600 requests per minute $1.00 of $4.00 this month (UTC)",
-        "beta": "7 concurrent streams $0.00 of $0.00 today (UTC) (soft)",
+        "acme": "$1.00 of $4.00 this month 600 requests per minute",
+        "beta": "$0.00 of $0.00 today (soft) 7 concurrent streams",
     }
     keys = {row[1]: row[-1] for row in table(page, "keys")}
-    assert keys["production"] == "1,000,000 tokens per minute $1.00 of $1.00 this month (UTC)"
+    assert keys["production"] == "$1.00 of $1.00 this month 1,000,000 tokens per minute"
     assert keys["report"] == "none"
 
 

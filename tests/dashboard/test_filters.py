@@ -1,10 +1,8 @@
-"""The filters of a page: ranges of days, and the query of the ledger."""
-
-from datetime import date
+"""The filters of a page, and the query of the ledger."""
 
 import pytest
 
-from app.dashboard.filters import DAY_S, DAYS_LIMIT, DEFAULT_DAYS, HOUR_S, Filters
+from app.dashboard.filters import Filters
 from app.vocabulary.errors import AccountNotAllowed, InvalidRequest
 
 #: 2026-09-15 12:00 UTC.
@@ -16,37 +14,33 @@ def load(**args: str) -> Filters:
     return Filters.load(args, NOW_S)
 
 
-def test_without_filters_the_last_days_are_shown() -> None:
-    filters = load()
-    assert (filters.since, filters.until) == (date(2026, 8, 17), date(2026, 9, 15))
-    assert filters.end_s - filters.start_s == DEFAULT_DAYS * DAY_S
-    assert filters.bucket_s == DAY_S
+def test_without_filters_the_last_30_days_are_shown() -> None:
+    assert load().range.preset == "30d"
+    assert load().own_range == ("", "")
 
 
-def test_a_range_includes_both_of_its_days() -> None:
-    filters = load(since="2026-09-01", until="2026-09-02")
-    assert filters.end_s - filters.start_s == 2 * DAY_S
-    assert filters.bucket_s == HOUR_S
+def test_an_own_range_precedes_a_preset() -> None:
+    filters = load(range="7d", since="2026-09-01", until="2026-09-02")
+    assert filters.range.preset == ""
+    assert filters.own_range == ("2026-09-01T00:00", "2026-09-03T00:00")
 
 
-def test_the_longest_range_is_accepted_and_no_longer_one() -> None:
-    assert load(since="2025-09-15", until="2026-09-15").bucket_s == DAY_S
-    with pytest.raises(InvalidRequest, match=str(DAYS_LIMIT)) as caught:
-        load(since="2025-09-14", until="2026-09-15")
-    assert caught.value.param == "until"
+def test_the_zone_of_the_query_precedes_the_users() -> None:
+    assert Filters.load({}, NOW_S, "Europe/Berlin").zone == "Europe/Berlin"
+    assert Filters.load({"zone": "Asia/Tokyo"}, NOW_S, "Europe/Berlin").zone == "Asia/Tokyo"
 
 
 @pytest.mark.parametrize(
     ("args", "param"),
     [
-        ({"since": "yesterday"}, "since"),
-        ({"until": "1969-12-31"}, "until"),
-        ({"until": "9999-01-01"}, "until"),
-        ({"since": "2026-09-16"}, "until"),
-        ({"by": "user"}, "by"),
+        ({"by": "weather"}, "by"),
         ({"model": "gpt-4o"}, "model"),
         ({"model": "/m"}, "model"),
+        ({"status": "good"}, "status"),
+        ({"zone": "Mars/Olympus"}, "zone"),
+        ({"range": "2h"}, "range"),
         ({"vendor": "a\0"}, None),
+        ({"since": "a\0"}, None),
     ],
 )
 def test_an_invalid_filter_is_named(args: dict[str, str], param: str | None) -> None:
@@ -56,12 +50,30 @@ def test_an_invalid_filter_is_named(args: dict[str, str], param: str | None) -> 
 
 
 def test_filters_become_the_ledgers_query() -> None:
-    filters = load(account="acme", vendor="openai", model="openai/m", by="account")
+    filters = load(
+        account="acme", key="k", vendor="openai", model="openai/m", user="u", status="failed"
+    )
     query = filters.query(None)
     assert query.account_ids == frozenset({"acme"})
     assert (query.vendors, query.models) == (frozenset({"openai"}), frozenset({"openai/m"}))
-    assert (query.group_by, query.bucket_s) == (("account",), None)
-    assert load().query(None, over_time=True).bucket_s == DAY_S
+    assert (query.api_key_ids, query.users) == (frozenset({"k"}), frozenset({"u"}))
+    assert query.statuses == frozenset({"failed"})
+    assert load(by="key").query(None).group_by == ("api_key",)
+
+
+@pytest.mark.parametrize(
+    ("args", "needs"),
+    [
+        ({}, False),
+        ({"by": "key", "account": "acme"}, False),
+        ({"by": "user"}, True),
+        ({"by": "status"}, True),
+        ({"user": "u"}, True),
+        ({"status": "failed"}, True),
+    ],
+)
+def test_only_users_and_statuses_need_entries(args: dict[str, str], *, needs: bool) -> None:
+    assert load(**args).query(None).needs_entries is needs
 
 
 def test_only_visible_accounts_are_queried() -> None:
@@ -75,10 +87,8 @@ def test_only_visible_accounts_are_queried() -> None:
 def test_a_link_keeps_the_filters_that_it_does_not_change() -> None:
     filters = load(since="2026-09-01", until="2026-09-02", account="a&b", by="vendor")
     changed = filters.url_query(account="", vendor="openai")
-    assert changed == "since=2026-09-01&until=2026-09-02&vendor=openai&by=vendor"
-
-
-def test_common_ranges_end_today() -> None:
-    ranges = load(until="2026-01-01").ranges
-    assert ranges["Today"] == {"since": "2026-09-15", "until": "2026-09-15"}
-    assert ranges["7 days"]["since"] == "2026-09-09"
+    assert changed == "since=2026-09-01&until=2026-09-02&vendor=openai&by=vendor&zone=UTC"
+    assert (
+        load(zone="Europe/Berlin").url_query(range="7d") == "range=7d&by=model&zone=Europe/Berlin"
+    )
+    assert filters.active == {"account": "a&b"}

@@ -1,5 +1,8 @@
 """Numbers and times as pages show them."""
 
+from datetime import UTC
+from zoneinfo import ZoneInfo
+
 import pytest
 
 from app.dashboard import formatting
@@ -73,3 +76,41 @@ def test_shares(part: int, whole: int, text: str) -> None:
 
 def test_moments_are_utc() -> None:
     assert formatting.moment(1_788_220_800_999) == "2026-09-01 00:00:00"
+
+
+def test_moments_are_those_of_a_zone() -> None:
+    zone = ZoneInfo("Asia/Kathmandu")
+    assert formatting.moment(1_788_220_800_999, zone) == "2026-09-01 05:45:00"
+    assert formatting.iso_moment(1_788_220_800_999, zone) == "2026-09-01T05:45:00+05:45"
+    assert formatting.offset(1_788_220_800_999, zone) == "UTC+05:45"
+    assert formatting.offset(1_788_220_800_999, UTC) == ""
+
+
+@pytest.mark.parametrize(
+    ("width_s", "text"), [(86_400, "1 Sep"), (3600, "1 Sep 14:05"), (60, "14:05")]
+)
+def test_times_below_a_chart_are_short(width_s: int, text: str) -> None:
+    assert formatting.short_moment(1_788_220_800 + 14 * 3600 + 300, width_s) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "exact", "short"),
+    [
+        (1_234_567, "tokens", "1,234,567", "1.23M"),
+        (200 * NANO, "usd", "$200.00", "$200"),
+        (NANO // 20, "usd", "$0.0500", "$0.05"),
+        (12_345 * NANO, "usd", "$12,345.00", "$12.3k"),
+        (-12_345 * NANO, "usd", "-$12,345.00", "-$12.3k"),
+        (0, "usd", "$0.00", "$0"),
+        (1_500_000, "usd", "$0.0015", "$0.0015"),
+    ],
+)
+def test_amounts_of_charts(number: int, unit: str, exact: str, short: str) -> None:
+    assert formatting.amount(number, unit) == exact
+    assert formatting.short_amount(number, unit) == short
+
+
+def test_a_count_has_its_noun() -> None:
+    assert formatting.plural(1, "request") == "1 request"
+    assert formatting.plural(1204, "request") == "1,204 requests"
+    assert formatting.plural(0, "entry", "entries") == "0 entries"

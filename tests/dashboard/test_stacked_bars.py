@@ -1,32 +1,51 @@
-"""Stacked bars: their places, sizes and colors."""
+"""Stacked bars: their places and sizes, and the steps of the axes."""
 
-from app.dashboard.aggregates import Chart
-from app.dashboard.stacked_bars import HEIGHT, WIDTH, bars, color_of, highest
+import pytest
 
-
-def chart(*series: tuple[str, list[int]], has_rest: bool = False) -> Chart:
-    times_s = [it * 3600 for it in range(len(series[0][1]))]
-    return Chart("Tokens", "tokens", times_s, 3600, series, has_rest)
+from app.dashboard.charts import Chart, Series
+from app.dashboard.stacked_bars import HEIGHT, TIMES_LIMIT, TOP, bars, labelled_times, ticks
 
 
-def test_the_bars_of_a_bucket_stand_on_each_other() -> None:
-    shown = chart(("a", [30, 0]), ("b", [10, 20]))
-    assert highest(shown) == 40
-    first, above, alone = bars(shown)
-    assert (first.height, above.height, alone.height) == (150.0, 50.0, 100.0)
-    assert (first.y, above.y, alone.y) == (50.0, 0.0, 100.0)
-    assert (first.x, above.x, alone.x) == (0.0, 0.0, WIDTH / 2)
-    assert all(bar.y + bar.height <= HEIGHT for bar in (first, above, alone))
-    assert (alone.label, alone.time_s, alone.number) == ("b", 3600, 20)
+def chart(*values: list[int]) -> Chart:
+    """Return a chart with a series for each list."""
+    series = [Series(f"s{at}", at + 1, of) for at, of in enumerate(values)]
+    times_s = [it * 3600 for it in range(len(values[0]))]
+    return Chart("tokens", "Tokens", "tokens", times_s, len(times_s) * 3600, series)
 
 
-def test_nothing_is_drawn_for_zeros() -> None:
-    empty = chart(("a", [0, 0]))
-    assert list(bars(empty)) == []
-    assert highest(empty) == 1
+def test_the_values_of_a_bar_stand_on_each_other() -> None:
+    first, second = bars(chart([30, 0], [10, 20]))
+    assert ticks(chart([30, 0], [10, 20])) == [0, 10, 20, 30, 40]
+    below, above = first.segments
+    assert (below.height, above.height) == (HEIGHT * 0.75, HEIGHT * 0.25)
+    assert (below.y, above.y) == (TOP + HEIGHT * 0.25, TOP)
+    assert [it.color for it in second.segments] == [2]
+    assert (first.x, second.x, second.width) == (0.0, 50.0, 50.0)
+    assert first.values == (("s0", 30), ("s1", 10))
+    assert (first.total, second.total) == (40, 20)
 
 
-def test_the_rest_has_the_last_color() -> None:
-    shown = chart(("a", [1]), ("rest", [1]), has_rest=True)
-    assert [color_of(shown, 0), color_of(shown, 1)] == [1, 8]
-    assert color_of(chart(("a", [1]), ("b", [1])), 1) == 2
+@pytest.mark.parametrize(
+    ("largest", "lines"),
+    [
+        (0, [0, 1]),
+        (1, [0, 1]),
+        (4, [0, 1, 2, 3, 4]),
+        (5, [0, 2, 4, 6]),
+        (9, [0, 5, 10]),
+        (1001, [0, 500, 1000, 1500]),
+        (41 * 10**9, [0, 20 * 10**9, 40 * 10**9, 60 * 10**9]),
+    ],
+)
+def test_an_axis_has_few_lines_at_round_numbers_up_to_the_largest_bar(
+    largest: int, lines: list[int]
+) -> None:
+    assert ticks(chart([largest, 0])) == lines
+
+
+@pytest.mark.parametrize("count", [1, 7, 24, 30, 60, 90, 1000])
+def test_times_are_written_below_few_bars(count: int) -> None:
+    places = labelled_times(chart([1] * count))
+    assert 1 <= len(places) <= TIMES_LIMIT + 1
+    assert all(0 < x < 100 for x, _ in places)
+    assert [time_s % 3600 for _, time_s in places] == [0] * len(places)

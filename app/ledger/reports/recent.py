@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, Select, select, tuple_, union_all
 
+from app.ledger.reports.narrowing import places
 from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import conditions
 from app.storage.sql.tables import entries
@@ -37,6 +38,7 @@ class Request:
     request_id: str
     account_id: str
     api_key_id: str
+    user: str | None
     vendor: str
     model: str
     vendor_served: str | None
@@ -98,17 +100,24 @@ class RecentReader:
 
         `statuses` None includes all.
         """
-        more: list[ColumnElement[bool]] = []
         if statuses is not None:
-            more.append(entries.c.status.in_(sorted(statuses)))
+            query = replace(query, statuses=statuses)
+        more: list[ColumnElement[bool]] = []
+        end_s = query.end_s
         if after is not None:
             # The index contains only times, so the first condition is the one that it serves.
             more.append(entries.c.started_at_ms <= after.started_at_ms)
             here = tuple_(entries.c.started_at_ms, entries.c.event_id)
             more.append(here < (after.started_at_ms, after.event_id))
-        statement = _newest(query, limit, _COLUMNS, more)
+            end_s = after.started_at_ms // 1000 + 1
+        found: list[Request] = []
         with reading(self.engine) as connection:
-            return [Request(**row._mapping) for row in connection.execute(statement)]
+            for place in places(connection, query, end_s, limit):
+                statement = _newest(query, limit - len(found), _COLUMNS, [*more, place])
+                found += [Request(**row._mapping) for row in connection.execute(statement)]
+                if len(found) >= limit:
+                    break
+        return found
 
 
 _COLUMNS = tuple(Request.__dataclass_fields__)

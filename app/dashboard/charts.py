@@ -1,0 +1,104 @@
+"""Charts over time made from rows of the ledger: series, their order and their colours. No I/O."""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.dashboard.aggregates import LABELS
+from app.ledger.reports.query import GroupKey, UsageRow
+
+#: Groups with their own colour in a chart; the others are added up.
+SERIES_LIMIT = 7
+#: The colour of the others.
+REST_COLOR = SERIES_LIMIT + 1
+REST = "other"
+
+#: The start of a row's bucket in Unix seconds, and the row.
+TimedRow = tuple[int, UsageRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The values of one group, one per bar; `color` is a number from 1 to REST_COLOR."""
+
+    label: str
+    color: int
+    values: Sequence[int]
+
+    @property
+    def total(self) -> int:
+        """The sum of its values."""
+        return sum(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A bar chart over time: one value per bar and series, the largest series first.
+
+    Units: times are Unix seconds, `unit` is `tokens`, `usd` (nano-dollars) or `requests`. A bar
+    starts at its time and ends at the next one's, the last at `end_s`.
+    """
+
+    name: str
+    title: str
+    unit: str
+    times_s: Sequence[int]
+    end_s: int
+    series: Sequence[Series]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to draw."""
+        return not any(any(it.values) for it in self.series)
+
+    @property
+    def rows(self) -> list[tuple[int, list[int]]]:
+        """The values of all series per bar."""
+        return [(t, [it.values[i] for it in self.series]) for i, t in enumerate(self.times_s)]
+
+
+@dataclass(frozen=True, slots=True)
+class OverTime:
+    """Rows in buckets, the bars to draw them in, and what to group them by."""
+
+    rows: Sequence[TimedRow]
+    by: GroupKey
+    times_s: Sequence[int]
+    end_s: int
+
+    def chart(
+        self,
+        name: str,
+        title: str,
+        unit: str,
+        measure: Callable[[UsageRow], int],
+        colors: Mapping[str, int],
+    ) -> Chart:
+        """Return the chart of one measure, whose largest groups have series of their own.
+
+        A group keeps its colour of `colors`; one without takes a colour that is free in the chart.
+        """
+        sums: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(self.times_s))
+        for time_s, row in self.rows:
+            if number := measure(row):
+                bar = bisect_right(self.times_s, time_s) - 1
+                sums[LABELS[self.by](row) or ""][bar] += number
+        ranked = sorted(sums.items(), key=lambda it: (-sum(it[1]), it[0]))
+        named = _colored([label for label, _ in ranked[:SERIES_LIMIT]], colors)
+        series = [Series(label, named[label], sums[label]) for label in named]
+        if rest := [values for _, values in ranked[SERIES_LIMIT:]]:
+            values = [sum(of_bar) for of_bar in zip(*rest, strict=True)]
+            series.append(Series(REST, REST_COLOR, values))
+        return Chart(name, title, unit, self.times_s, self.end_s, series)
+
+
+def colors_of(labels: Iterable[str]) -> dict[str, int]:
+    """Return the colours of the first groups, by their labels."""
+    return {label: color for label, color in zip(labels, range(1, REST_COLOR), strict=False)}
+
+
+def _colored(labels: Sequence[str], colors: Mapping[str, int]) -> dict[str, int]:
+    taken = {colors[label] for label in labels if label in colors}
+    free = iter(sorted(set(range(1, REST_COLOR)) - taken))
+    return {label: colors[label] if label in colors else next(free) for label in labels}

@@ -1,0 +1,92 @@
+"""CSV files of what a page shows, with the same filters and unrounded figures."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from flask import Response
+
+from app.dashboard.aggregates import grouped
+from app.dashboard.filters import GROUPS
+from app.dashboard.formatting import iso_moment
+from app.dashboard.usage_view import UsageView
+from app.ledger.reports.csv_cells import csv_line
+from app.ledger.reports.query import UsageRow
+from app.ledger.reports.recent import Request
+from app.vocabulary.completion import USAGE_COUNTS
+from app.vocabulary.money import dollars
+
+#: Spreadsheets take a file without it for another encoding than UTF-8.
+_BYTE_ORDER_MARK = "\ufeff"
+
+_FIGURES = ("requests", "failed_requests", *USAGE_COUNTS, "cost_usd", "unpriced_requests")
+_REQUEST_FIELDS = (
+    "request_id",
+    "event_id",
+    "account_id",
+    "api_key_id",
+    "user",
+    "vendor",
+    "model",
+    "vendor_served",
+    "service_tier",
+    "status",
+    "http_status",
+    "error_code",
+    "attempts",
+    "source",
+    "prompt_tokens",
+    "completion_tokens",
+    "first_token_ms",
+    "duration_ms",
+)
+
+Line = Iterable[Any]
+
+
+def csv_file(name: str, lines: Iterable[Line]) -> Response:
+    """Return a response that a browser saves as `tollgate-NAME.csv`."""
+    text = _BYTE_ORDER_MARK + "".join(csv_line(line) for line in lines)
+    response = Response(text, mimetype="text/csv")
+    response.headers["content-disposition"] = f'attachment; filename="tollgate-{name}.csv"'
+    response.headers["cache-control"] = "no-store"
+    return response
+
+
+def total_lines(view: UsageView) -> Iterator[Line]:
+    """Yield the groups' totals, as in the page's table."""
+    yield (view.filters.by, *_FIGURES)
+    for group in view.groups:
+        yield (group.label, *_figures(group.sums))
+    yield ("Total", *_figures(view.total))
+
+
+def series_lines(view: UsageView) -> Iterator[Line]:
+    """Yield the charts' values: a line for each bar and group that has requests."""
+    yield ("from", view.filters.by, *_FIGURES)
+    bars_s = view.filters.range.bars_s
+    ends_s = [*bars_s[1:], view.filters.range.end_s]
+    for start_s, end_s in zip(bars_s, ends_s, strict=True):
+        rows = [row for time_s, row in view.rows if start_s <= time_s < end_s]
+        for group in grouped(rows, GROUPS[view.filters.by]):
+            start = iso_moment(start_s * 1000, view.filters.range.zone)
+            yield (start, group.label, *_figures(group.sums))
+
+
+def request_lines(requests: Iterable[Request], zone: Any) -> Iterator[Line]:
+    """Yield the requests of a list."""
+    yield ("started_at", *_REQUEST_FIELDS, "cost_usd")
+    for it in requests:
+        cost = None if it.cost_nanousd is None else dollars(it.cost_nanousd)
+        fields = (getattr(it, name) for name in _REQUEST_FIELDS)
+        yield (iso_moment(it.started_at_ms, zone), *fields, cost)
+
+
+def _figures(sums: UsageRow) -> Line:
+    known = sums.known_cost_nanousd
+    return (
+        sums.requests,
+        sums.failed_requests,
+        *(getattr(sums.usage, name) for name in USAGE_COUNTS),
+        None if known is None else dollars(known),
+        sums.unpriced_requests,
+    )

@@ -1,0 +1,66 @@
+"""`GET /dashboard/requests/ID`: everything that the ledger has of one request."""
+
+from flask import Response, request
+
+from app.container import services
+from app.dashboard.choices import read_choices
+from app.dashboard.preferences import stored_zone
+from app.dashboard.sign_in import current_user
+from app.dashboard.site import dashboard_blueprint, page
+from app.dashboard.time_ranges import find_zone
+from app.ledger.reports.used_prices import read_used_prices
+from app.vocabulary.completion import USAGE_COUNTS
+
+#: The counts in the order of the page -> their names; parts follow what includes them.
+COUNT_NAMES = {
+    "prompt_tokens": "Prompt",
+    "cached_tokens": "of it cached",
+    "cache_write_tokens": "of it written to the cache",
+    "audio_prompt_tokens": "of it audio",
+    "completion_tokens": "Completion",
+    "reasoning_tokens": "of it reasoning",
+    "audio_completion_tokens": "of it audio",
+    "accepted_prediction_tokens": "of it accepted predictions",
+    "rejected_prediction_tokens": "of it rejected predictions",
+    "total_tokens": "Total",
+}
+#: Counts with a rate -> the rate's name in a price.
+RATE_OF = {
+    "prompt_tokens": "input",
+    "cached_tokens": "cached",
+    "cache_write_tokens": "cache_write",
+    "audio_prompt_tokens": "input_audio",
+    "completion_tokens": "output",
+    "reasoning_tokens": "reasoning",
+    "audio_completion_tokens": "output_audio",
+}
+
+
+@dashboard_blueprint.get("/requests/<path:any_id>")
+def request_page(any_id: str) -> Response:
+    """Show a request, found by its id, the vendor's or the event's.
+
+    If several have the id, the newest, or the one whose event is named by `event`.
+    """
+    zone = request.args.get("zone", "") or stored_zone()
+    source = services().reports.open()
+    found = source.lookup.find(any_id, current_user().account_ids)
+    event_id = request.args.get("event", "")
+    chosen = [it for it in found if not event_id or it.event.event_id == event_id]
+    if not chosen:
+        message = f"No request {any_id} is recorded. A request appears once a worker posted it."
+        return page("error.html", 404, title="Request not found", message=message)
+    entry = chosen[0]
+    return page(
+        "request.html",
+        it=entry.event,
+        entry=entry,
+        prices=read_used_prices(source.engine, entry),
+        others=[other.event for other in found if other is not entry],
+        counts={name: getattr(entry.event, name) for name in (*COUNT_NAMES, *USAGE_COUNTS)},
+        count_names=COUNT_NAMES,
+        rate_of=RATE_OF,
+        choices=read_choices(),
+        zone=find_zone(zone),
+        zone_name=zone,
+    )

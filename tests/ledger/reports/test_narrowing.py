@@ -1,0 +1,76 @@
+"""Lists with filters find every matching request, and only those, wherever they are."""
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Engine
+
+from app.ledger.posting import Ledger
+from app.ledger.reports import narrowing
+from app.ledger.reports.query import UsageQuery
+from app.ledger.reports.recent import Position, RecentReader, Request
+from tests.support.events import usage_event
+
+DAY_S = 86_400
+START_S = 1_780_012_800
+ALL = {"start_s": START_S + 600, "end_s": START_S + 20 * DAY_S + 300}
+
+
+def pages(engine: Engine, query: UsageQuery, size: int) -> Iterator[list[Request]]:
+    after: Position | None = None
+    while page := RecentReader(engine).requests(query, size, after=after):
+        yield page
+        after = page[-1].position
+
+
+@pytest.fixture
+def engine_with_rare_ones(engine: Engine) -> Engine:
+    """A ledger of a request every two hours, of two accounts; few failed, or are of another key."""
+    events = []
+    for at in range(240):
+        rare = {"status": "failed"} if at % 31 == 0 else {}
+        rare |= {"api_key_id": "rare", "user": "u"} if at % 17 == 0 else {}
+        started_at_ms = (START_S + at * 7200 + at % 4 * 900) * 1000
+        event_id, account_id = f"{at:04}", ("acme", "beta")[at % 2]
+        events.append(
+            usage_event(
+                event_id=event_id,
+                account_id=account_id,
+                started_at_ms=started_at_ms,
+                model=f"m{at % 3}",
+                **rare,
+            )
+        )
+    Ledger(engine).post(events)
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({"statuses": frozenset({"failed"})}, range(31, 240, 31)),
+        ({"api_key_ids": frozenset({"rare"})}, range(17, 240, 17)),
+        ({"api_key_ids": frozenset({"rare"}), "users": frozenset({"u"})}, range(17, 240, 17)),
+        ({"models": frozenset({"openai/m1"})}, range(1, 240, 3)),
+        (
+            {"models": frozenset({"openai/m1"}), "statuses": frozenset({"failed"})},
+            range(31, 240, 93),
+        ),
+        ({"account_ids": frozenset({"acme"}), "vendors": frozenset({"openai"})}, range(2, 240, 2)),
+        ({"statuses": frozenset({"truncated"})}, ()),
+        ({"statuses": frozenset({"failed", "truncated"})}, range(31, 240, 31)),
+        ({"vendors": frozenset({"another"})}, ()),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 3, 500])
+def test_pages_have_every_matching_request_once(
+    engine_with_rare_ones: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    filters: dict[str, frozenset[str]],
+    found: range,
+    size: int,
+) -> None:
+    monkeypatch.setattr(narrowing, "HOURS_LIMIT", 4)
+    query = UsageQuery(**ALL, **filters)  # type: ignore[arg-type]
+    read = [it.event_id for page in pages(engine_with_rare_ones, query, size) for it in page]
+    assert read == [f"{at:04}" for at in reversed(found)]
