@@ -12,8 +12,8 @@ from app.dashboard.overview import choices
 from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint, page
 from app.ledger.reports.recent import Position
-from app.usage.messages.event import STATUSES
 from app.vocabulary.errors import InvalidRequest
+from app.vocabulary.statuses import STATUSES
 
 PAGE = 50
 

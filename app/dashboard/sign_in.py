@@ -1,7 +1,7 @@
 """Sign-in to the dashboard with an API key, its session cookie, and checks of its forms.
 
 The cookie contains a random token, not the key or its id. A session ends after 12 hours, at
-sign-out, or when its key expires or is revoked.
+sign-out, or when its key expires, is revoked, or has only disabled accounts.
 """
 
 import hashlib
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from flask import Response, g, redirect, request, url_for
 from werkzeug.exceptions import HTTPException
 
+from app.accounts.access import require_enabled
 from app.accounts.apikey import ApiKey
 from app.accounts.sessions import SESSION_S
 from app.api.auth import log_rejected_key
@@ -33,7 +34,7 @@ FORM_LIMIT_BYTES = 16 * 1024
 #: Endpoints that need no session.
 _OPEN = frozenset({"dashboard.sign_in", "dashboard.submit_sign_in", "dashboard.static"})
 
-_OWN_PAGE = re.compile(r"/dashboard(/[a-z]+)?(\?[!-~]*)?")
+_OWN_PAGE = re.compile(r"/dashboard(/[a-z]+(/[a-z-]+)?)?(\?[!-~]*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class SessionUser:
     @property
     def account_ids(self) -> frozenset[str] | None:
         """The accounts that the user may see; None for all."""
-        return None if self.is_admin else frozenset(self.key.account_ids)
+        return None if self.is_admin else frozenset(self.key.enabled_account_ids)
 
     @property
     def form_token(self) -> str:
@@ -112,24 +113,36 @@ def submit_sign_in() -> Response:
 @dashboard_blueprint.post("/sign-out")
 def sign_out() -> Response:
     """End the session."""
-    if not hmac.compare_digest(
-        current_user().form_token.encode(), request.form.get("form_token", "").encode()
-    ):
-        raise PermissionDenied(
-            "This form belongs to another session. Reload the page and try again."
-        )
+    require_form_token()
     services().sessions.end(current_user().token)
     response = _redirect(url_for("dashboard.sign_in"))
     response.delete_cookie(_cookie_name(), secure=_is_https(), httponly=True, samesite="Strict")
     return response
 
 
+def require_form_token() -> None:
+    """Check that the form that was sent is of this session.
+
+    Raises: PermissionDenied.
+    """
+    sent = request.form.get("form_token", "")
+    if not hmac.compare_digest(current_user().form_token.encode(), sent.encode()):
+        raise PermissionDenied(
+            "This form belongs to another session. Reload the page and try again."
+        )
+
+
 def _checked_key(secret: str) -> ApiKey:
     try:
-        key = services().keyring.authenticate(secret)
+        known = services().keyring.authenticate(secret)
     except InvalidAPIKey:
         log_rejected_key(secret)
         raise
+    # As the session's pages do, and not from the cache, which may be older than a change.
+    key = services().accounts.get_key(known.key_id)
+    if key is None or not key.is_live(int(time.time() * 1000)):
+        raise InvalidAPIKey("The API key is missing or invalid.")
+    require_enabled(key)
     if key.scopes.isdisjoint(SCOPES):
         raise PermissionDenied(
             "This key may not read usage. Use a key with the scope `usage` or `admin`."
@@ -143,7 +156,9 @@ def _session_user() -> SessionUser | None:
         return None
     key_id = services().sessions.key_id(token)
     key = services().accounts.get_key(key_id) if key_id is not None else None
-    if key is None or not key.is_live(int(time.time() * 1000)) or key.scopes.isdisjoint(SCOPES):
+    if key is None or key.state(int(time.time() * 1000)) != "active":
+        return None
+    if key.scopes.isdisjoint(SCOPES):
         return None
     return SessionUser(key, token)
 

@@ -74,6 +74,7 @@ class Attempt:
             else:
                 counted.is_whole = True
             finally:
+                counted.ended()
                 context.in_flight.discard(call)
                 context.meter.surplus(vendor.name, self._reader.surplus)
                 trace.end(counted.http_status)

@@ -70,7 +70,7 @@ class CompletionService:
             calls.run(meter, chunks.append, start_over=chunks.clear)
         except BaseException as exc:
             add_totals(exc, meter)
-            meter.record("failed")
+            meter.record("failed", exc)
             raise
         completion, usage = with_id(merge(chunks), meter), meter.usage
         if completion.usage is not usage:

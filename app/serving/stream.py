@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from app.serving.channel import Channel, ConsumerClosed
 from app.serving.failover import Calls
 from app.transport.watchdog import Watchdog
-from app.usage.messages.event import Status
 from app.usage.metering.meter import Meter
 from app.vocabulary.completion import Completion, CompletionRequest
 from app.vocabulary.errors import Cancelled, GatewayError
+from app.vocabulary.statuses import Status
 
 #: Chunks that may wait for a slow client; then its vendor waits, too. It also bounds how long one
 #: stream reads before the others get their turn: half a millisecond.
@@ -59,6 +59,7 @@ class CompletionStream:
         self._last = Completion("", 0, request.model_name, ())
         self._begun = False
         self._status: Status | None = None
+        self._error: BaseException | None = None
         self._closed = False
 
     @property
@@ -130,7 +131,8 @@ class CompletionStream:
                 self._status, read_to_end = self._finish_after_disconnect()
         finally:  # even if the server kills this thread meanwhile
             self._channel.close()
-            self._meter.record(self._status or "disconnected", read_to_end=read_to_end)
+            status = self._status or "disconnected"
+            self._meter.record(status, self._error, read_to_end=read_to_end)
 
     def _relayed(self, chunks: list[Completion]) -> list[Completion]:
         """Return the chunks with choices, after noting the choices that end in them."""
@@ -144,6 +146,7 @@ class CompletionStream:
 
     def _failed(self, error: BaseException) -> None:
         self._status = "truncated" if self._begun else "failed"
+        self._error = error
         add_totals(error, self._meter)
 
     def _finish_after_disconnect(self) -> tuple[Status, bool]:

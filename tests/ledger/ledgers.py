@@ -19,6 +19,7 @@ from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import entries, rollups
 from app.storage.sql.transactions import reading
 from app.usage.cost import cost_of
+from app.usage.messages.call_attempt import encode_attempts
 from app.usage.messages.call_usage import encode_calls
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.event_id import new_event_id
@@ -56,6 +57,7 @@ def as_posted(
         {
             **{name: it for name, it in asdict(entry.event).items() if name in entries.c},
             "calls": encode_calls(entry.event.calls),
+            "attempt_log": encode_attempts(entry.event.attempt_log),
             "cost_nanousd": entry.cost_nanousd,
             "price_id": entry.price_id,
         }

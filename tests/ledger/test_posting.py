@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from app.ledger.posting import Ledger
 from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import SLOT_S, entries, rollups
+from app.usage.messages.call_attempt import CallAttempt
 from app.usage.messages.call_usage import CallUsage
 from app.usage.messages.event import UsageEvent
 from app.vocabulary.completion import USAGE_COUNTS, Usage
@@ -39,6 +40,14 @@ def test_an_entry_holds_its_event_to_the_last_field(engine: Engine) -> None:
         calls=(
             CallUsage.of("a", 'the "model" \\ \u2028', None, None, Usage(prompt_tokens=2**40)),
             CallUsage.of("b", "m", "m-1", "flex", Usage(completion_tokens=3, total_tokens=4)),
+        ),
+        error_code="vendor_overloaded",
+        error_message='It is "full" \\ \u2028',
+        attempt_log=(
+            CallAttempt(
+                "a", 'the "model" \\ \u2028', 1, 2, 503, "r-1", "vendor_overloaded", "full"
+            ),
+            CallAttempt("b", "m", 5, 2**40),
         ),
         **{name: 2**40 + i for i, name in enumerate(USAGE_COUNTS)},
     )

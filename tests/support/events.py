@@ -69,5 +69,8 @@ DEFAULTS: dict[str, Any] = {
     "started_at_ms": 1_780_000_000_000,
     "first_token_ms": 40,
     "duration_ms": 90,
+    "error_code": None,
+    "error_message": None,
     "calls": (),
+    "attempt_log": (),
 }

@@ -52,7 +52,15 @@ POISON: list[tuple[dict[str, bytes], bytes]] = [
 
 
 #: Fields that the version before did not write.
-LATER = {"prompt_source", "completion_source", "service_tier", "calls"}
+LATER = {
+    "prompt_source",
+    "completion_source",
+    "service_tier",
+    "calls",
+    "error_code",
+    "error_message",
+    "attempt_log",
+}
 
 
 def test_events_of_the_version_before_and_of_a_later_one_are_posted(

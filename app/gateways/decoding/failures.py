@@ -141,6 +141,14 @@ def failure(
 
     `status` None is a failure that the vendor reported in a response with status 200.
     """
+    error = _failure(vendor, status, detail, headers or {})
+    error.vendor_message = scrubbed(vendor, detail.message)
+    return error
+
+
+def _failure(
+    vendor: Vendor, status: int | None, detail: Detail, headers: Mapping[str, str]
+) -> GatewayError:
     code = status or detail.status or STATUS_OF_TYPE.get(detail.type or "")
     if code in AUTHENTICATION or not CREDENTIALS.isdisjoint((detail.code, detail.type)):
         return VendorAuthentication(
@@ -148,7 +156,7 @@ def failure(
             vendor_status=code,
         )
     error = _error(vendor, status, code, detail)
-    hints = {**retry_after(headers or {}), **should_retry(headers or {})}
+    hints = {**retry_after(headers), **should_retry(headers)}
     if not isinstance(error, VendorRejected):
         error.headers = {**hints, **error.headers}
     elif SHOULD_RETRY in hints:

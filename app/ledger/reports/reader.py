@@ -107,6 +107,7 @@ def conditions(query: UsageQuery, table: sa.Table) -> list[ColumnElement[bool]]:
         ("api_key_id", query.api_key_ids),
         ("vendor", query.vendors),
         ("user", query.users),
+        ("status", query.statuses),
     ):
         if wanted is not None:
             filters.append(table.c[name].in_(sorted(wanted)))

@@ -27,7 +27,7 @@ class TableSlice:
 
 def table_slices(query: UsageQuery) -> list[TableSlice]:
     """Return the slices that together contain each request of the query's range exactly once."""
-    if query.users is not None or "user" in query.group_by:  # rollups do not store users
+    if query.needs_entries:
         return [TableSlice(entries, query.start_s, query.end_s)]
     tables = [(width_s, it) for width_s, it in ROLLUP_TABLES.items() if _fits(query, width_s)]
     return _merge(_divide(query, query.start_s, query.end_s, tables))

@@ -12,24 +12,24 @@ import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 
+from app.usage.messages.call_attempt import CallAttempt
 from app.usage.messages.call_usage import CallUsage
 from app.usage.messages.message import (
     Number,
+    Sentence,
     Text,
     UndecodableMessage,
     Word,
     decode_message,
     json_object,
 )
-from app.usage.messages.stored_text import clip
+from app.usage.messages.stored_text import clip, cut_or_none
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 from app.vocabulary.text import TEXT_LIMIT
 
-Status = Literal["completed", "failed", "disconnected", "truncated", "abandoned"]
 Source = Literal["vendor", "read", "estimated", "none"]
 SideSource = Literal["vendor", "estimated", "none"]
 
-STATUSES: frozenset[str] = frozenset(get_args(Status))
 SOURCES: frozenset[str] = frozenset(get_args(Source))
 SIDE_SOURCES: frozenset[str] = frozenset(get_args(SideSource))
 
@@ -62,8 +62,12 @@ class UsageEvent(Struct, frozen=True, kw_only=True, gc=False):
                     was used); if the two sides differ, the less certain source
     prompt_source, completion_source    the source of each side: vendor, estimated, none
     service_tier    the vendor's word for how it served the request, if it named one
+    error_code, error_message    why it failed or was truncated: our stable code, and what the
+                    vendor said or Tollgate saw, without keys and prompts; None if nothing failed,
+                    and in abandoned events
     calls           what each vendor call used, if the fields above do not say it all: several calls
                     used tokens, or one that was not the last or not made of the requested model
+    attempt_log     how each vendor call went; () if the only call succeeded
     process, number the process that opened the request, and the request's number there: 1, 2, 3 …
                     without gaps; None and 0 in events of versions that did not number requests
     started_at_ms   Unix milliseconds, UTC; first_token_ms and duration_ms count from there
@@ -103,7 +107,10 @@ class UsageEvent(Struct, frozen=True, kw_only=True, gc=False):
     started_at_ms: Number
     first_token_ms: Number | None
     duration_ms: Number
+    error_code: Text | None = None
+    error_message: Sentence | None = None
     calls: tuple[CallUsage, ...] = ()
+    attempt_log: tuple[CallAttempt, ...] = ()
     process: Text | None = None
     number: Number = 0
 
@@ -138,6 +145,11 @@ class UsageEvent(Struct, frozen=True, kw_only=True, gc=False):
             event = replace(self, **clipped)
         if self.calls:
             event = replace(event, calls=tuple(call.sanitized() for call in self.calls))
+        if self.attempt_log:
+            attempts = tuple(attempt.sanitized() for attempt in self.attempt_log)
+            event = replace(event, attempt_log=attempts)
+        if self.error_message is not None:
+            event = replace(event, error_message=cut_or_none(self.error_message))
         return _encoder.encode(event)
 
     @classmethod
@@ -171,6 +183,7 @@ _TEXTS = (
     "model_served",
     "service_tier",
     "vendor_request_id",
+    "error_code",
     "process",
 )
 _texts = attrgetter(*_TEXTS)

@@ -10,7 +10,7 @@ import orjson
 from msgspec import DecodeError, Meta, Struct, ValidationError
 from msgspec.json import Decoder
 
-from app.vocabulary.text import TEXT_LIMIT
+from app.vocabulary.text import SENTENCE_LIMIT, TEXT_LIMIT
 
 #: The largest number stored (as Unix milliseconds, the year 10889). Sums over 32,768 of them still
 #: fit a signed 64-bit column, so that an absurd count of a vendor cannot break a rollup.
@@ -20,6 +20,8 @@ NUMBER_LIMIT = 2**48
 Number = Annotated[int, Meta(ge=0, le=NUMBER_LIMIT)]
 #: Any text of at most TEXT_LIMIT characters without NUL, which PostgreSQL cannot store.
 Text = Annotated[str, Meta(max_length=TEXT_LIMIT)]
+#: A longer text, of at most SENTENCE_LIMIT characters.
+Sentence = Annotated[str, Meta(max_length=SENTENCE_LIMIT)]
 #: One of several words; a later version may write one that this version does not know.
 Word = Annotated[str, Meta(pattern=r"^[a-z][a-z_]{0,63}\Z")]
 

@@ -68,6 +68,10 @@ class CallMeter:
         self.is_whole = False
         self.model_served: str | None = None
         self.first_token_at_s: float | None = None
+        #: When the call began and ended, on the monotonic clock.
+        self.started_s = self.ended_s = time.monotonic()
+        #: How the call failed, if it did.
+        self.error: GatewayError | None = None
         self._request = request
         self._on_count = on_count
         self._texts: defaultdict[int, list[str]] = defaultdict(list)
@@ -105,6 +109,11 @@ class CallMeter:
         if error.vendor_status is not None:  # otherwise it failed before or after its status
             self.http_status = error.vendor_status
         self.billable = error.billable
+        self.error = error
+
+    def ended(self) -> None:
+        """Store when the call ended."""
+        self.ended_s = time.monotonic()
 
     def so_far(self) -> Counted:
         """Return the usage by now; only text that came since the last call is tokenized."""

@@ -11,16 +11,18 @@ from app.admission.at_most import CostCandidate
 from app.admission.limiter import Admission, AdmissionRequest
 from app.tracing.trace_context import Trace
 from app.usage.messages.call_usage import CallUsage
-from app.usage.messages.event import SideSource, Status, UsageEvent
+from app.usage.messages.event import SideSource, UsageEvent
 from app.usage.messages.event_id import new_event_id
 from app.usage.messages.open_record import OpenRecord
 from app.usage.messages.stored_text import clip_or_none
+from app.usage.metering.attempt_log import attempt_log, error_code, error_message
 from app.usage.metering.call_meter import CallMeter, Counted, least_certain
 from app.usage.metering.estimate import count_prompts
 from app.usage.metering.request_context import RequestContext
 from app.usage.recording.live_request import LiveRequest
 from app.usage.recording.recorder import Recorder
 from app.vocabulary.completion import USAGE_COUNTS, CompletionRequest, Usage
+from app.vocabulary.statuses import Status
 
 #: What a finish reason looks like, unlike a sentence.
 _WORD = re.compile(r"[A-Za-z][\w.:/-]*", re.ASCII)
@@ -134,15 +136,18 @@ class Meter:
     def _counted(self) -> Counted:
         return _sum([call.final for call in self._calls])
 
-    def record(self, status: Status, *, read_to_end: bool = False) -> None:
+    def record(
+        self, status: Status, error: BaseException | None = None, *, read_to_end: bool = False
+    ) -> None:
         """Publish the event; a second call does nothing. Never raises.
 
-        `read_to_end`: the vendor's response was read to the end after the client disconnected.
+        `error` is what the request failed with. `read_to_end`: the vendor's response was read to
+        the end after the client disconnected.
         """
         if self._recorded:
             return
         self._recorded = True
-        event = self._event(status, read_to_end=read_to_end)
+        event = self._event(status, error, read_to_end=read_to_end)
         self._recorder.publish(event)
         self._context.observer.recorded(event)
 
@@ -185,7 +190,9 @@ class Meter:
             "started_at_ms": self.started_at_ms,
         }
 
-    def _event(self, status: Status, *, read_to_end: bool) -> UsageEvent:
+    def _event(
+        self, status: Status, error: BaseException | None, *, read_to_end: bool
+    ) -> UsageEvent:
         counted = self._counted
         usage, source = counted.usage, counted.source
         last = self._calls[-1] if self._calls else CallMeter(self._request.vendor, self._request)
@@ -207,6 +214,9 @@ class Meter:
             attempts=self.attempts,
             first_token_ms=self._since_start_ms(min(first_tokens)) if first_tokens else None,
             duration_ms=self._since_start_ms(time.monotonic()),
+            error_code=error_code(error),
+            error_message=error_message(error, self._request),
+            attempt_log=attempt_log(self._calls, self._request, self._started_s),
             calls=self._call_usages(last),
         )
 

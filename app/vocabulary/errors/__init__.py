@@ -7,6 +7,7 @@ Does not depend on any HTTP library; only `app.api.errors` renders them.
     │   ├── InvalidJSON                400
     │   ├── UnsupportedParameter       400  the vendor does not support a parameter
     │   ├── ModelNotFound              404
+    │   ├── RequestNotFound            404  the ledger has no request with this id
     │   ├── RequestTooLarge            413
     │   ├── RequestTimeout             408
     │   ├── InvalidContentCoding       400  the body does not match its `content-encoding`
@@ -19,6 +20,7 @@ Does not depend on any HTTP library; only `app.api.errors` renders them.
     ├── InvalidAPIKey                  401
     ├── PermissionDenied               403
     │   ├── AccountNotAllowed
+    │   ├── AccountDisabled
     │   └── ScopeMissing
     ├── LimitReached                   429  a limit of the account or of the key:
     │   ├── RateLimited                     for now; `retry-after` gives the time to retry
@@ -47,6 +49,7 @@ from app.vocabulary.errors.base import (
     TollgateError,
 )
 from app.vocabulary.errors.caller import (
+    AccountDisabled,
     AccountNotAllowed,
     IdempotencyConflict,
     IdempotencyInProgress,
@@ -60,6 +63,7 @@ from app.vocabulary.errors.caller import (
     ModelNotFound,
     PermissionDenied,
     RateLimited,
+    RequestNotFound,
     RequestTimeout,
     RequestTooLarge,
     ResponseNotStored,
@@ -93,6 +97,7 @@ from app.vocabulary.errors.vendor import (
 
 __all__ = [
     "SHOULD_RETRY",
+    "AccountDisabled",
     "AccountNotAllowed",
     "Cancelled",
     "GatewayError",
@@ -109,6 +114,7 @@ __all__ = [
     "ModelNotFound",
     "PermissionDenied",
     "RateLimited",
+    "RequestNotFound",
     "RequestTimeout",
     "RequestTooLarge",
     "ResponseNotStored",

@@ -11,6 +11,7 @@ class GatewayError(TollgateError):
 
     `vendor_status` is the vendor's HTTP status, or None if there was no response.
     `billable` is true if the vendor may charge for work done before the failure.
+    `vendor_message` is what the vendor said, without keys, for operators; None if it said nothing.
     """
 
     status = 502
@@ -30,6 +31,7 @@ class GatewayError(TollgateError):
         super().__init__(message, param=param, code=code, headers=headers)
         self.vendor_status = vendor_status
         self.billable = billable
+        self.vendor_message: str | None = None
 
 
 class VendorRejected(GatewayError):
@@ -76,6 +78,7 @@ class WrongEndpoint(VendorRejected):
             error.message, wants=wants, vendor_status=status, param=error.param, code=error.code
         )
         found.headers = error.headers
+        found.vendor_message = error.vendor_message
         return found
 
 

@@ -16,6 +16,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from app.api.openapi.document import describe
+from app.ledger.posting import Ledger
+from tests.support.events import usage_event
 from tests.support.gateway import Gateway
 from tests.support.vendor import SimulatedVendor, completed
 
@@ -47,6 +49,7 @@ def test_no_request_ends_in_a_fault_or_in_an_answer_that_is_not_described(
     # Its answers are as long as they are asked to be, up to billions of words.
     vendor.default = lambda asked: completed(asked.body | {"max_tokens": 3})
     secret = gateway.add_account("other", "completions", "usage", "admin")
+    Ledger(gateway.engine).post([usage_event(event_id="e1")])
     root = gateway.base_url.removesuffix("/v5")
     operation = schemathesis.openapi.from_url(f"{root}/openapi.json")[path][method]
     seen = set()
@@ -59,6 +62,8 @@ def test_no_request_ends_in_a_fault_or_in_an_answer_that_is_not_described(
             case.headers.pop("x-selected-account-id", None)
         if model_exists and mode is POSITIVE and "model_id" in case.path_parameters:
             case.path_parameters["model_id"] = "sim/m"
+        if model_exists and mode is POSITIVE and "any_id" in case.path_parameters:
+            case.path_parameters["any_id"] = "e1"
         headers = {"x-api-key": secret}
         seen.add(case.call_and_validate(checks=CHECKS, headers=headers, timeout=60).status_code)
 

@@ -34,7 +34,10 @@ LATER_COLUMNS = {
     "service_tier",
     "prompt_source",
     "completion_source",
+    "error_code",
+    "error_message",
     "calls",
+    "attempt_log",
     "process",
     "number",
 }

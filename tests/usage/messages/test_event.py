@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.usage.messages.call_attempt import CallAttempt
 from app.usage.messages.call_usage import CallUsage
-from app.usage.messages.event import FORMER_SOURCES, SIDE_SOURCES, SOURCES, STATUSES, UsageEvent
+from app.usage.messages.event import FORMER_SOURCES, SIDE_SOURCES, SOURCES, UsageEvent
 from app.usage.messages.message import NUMBER_LIMIT, UndecodableMessage
-from app.usage.messages.stored_text import clip
+from app.usage.messages.stored_text import clip, cut_or_none
 from app.vocabulary.completion import USAGE_COUNTS, Usage
-from app.vocabulary.text import TEXT_LIMIT
+from app.vocabulary.statuses import STATUSES
+from app.vocabulary.text import SENTENCE_LIMIT, TEXT_LIMIT
 from tests.support.events import DEFAULTS, usage_event
 
 NULLABLE = {
@@ -23,6 +25,8 @@ NULLABLE = {
     "vendor_request_id",
     "http_status",
     "first_token_ms",
+    "error_code",
+    "error_message",
     "process",
 }
 NUMBERS = {name for name, value in DEFAULTS.items() if type(value) is int}
@@ -32,10 +36,25 @@ WORDS = {
     "prompt_source": SIDE_SOURCES,
     "completion_source": SIDE_SOURCES,
 }
-TEXTS = set(DEFAULTS) - NUMBERS - set(WORDS) - {"stream", "calls"} | {"event_id"}
+TEXTS = set(DEFAULTS) - NUMBERS - set(WORDS) - {
+    "stream",
+    "calls",
+    "attempt_log",
+    "error_message",
+} | {"event_id"}
 #: What the version before does not write, and what is taken for it.
-LATER = {"prompt_source", "completion_source", "service_tier", "calls", "process", "number"}
-FLAT = {name for name in DEFAULTS if name != "calls"}
+LATER = {
+    "prompt_source",
+    "completion_source",
+    "service_tier",
+    "error_code",
+    "error_message",
+    "calls",
+    "attempt_log",
+    "process",
+    "number",
+}
+FLAT = {name for name in DEFAULTS if name not in ("calls", "attempt_log")}
 
 
 def calls(texts: st.SearchStrategy[str]) -> st.SearchStrategy[CallUsage]:
@@ -43,6 +62,14 @@ def calls(texts: st.SearchStrategy[str]) -> st.SearchStrategy[CallUsage]:
     counts = dict.fromkeys(USAGE_COUNTS, st.integers(0, NUMBER_LIMIT))
     told = st.none() | texts
     return st.builds(CallUsage.of, texts, texts, told, told, st.builds(Usage, **counts))
+
+
+def attempts(texts: st.SearchStrategy[str]) -> st.SearchStrategy[CallAttempt]:
+    """Attempts whose texts are drawn from `texts`."""
+    number, told = st.integers(0, NUMBER_LIMIT), st.none() | texts
+    return st.builds(
+        CallAttempt, texts, texts, number, number, st.none() | number, told, told, told
+    )
 
 
 def field_values(name: str, texts: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
@@ -54,6 +81,8 @@ def field_values(name: str, texts: st.SearchStrategy[str]) -> st.SearchStrategy[
         values = st.booleans()
     elif name == "calls":
         values = st.lists(calls(texts), max_size=3).map(tuple)
+    elif name == "attempt_log":
+        values = st.lists(attempts(texts), max_size=3).map(tuple)
     elif name in WORDS:
         values = st.sampled_from(sorted(WORDS[name]))
     return st.none() | values if name in NULLABLE else values
@@ -86,13 +115,15 @@ def test_whatever_callers_and_vendors_write_is_encoded_so_that_it_decodes(
     for told, call in zip(decoded.calls, event.calls, strict=True):
         assert told == call.sanitized()
         assert told.usage == call.usage
+    assert decoded.error_message == cut_or_none(event.error_message)
+    assert decoded.attempt_log == tuple(it.sanitized() for it in event.attempt_log)
 
 
 def test_the_wire_form_is_one_json_object_in_field_order() -> None:
     event = usage_event(event_id="e", user="Zoë")
     written = json.loads(event.encode())
     assert list(written) == list(UsageEvent.__struct_fields__)
-    assert written == DEFAULTS | {"event_id": "e", "user": "Zoë", "calls": []}
+    assert written == DEFAULTS | {"event_id": "e", "user": "Zoë", "calls": [], "attempt_log": []}
 
 
 @pytest.mark.parametrize(
@@ -167,6 +198,16 @@ def test_invalid_calls_are_rejected(calls: Any) -> None:
         UsageEvent.decode(raw)
 
 
+@pytest.mark.parametrize(
+    "attempts",
+    [5, [5], [{"vendor": "v"}], [{"vendor": "v", "model": "m", "http_status": "x"}]],
+)
+def test_invalid_attempts_are_rejected(attempts: Any) -> None:
+    raw = json.dumps(json.loads(usage_event().encode()) | {"attempt_log": attempts}).encode()
+    with pytest.raises(UndecodableMessage, match=r"^attempt_log is of a wrong type"):
+        UsageEvent.decode(raw)
+
+
 def test_a_field_of_a_later_version_is_left_out() -> None:
     event = usage_event()
     raw = json.dumps(json.loads(event.encode()) | {"cost_nano_usd": 7}).encode()
@@ -184,6 +225,7 @@ def test_a_missing_field_is_named(name: str) -> None:
 WRONG: dict[str, list[Any]] = {
     "number": ["5", 5.0, True, -1, NUMBER_LIMIT + 1, 2**63, 2**200, [], {}],
     "text": [5, True, [], "a\0b", "x" * (TEXT_LIMIT + 1)],
+    "error_message": [5, True, [], "a\0b", "x" * (SENTENCE_LIMIT + 1)],
     "stream": [None, 0, 1, "true"],
     "word": [None, 5, [], "", "Not one word", "x" * 65],
 }

@@ -34,12 +34,20 @@ entries = Table(
     Column("started_at_ms", BigInteger, nullable=False),
     Column("first_token_ms", BigInteger),
     Column("duration_ms", BigInteger, nullable=False),
+    #: Why the request failed; null if it did not, and in entries that an older version has posted.
+    Column("error_code", BYTEWISE),
+    Column("error_message", Text),
     #: JSON: the usage of each call; null if the request took one call, as in the other columns.
     Column("calls", Text),
+    #: JSON: how each call went; null if the only call succeeded.
+    Column("attempt_log", Text),
     #: In nano-dollars; null if the price was unknown.
     Column("cost_nanousd", BigInteger),
     Column("price_id", BYTEWISE),
     Index("entries_by_account_and_time", "account_id", "started_at_ms"),
     # For ranges of all accounts that end inside a slot, which need only a few entries.
     Index("entries_by_time", "started_at_ms"),
+    # For "why did this request fail?", which names the request by one of its ids.
+    Index("entries_by_request_id", "request_id"),
+    Index("entries_by_vendor_request_id", "vendor_request_id"),
 )

@@ -1,0 +1,73 @@
+"""Finds single requests by an id that somebody has: ours, the vendor's or the usage event's.
+
+Does not depend on HTTP. `recent` lists requests, `reader` reads totals.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Engine, select, union_all
+
+from app.ledger.posting import Entry, entry_of
+from app.storage.sql.tables import entries
+from app.storage.sql.transactions import reading
+
+#: The most requests that one id finds: callers may name all their requests alike.
+FOUND_LIMIT = 100
+
+#: The columns that are searched; each has an index.
+IDS = ("event_id", "request_id", "vendor_request_id")
+
+NOT_FOUND = (
+    "No request with this id is in the ledger. The id of a request, of its usage event, or the"
+    " vendor's request id finds one. A request is in the ledger a few seconds after its end; one"
+    " that was rejected before a vendor was called is not."
+)
+
+#: What an entry does not store of its event.
+_NOT_STORED = ("process", "number")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLookup:
+    """Finds requests in one ledger."""
+
+    engine: Engine
+
+    def find(self, any_id: str, account_ids: frozenset[str] | None = None) -> list[Entry]:
+        """Return the requests with this id, newest first, at most FOUND_LIMIT.
+
+        `any_id` is a request id, a vendor's request id or an event id. `account_ids` None searches
+        all accounts. Raises: LedgerUnavailable.
+        """
+        if "\0" in any_id:
+            return []  # no stored text contains it, and PostgreSQL rejects it
+        mine = [] if account_ids is None else [entries.c.account_id.in_(sorted(account_ids))]
+        ids = union_all(
+            *(select(entries.c.event_id).where(entries.c[name] == any_id, *mine) for name in IDS)
+        )
+        newest = (entries.c.started_at_ms.desc(), entries.c.event_id.desc())
+        statement = select(entries).where(entries.c.event_id.in_(ids)).order_by(*newest)
+        with reading(self.engine) as connection:
+            rows = connection.execute(statement.limit(FOUND_LIMIT)).mappings().all()
+        return [entry_of(row) for row in rows]
+
+
+def as_object(found: Sequence[Entry]) -> dict[str, Any]:
+    """Return the newest of these requests, at least one, as a JSON object.
+
+    Its fields are those of UsageEvent, in milliseconds and tokens, and the cost in nano-dollars.
+    `other_event_ids` are those of the other requests with the same id.
+    """
+    event, cost_nanousd, price_id = found[0]
+    fields = orjson.loads(event.encode())
+    return {
+        "object": "organization.request",
+        "id": event.request_id,
+        **{name: it for name, it in fields.items() if name not in _NOT_STORED},
+        "cost_nanousd": cost_nanousd,
+        "price_id": price_id,
+        "other_event_ids": [entry.event.event_id for entry in found[1:]],
+    }
