@@ -264,7 +264,8 @@ def test_figures_refresh_in_place_until_they_are_paused(
 
     site.post(usage_event(started_at_ms=time.time_ns() // 10**6, model="now"))
     look(chrome, "refresh()")
-    wait_until(lambda: said(chrome, "requests") == "2")
+    number = "return document.querySelector('#requests').textContent"
+    wait_until(lambda: look(chrome, number) == "2")
     assert look(chrome, "return document.querySelector('#tokens-values').open")
     assert look(chrome, "return scrollY") == 400
     assert chrome.switch_to.active_element == focused
