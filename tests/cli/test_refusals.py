@@ -9,10 +9,12 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import Engine
 
+from app.ledger.posting import Ledger
 from app.ledger.refusals import post_refusals
 from app.storage.sql.engine import create_engine
 from app.usage.refusal import Refusal
 from tests.cli.command import Tollgate
+from tests.support.events import usage_event
 
 #: The start of an hour, five hours ago.
 HOUR_S = int(time.time()) // 3600 * 3600 - 5 * 3600
@@ -32,7 +34,11 @@ def tollgate(sqlite_url: str, engine: Engine) -> Tollgate:
 
 @pytest.fixture
 def refused(engine: Engine) -> None:
-    """Refused requests of two accounts, and of nobody."""
+    """Refused requests of two accounts, and of nobody; a third account has only usage."""
+    used = (("acme", "key_1"), ("beta", "key_2"), ("none", "key_3"))
+    Ledger(engine).post(
+        usage_event(account_id=account_id, api_key_id=key_id) for account_id, key_id in used
+    )
     counts = {
         Refusal(HOUR_S, "acme", "key_1", "completions", "invalid_json"): 1,
         Refusal(HOUR_S, "", "", "completions", "invalid_api_key"): 4,
@@ -68,6 +74,14 @@ def test_rows_are_grouped_and_filtered(
 ) -> None:
     text = tollgate.run("refusals", *arguments, "--format", "csv").stdout
     assert list(csv.reader(io.StringIO(text)))[1:][: len(rows)] == rows
+
+
+@pytest.mark.usefixtures("refused")
+@pytest.mark.parametrize("filters", [("--account", "acmee"), ("--key", "key_4")])
+def test_a_filter_that_names_nothing_is_an_error(
+    tollgate: Tollgate, filters: tuple[str, str]
+) -> None:
+    assert f"{filters[1]}. List" in tollgate.run("refusals", *filters, exit_code=1).stderr
 
 
 @pytest.mark.usefixtures("refused")

@@ -93,3 +93,15 @@ def test_list_shows_the_newest_first(
 @pytest.mark.usefixtures("ledger")
 def test_a_list_that_is_cut_says_so(tollgate: Tollgate) -> None:
     assert "more than these 1" in tollgate.run("requests", "list", "--limit", "1").stderr
+
+
+@pytest.mark.usefixtures("ledger")
+@pytest.mark.parametrize(
+    ("option", "name"), [("account", "acmee"), ("key", "key_b"), ("model", "openai/gpt-5o")]
+)
+def test_a_filter_that_names_nothing_is_an_error(
+    tollgate: Tollgate, option: str, name: str
+) -> None:
+    failed = tollgate.run("requests", "list", f"--{option}", name, exit_code=1)
+    assert name in failed.stderr
+    assert failed.stdout == ""

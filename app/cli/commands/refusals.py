@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from app.cli.columns import Columns
+from app.cli.filters import check_names, chosen
 from app.cli.ledger import open_reports
 from app.cli.tables import format_table, on_terminal
 from app.cli.times import Moment, show_time
@@ -89,11 +90,12 @@ def refusals_command(
         start_s=start_s,
         end_s=end_s,
         bucket_s=next((WIDTHS_S[name] for name in by if name in WIDTHS_S), None),
-        account_ids=frozenset(accounts) or None,
-        api_key_ids=frozenset(keys) or None,
+        account_ids=chosen(accounts),
+        api_key_ids=chosen(keys),
         group_by=tuple(GROUP_KEYS[name] for name in by if name in GROUP_KEYS),
     )
     with open_reports() as source:
+        check_names(source.engine, account_ids=accounts, api_key_ids=keys)
         rows = source.refusals.rows(query)
     FORMS[form](by, _sorted(rows, by))
 

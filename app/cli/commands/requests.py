@@ -7,6 +7,7 @@ from datetime import datetime
 
 import click
 
+from app.cli.filters import ModelName, check_names, chosen
 from app.cli.ledger import open_reports
 from app.cli.request_page import request_lines, request_row
 from app.cli.tables import format_table, on_terminal
@@ -62,7 +63,7 @@ def show_request(any_id: str, *, as_json: bool) -> None:
 @requests.command("list")
 @click.option("--account", "accounts", multiple=True, metavar="ID", help="Only of this account.")
 @click.option("--key", "keys", multiple=True, metavar="ID", help="Only made with this API key.")
-@click.option("--model", "models", multiple=True, metavar="NAME", help="Only of vendor/name.")
+@click.option("--model", "models", multiple=True, type=ModelName(), help="Only of this model.")
 @click.option("--user", "users", multiple=True, metavar="NAME", help="Only of this `user`.")
 @click.option(
     "--status",
@@ -97,6 +98,12 @@ def list_requests(
     """List the newest requests. Repeat an option to name several."""
     query = _query(since, until, wanted)
     with open_reports() as source:
+        check_names(
+            source.engine,
+            account_ids=wanted["accounts"],
+            api_key_ids=wanted["keys"],
+            models=wanted["models"],
+        )
         found = source.recent.requests(query, limit + 1, statuses=frozenset(statuses) or None)
     if not found:
         click.echo("No requests in this range. `--since 30d` looks further back.", err=True)
@@ -115,8 +122,8 @@ def _query(
     return UsageQuery(
         start_s=math.floor(since.timestamp()),
         end_s=END_OF_TIME_S if until is None else math.ceil(until.timestamp()),
-        account_ids=frozenset(wanted["accounts"]) or None,
-        api_key_ids=frozenset(wanted["keys"]) or None,
-        models=frozenset(wanted["models"]) or None,
-        users=frozenset(wanted["users"]) or None,
+        account_ids=chosen(wanted["accounts"]),
+        api_key_ids=chosen(wanted["keys"]),
+        models=chosen(wanted["models"]),
+        users=chosen(wanted["users"]),
     )
