@@ -14,6 +14,7 @@ from app.ledger.reports.source import Reports
 from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
 from app.observability.metrics.metrics import Metrics
+from app.observability.refusals import Refusals
 from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.service import CompletionService
 from app.settings import Settings
@@ -45,6 +46,7 @@ class Services:
     engine: Engine
     circuit_breaker: CircuitBreaker
     metrics: Metrics
+    refusals: Refusals
     backlog: BacklogCollector
     tracing: Tracing
 

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from app.accounts.accounts import Accounts
 from app.accounts.keyring import KeyRing
+from app.accounts.last_used import LastUsed
 from app.accounts.sessions import Sessions
 from app.admission.limiter import Limiter
 from app.admission.reservations import Reservations
@@ -26,8 +27,9 @@ from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
 from app.observability.disk_alarms import DiskAlarms
 from app.observability.metrics.metrics import Metrics
+from app.observability.refusals import Refusals
 from app.observability.request_log import register_request_log
-from app.pricing.price_book import load_prices
+from app.pricing.live_prices import LivePrices
 from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.routing import Router
 from app.serving.service import CompletionService
@@ -40,6 +42,7 @@ from app.transport.call import Transport
 from app.transport.watchdog import Watchdog
 from app.usage.recording.recorder import Recorder
 from app.usage.redis.idempotency_keys import IdempotencyKeys
+from app.usage.redis.refusal_counts import RefusalCounts
 from app.usage.redis.stores import Stores
 from app.vendors.table import VendorTable, load_vendors
 
@@ -82,7 +85,9 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions[EXTENSION] = services = _services(settings, _storage(settings))
     register_api(app)
     app.register_blueprint(dashboard_blueprint)
-    register_request_log(app, services.metrics, services.tracing, settings.proxies)
+    register_request_log(
+        app, services.metrics, services.refusals, services.tracing, settings.proxies
+    )
     services.metrics.begin_routes({rule.rule for rule in app.url_map.iter_rules()})
     return app
 
@@ -125,7 +130,9 @@ def _services(settings: Settings, storage: _Storage) -> Services:
     vendors = load_vendors(settings.vendors_file, settings.env, GATEWAY_SPECS)
     metrics = Metrics(vendors)
     unchecked = UncheckedRequests(storage.redis, metrics.unlimited)
-    recorder = _recorder(settings, storage, unchecked)
+    prices = LivePrices(settings.prices_file)
+    prices.watch()
+    recorder = _recorder(settings, storage, unchecked, prices)
     circuit_breaker = CircuitBreaker(storage.redis)
     accounts, usage_reader = Accounts(storage.engine), UsageReader(storage.engine)
     return Services(
@@ -133,40 +140,49 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         vendors=vendors,
         completions=_completions(settings, vendors, circuit_breaker, recorder),
         accounts=accounts,
-        keyring=KeyRing(accounts, settings.key_cache_s),
+        keyring=KeyRing(accounts, settings.key_cache_s, last_used=LastUsed(storage.engine)),
         sessions=Sessions(storage.engine),
         usage_reader=usage_reader,
         reports=Reports(storage.engine, _replica(settings)),
         stores=storage.stores,
         recorder=recorder,
-        alarms=Alarms(storage.redis, _disk_alarms(settings, recorder), unchecked=unchecked),
+        alarms=_alarms(settings, storage, recorder, unchecked, prices),
         idempotency=_idempotency(storage, recorder),
         engine=storage.engine,
         circuit_breaker=circuit_breaker,
         metrics=metrics,
+        refusals=Refusals(RefusalCounts(storage.redis), metrics),
         backlog=_backlog(settings, storage, usage_reader, circuit_breaker, vendors),
         tracing=tracing(settings.env),
     )
 
 
-def _disk_alarms(settings: Settings, recorder: Recorder) -> DiskAlarms:
+def _alarms(
+    settings: Settings,
+    storage: _Storage,
+    recorder: Recorder,
+    unchecked: UncheckedRequests,
+    prices: LivePrices,
+) -> Alarms:
     keeps_journal = settings.journal == "on"
-    return DiskAlarms(settings.spool_dir, True, keeps_journal, lambda: recorder.journal_fault)
+    disk = DiskAlarms(settings.spool_dir, True, keeps_journal, lambda: recorder.journal_fault)
+    return Alarms(storage.redis, disk, unchecked=unchecked, price_fault=lambda: prices.fault)
 
 
 def _replica(settings: Settings) -> Engine | None:
     return create_engine(settings.database_read_url) if settings.database_read_url else None
 
 
-def _recorder(settings: Settings, storage: _Storage, unchecked: UncheckedRequests) -> Recorder:
-    prices = load_prices(settings.prices_file)
+def _recorder(
+    settings: Settings, storage: _Storage, unchecked: UncheckedRequests, prices: LivePrices
+) -> Recorder:
     return Recorder(
         storage.stores,
         settings.spool_dir,
         serve_without_redis=settings.on_redis_down == "serve",
         keeps_journal=settings.journal == "on",
         cell=settings.cell,
-        limiter=Limiter(storage.reservations, prices, Spending(storage.engine)),
+        limiter=Limiter(storage.reservations, prices.book, Spending(storage.engine)),
         unchecked=unchecked,
     )
 

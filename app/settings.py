@@ -65,7 +65,7 @@ class Settings:
     cell: str = MAIN_CELL
     #: The adapter that calls vendors: Tollgate's own, or the one of requests.
     http_adapter: HttpAdapter = "tollgate"
-    #: The format of the web process's log; None: text in a terminal, otherwise json.
+    #: The format of the logs; None: text in a terminal, otherwise json.
     log_format: LogFormat | None = None
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
 

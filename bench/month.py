@@ -7,7 +7,7 @@ The ledger must be migrated and empty. Filling it takes minutes and about 5 GB.
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,10 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Engine
 
 from app.cli.tables import Cell, format_table
+from app.ledger.latencies import recompute_latencies
 from app.ledger.measures import ENTRY_MEASURES
 from app.ledger.reports.buckets import buckets
+from app.ledger.reports.latencies import LatencyReader, LatencyRow
 from app.ledger.reports.pages import fill as fill_page
 from app.ledger.reports.query import GroupKey, UsageQuery, UsageRow
 from app.ledger.reports.reader import UsageReader
@@ -87,8 +89,8 @@ _ROW: Mapping[str, str] = {
     "attempts": "1",
     "client_retry_count": "0",
     "started_at_ms": "{start_ms} + n * {step_ms}",
-    "first_token_ms": "40",
-    "duration_ms": "900",
+    "first_token_ms": "40 + n % 401",
+    "duration_ms": "300 + n % 7919",
     "cost_nanousd": "n % 900 * 150 + n % 90 * 600",
     "price_id": "'openai/model#0'",
 }
@@ -147,6 +149,9 @@ def fill(engine: Engine) -> None:
             write(engine, partial(_add, first=first))
     for width_s in ROLLUP_TABLES:
         write(engine, partial(_sum_up, width_s=width_s))
+    summed_s = time.monotonic()
+    hours = recompute_latencies(engine)
+    click.echo(f"{hours} hours of latencies, computed in {time.monotonic() - summed_s:.0f} s")
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("ANALYZE")
         counts = [
@@ -211,8 +216,23 @@ def measure(engine: Engine) -> list[Timing]:
         "an hour by minute, from entries": replace(MONTH, end_s=MONTH.start_s + 3_600, bucket_s=60),
     }
     asked = [_time(name, partial(reader.rows, query)) for name, query in queries.items()]
+    latencies = LatencyReader(engine)
+    end_s = MONTH.end_s
+    for name, query, now_s in (
+        ("the month's latencies", MONTH, end_s + DAY_S),
+        ("the month's latencies, all accounts", replace(MONTH, account_ids=None), end_s + DAY_S),
+        ("a day's latencies", replace(MONTH, start_s=end_s - DAY_S), end_s + DAY_S),
+    ):
+        asked.append(_time(name, partial(_latencies, latencies, query, now_s)))
     local = [_time(f"by day and model in {zone}", partial(_local, reader, zone)) for zone in ZONES]
     return [asked[0], *local, *asked[1:]]
+
+
+def _latencies(reader: LatencyReader, query: UsageQuery, now_s: float) -> Sequence[LatencyRow]:
+    report = reader.read(query, now_s)
+    if report is None or not report.is_complete:
+        raise RuntimeError("the latencies are not complete")
+    return report.rows
 
 
 def _local(reader: UsageReader, zone: str) -> list[UsageRow]:
@@ -220,7 +240,7 @@ def _local(reader: UsageReader, zone: str) -> list[UsageRow]:
     return [row for rows in fill_page(reader, MONTH, page, DAY_S).values() for row in rows]
 
 
-def _time(name: str, ask: Callable[[], list[UsageRow]]) -> Timing:
+def _time(name: str, ask: Callable[[], Sequence[object]]) -> Timing:
     times_ms = []
     for _ in range(ROUNDS):
         started_s = time.perf_counter()

@@ -19,6 +19,14 @@ beat_schedule = {
         "task": "usage.alarms",
         "schedule": 60.0,
     },
+    "refusals": {
+        "task": "usage.post_refusals",
+        "schedule": 5.0,
+    },
+    "latencies": {
+        "task": "usage.compute_latencies",
+        "schedule": 300.0,
+    },
     "forget-idle-consumers": {
         "task": "usage.forget_idle_consumers",
         "schedule": 3600.0,
@@ -72,8 +80,5 @@ broker_connection_max_retries = (
     None  # forever: the platform restarts a worker that is really broken
 )
 
-# Keep the process's own logging configuration.
-worker_hijack_root_logger = False
+# `workers.celery_app` configures the log.
 worker_redirect_stdouts = False
-worker_log_format = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-worker_task_log_format = worker_log_format

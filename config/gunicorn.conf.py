@@ -7,12 +7,20 @@ monkey.patch_all()
 import gc  # noqa: E402
 import os  # noqa: E402
 import resource  # noqa: E402
+import sys  # noqa: E402
 from typing import Any  # noqa: E402
 
 from gevent.hub import Hub  # noqa: E402
+from gunicorn.glogging import Logger  # noqa: E402
 
-bind = [f"0.0.0.0:{os.environ.get('PORT', '8000')}"]
-workers = int(os.environ.get("WEB_CONCURRENCY", "1"))
+from app.observability.logs import formatter  # noqa: E402
+from app.startup.server_settings import read_server_settings, temporary_directory  # noqa: E402
+
+# An invalid setting has its default here; `on_starting` rejects it.
+_settings, _ = read_server_settings()
+
+bind = [_settings.address]
+workers = _settings.processes
 worker_class = "app.server.worker.WebWorker"
 
 # One greenlet per connection; most of them wait: open streams, and clients' idle connections. A
@@ -44,7 +52,18 @@ timeout = 60
 
 # After SIGTERM, requests in flight get the grace time. In the following eight seconds, the rest are
 # aborted and recorded. Platforms kill after 30 s: keep the sum below your platform's limit.
-graceful_timeout = int(os.environ.get("TOLLGATE_GRACE_S", "20")) + 8
+graceful_timeout = _settings.grace_s + 8
+
+
+class logger_class(Logger):  # type: ignore[misc]  # the name of the setting
+    """gunicorn's logger, in the form of all other lines, from the first line on."""
+
+    def setup(self, cfg: Any) -> None:
+        """Configure the log."""
+        super().setup(cfg)
+        for handler in self.error_log.handlers:
+            handler.setFormatter(formatter(os.environ.get("TOLLGATE_LOG_FORMAT")))
+
 
 # No access log: a header or a query may contain a key. Errors go to stderr, for the platform.
 accesslog = None
@@ -56,25 +75,36 @@ limit_request_line = 8190
 # Heartbeat files are in memory, because a disk can stall. If /dev/shm cannot be used, they are in
 # TMPDIR; `--worker-tmp-dir` in GUNICORN_CMD_ARGS overrides it. No control socket: it would write to
 # HOME.
-_memory = "/dev/shm"  # noqa: S108
-worker_tmp_dir = _memory if os.access(_memory, os.W_OK | os.X_OK) else None
+worker_tmp_dir = temporary_directory()
 control_socket_disable = True
 
 
 def on_starting(server: Any) -> None:
-    """Set the log's format, and create what workers share: the metrics directory, a tokenizer.
+    """Check the configuration, once for all workers, and create what they share.
 
-    The directory is in memory, empty, and belongs to this master.
+    That is a tokenizer, and the metrics directory, which is in memory, empty, and belongs to this
+    master.
     """
     # Imported here: the master's copies. Workers import their own.
-    from app.observability.logs import formatter  # noqa: PLC0415
     from app.observability.metrics import directory  # noqa: PLC0415
+    from app.startup.child import passes_in_child  # noqa: PLC0415
     from app.usage.metering.estimate import tokenizer  # noqa: PLC0415
 
-    for handler in server.log.error_log.handlers:
-        handler.setFormatter(formatter(os.environ.get("TOLLGATE_LOG_FORMAT")))
+    serves_tollgate = server.app.app_uri.startswith("app.wsgi")  # and not the sandbox vendor
+    if serves_tollgate and not passes_in_child(lambda: _check(server)):
+        sys.exit(1)
     tokenizer()
     os.environ[directory.VARIABLE] = directory.make(server.cfg.worker_tmp_dir)
+
+
+def _check(server: Any) -> None:
+    """Exit if web processes cannot start. This runs in a process of its own."""
+    from app.startup.web import check_web_start  # noqa: PLC0415
+
+    # Inherited sockets are bound already: by `fd://`, systemd, or the master before an upgrade.
+    inherited = {"GUNICORN_FD", "LISTEN_FDS"} & os.environ.keys() or server.cfg.reuse_port
+    addresses = [] if inherited else [it for it in server.cfg.address if isinstance(it, tuple)]
+    check_web_start(addresses, server.cfg.worker_tmp_dir)
 
 
 def post_worker_init(worker: Any) -> None:  # noqa: ARG001

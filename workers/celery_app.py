@@ -9,13 +9,14 @@ from typing import Any
 
 from celery import Celery
 from celery.beat import ScheduleEntry, Scheduler, SchedulingError
-from celery.signals import after_setup_logger, beat_init, worker_init
+from celery.signals import import_modules
 from redis import ResponseError
 
 from app.settings import CONFIG_DIR, ConfigError, Settings
-from app.storage.redis.cluster import reject_cluster
-from app.storage.redis.connection import connect
+from app.startup.child import passes_in_child
+from app.startup.common import check_worker_start, read_settings
 from workers.broker import broker_of
+from workers.logs import log_as_web_does
 
 #: Tasks that may wait before beat stops sending more. If no worker ran, a day of them would take
 #: 88 MB of Redis.
@@ -38,19 +39,25 @@ def create_celery(settings: Settings) -> Celery:
     return celery
 
 
-settings = Settings.from_env()
-celery_app = create_celery(settings)
+#: Without those that are invalid: then no worker or beat starts, see `_check_start`.
+settings = read_settings().settings
+try:
+    celery_app = create_celery(settings)
+except ConfigError:  # a URL that cannot be parsed
+    check_worker_start()
+    raise
 
 
-@worker_init.connect  # type: ignore[untyped-decorator]
-@beat_init.connect  # type: ignore[untyped-decorator]
-def _reject_cluster(**_: Any) -> None:
-    """Exit if Redis is a cluster: Celery would try it for ever."""
-    with connect(settings.redis_url, settings.redis_timeout_s) as redis:
-        try:
-            reject_cluster(redis)
-        except ConfigError as exc:
-            raise SystemExit(str(exc)) from None
+@import_modules.connect(sender=celery_app)  # type: ignore[untyped-decorator]
+def _check_start(**_: Any) -> None:
+    """Exit with one line if a worker or beat cannot start; sent before either does anything.
+
+    Other commands of Celery, as `celery report`, import modules, too.
+    """
+    if celery_app.loader.worker_initialized:
+        if not passes_in_child(check_worker_start):
+            raise SystemExit(1)
+        log_as_web_does(settings.log_format)
 
 
 class BoundedScheduler(Scheduler):  # type: ignore[misc]
@@ -81,19 +88,3 @@ class BoundedScheduler(Scheduler):  # type: ignore[misc]
             return int(client.llen(self.app.conf.task_default_queue)) >= WAITING_LIMIT
         except ResponseError:
             return False
-
-
-def first_line_only(record: logging.LogRecord) -> bool:
-    """Truncate a log record to its first line, without its traceback."""
-    record.msg, record.args = record.getMessage().partition("\n")[0], None
-    record.exc_info = record.exc_text = None
-    return True
-
-
-@after_setup_logger.connect  # type: ignore[untyped-decorator]
-def _quiet_the_clock(**_: Any) -> None:
-    """Keep what happens every second out of the log; the consumer logs each run that posted."""
-    for name in ("celery.beat", "celery.app.trace", "celery.worker.strategy"):
-        logging.getLogger(name).setLevel(logging.WARNING)
-    # While the broker is down, beat would log some hundred lines a second.
-    logging.getLogger("celery.beat").addFilter(first_line_only)

@@ -15,6 +15,7 @@ from app.ledger.rejections import REJECTIONS
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.message import UndecodableMessage
 from app.usage.redis.stream import EventStream, StreamEntry
+from workers.event_fields import event_fields
 
 logger = logging.getLogger(__name__)
 
@@ -135,8 +136,9 @@ def _post(
         posted = ledger.post([event for _, event in batch], _charged(batch))
     except REJECTIONS as exc:
         if len(batch) == 1:
+            entry, event = batch[0]
             reason = f"the ledger rejects it: {type(exc).__name__}"
-            return _dead_letter(stream, [(batch[0][0], reason)])
+            return _dead_letter(stream, [(entry, reason)], event)
         middle = len(batch) // 2
         return _post(stream, ledger, batch[:middle]) + _post(stream, ledger, batch[middle:])
     stream.ack([entry.entry_id for entry, _ in batch], [event.event_id for _, event in batch])
@@ -147,10 +149,20 @@ def _charged(batch: Sequence[tuple[StreamEntry, UsageEvent]]) -> dict[str, int]:
     return {event.event_id: entry.charged for entry, event in batch if entry.charged is not None}
 
 
-def _dead_letter(stream: EventStream, rejected: Sequence[tuple[StreamEntry, str]]) -> PostReport:
+def _dead_letter(
+    stream: EventStream,
+    rejected: Sequence[tuple[StreamEntry, str]],
+    event: UsageEvent | None = None,
+) -> PostReport:
+    """Move entries to the dead-letter stream; `event` is what the only one of them contains."""
     if not rejected:
         return PostReport()
     stream.dead_letter(rejected)
     for entry, reason in rejected:
-        logger.error("usage event %s went to the dead-letter stream: %s", entry.entry_id, reason)
+        logger.error(
+            "usage event %s went to the dead-letter stream: %s",
+            entry.entry_id,
+            reason,
+            extra=event_fields(event),
+        )
     return PostReport(dead_lettered=len(rejected))

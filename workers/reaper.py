@@ -13,6 +13,7 @@ from app.usage.messages.event import SideSource, UsageEvent
 from app.usage.messages.message import UndecodableMessage
 from app.usage.messages.open_record import OpenRecord
 from app.usage.redis.open_records import OpenRecords
+from workers.event_fields import event_fields
 
 #: Characters of text per token, roughly, in the languages of most prompts.
 CHARS_PER_TOKEN = 4
@@ -56,7 +57,9 @@ def reap(records: OpenRecords, now_ms: int | None = None, *, prices: PriceBook =
     for record in decoded:
         if record.owner not in live and not _is_young(record, now_ms):
             event = abandoned(record)
-            reaped += records.abandon(event, charge_of(event, prices))
+            if records.abandon(event, charge_of(event, prices)):
+                reaped += 1
+                logger.info("estimated the event of a crashed process", extra=event_fields(event))
     records.sweep(now_ms - 60_000)
     records.release_orphans()
     if reaped:

@@ -14,26 +14,29 @@ from contextlib import contextmanager
 
 from celery.signals import worker_before_create_process, worker_process_init
 
+from app.ledger.latencies import compute_latencies
 from app.ledger.posting import Ledger
 from app.observability.alarms import Alarms
 from app.observability.disk_alarms import DiskAlarms
 from app.observability.missing_check import MissingCheck
-from app.pricing.price_book import load_prices
+from app.pricing.live_prices import LivePrices
 from app.storage.redis.connection import connect
 from app.storage.sql.engine import create_engine
 from app.storage.sql.partitions import create_months
 from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.refusal_counts import RefusalCounts
 from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import Unavailable
 from workers.celery_app import celery_app, settings
 from workers.consumer import consume
 from workers.progress import Progress
 from workers.reaper import reap
+from workers.refusals import move_refusals
 
 logger = logging.getLogger(__name__)
 
 #: Loaded at import, so that a worker does not start with an invalid price file.
-PRICES = load_prices(settings.prices_file)
+PRICES = LivePrices(settings.prices_file)
 
 
 @functools.cache
@@ -49,7 +52,7 @@ def _open_records() -> OpenRecords:
 
 @functools.cache
 def _ledger() -> Ledger:
-    return Ledger(create_engine(settings.database_url), PRICES)
+    return Ledger(create_engine(settings.database_url), PRICES.book)
 
 
 @functools.cache
@@ -66,9 +69,14 @@ def _progress() -> Progress:
 
 
 @functools.cache
+def _refusal_counts() -> RefusalCounts:
+    return RefusalCounts(connect(settings.redis_url, settings.redis_timeout_s))
+
+
+@functools.cache
 def _alarms() -> Alarms:
     redis = connect(settings.redis_url, settings.redis_timeout_s)
-    return Alarms(redis, DiskAlarms(settings.spool_dir))
+    return Alarms(redis, DiskAlarms(settings.spool_dir), price_fault=lambda: PRICES.fault)
 
 
 @worker_before_create_process.connect  # type: ignore[untyped-decorator]
@@ -133,6 +141,7 @@ def post_events() -> None:
     """
     with _alone() as alone:
         if alone:
+            PRICES.refresh()  # between two runs, so that a batch is priced by one version
             consume(_stream(), _ledger(), consumer=f"{socket.gethostname()}:{os.getpid()}")
             _progress().record()
 
@@ -141,7 +150,8 @@ def post_events() -> None:
 @_skip_if_unavailable()
 def reap_open_records() -> None:
     """Publish events for the open requests of crashed processes."""
-    reap(_open_records(), prices=PRICES)
+    PRICES.refresh()
+    reap(_open_records(), prices=PRICES.book)
 
 
 @celery_app.task(name="usage.check_numbers")  # type: ignore[untyped-decorator]
@@ -165,7 +175,22 @@ def create_partitions() -> None:
     create_months(_ledger().engine, time.time())
 
 
+@celery_app.task(name="usage.post_refusals")  # type: ignore[untyped-decorator]
+@_skip_if_unavailable()
+def post_refused_requests() -> None:
+    """Post the counts of refused requests."""
+    move_refusals(_refusal_counts(), _ledger().engine)
+
+
+@celery_app.task(name="usage.compute_latencies")  # type: ignore[untyped-decorator]
+@_skip_if_unavailable()
+def compute_ended_hours() -> None:
+    """Compute how requests of the past hours ended, and how long they took."""
+    compute_latencies(_ledger().engine, time.time())
+
+
 @celery_app.task(name="usage.alarms")  # type: ignore[untyped-decorator]
 def check_alarms() -> None:
     """Log conditions that need attention, once when they are raised and once when they clear."""
+    PRICES.refresh()
     _alarms().check()

@@ -1,181 +1,141 @@
-"""Accounts, their API keys and their limits in SQL.
+"""Accounts, their API keys and their limits in SQL. Each change is in the audit trail.
 
 Does not know how a request carries a key: see `keyring`.
 """
 
 import builtins
-import re
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, select
 
-from app.accounts.apikey import (
-    ApiKey,
-    check_key,
-    checked_text,
-    new_key_id,
-    new_secret,
-    secret_digest,
+from app.accounts.account_rows import (
+    Account,
+    add_account,
+    check_account_id,
+    find_accounts,
+    lock_account,
+    missing_accounts,
+    store_account,
+    unknown_account,
+    with_state,
 )
+from app.accounts.apikey import checked_text
 from app.accounts.errors import AccountsError
-from app.accounts.key_rows import add_key, delete_key, enable_key, find_keys, revoke_key
+from app.accounts.key_rows import find_keys
+from app.accounts.keys import Keys
 from app.accounts.limit_rows import find_limits, lock_limits, store_limits
-from app.accounts.rotation import rotate_key, unknown_key
-from app.storage.sql.tables import accounts, api_keys, limits
-from app.storage.sql.transactions import insert, reading, write
-from app.vocabulary.errors import LedgerUnavailable
+from app.storage.sql.audit import Change, changed_fields, record
+from app.storage.sql.tables import api_keys, limits
+from app.storage.sql.transactions import reading, write
 from app.vocabulary.limits import Kind, Limits
 
-_ACCOUNT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+__all__ = ["Account", "Accounts"]
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
-    """An account, which pays for requests. IDs are case-sensitive."""
-
-    account_id: str
-    name: str
-    created_at_ms: int
-
-
-class Accounts:
+class Accounts(Keys):
     """The accounts, keys and limits of one ledger.
 
-    Every method raises LedgerUnavailable.
+    Every method raises LedgerUnavailable, and AlreadyDone if the actor's operation was done before.
     """
 
-    def __init__(self, engine: Engine, now_s: Callable[[], float] = time.time) -> None:
-        self._engine = engine
-        self._now_s = now_s
-
-    def create(self, account_id: str, name: str) -> Account:
+    def create(self, account_id: str, name: str, description: str | None = None) -> Account:
         """Create an account; its ID is 1 to 64 ASCII letters, digits, `-`, `_` and `.`.
 
-        Raises: AccountsError when the ID or the name is invalid, or the account exists.
+        Raises: AccountsError when the ID, the name or the description is invalid, or the account
+        exists.
         """
-        if not _ACCOUNT_ID.fullmatch(account_id):
-            raise AccountsError(
-                f"{account_id!r} is not a valid account ID. Use 1 to 64 letters, digits, `-`, `_`"
-                " and `.`, beginning with a letter or digit."
-            )
-        account = Account(account_id, checked_text("name", name), self._now_ms())
-        if not write(self._engine, lambda connection: _add_account(connection, account)):
+        check_account_id(account_id)
+        about = None if description is None else checked_text("description", description)
+        name, now_ms = checked_text("name", name), self._now_ms()
+        account = Account(account_id, name, now_ms, about)
+        detail = {"name": name} | ({"description": about} if about is not None else {})
+
+        def work(connection: Connection) -> bool:
+            if added := add_account(connection, account):
+                change = Change("account.create", (account_id,), detail=detail)
+                record(connection, now_ms, self._actor, change)
+            return added
+
+        if not write(self._engine, work):
             raise AccountsError(f"The account {account_id} already exists.")
         return account
 
     def list(self) -> builtins.list[Account]:
         """Return all accounts, by ID."""
         with reading(self._engine) as connection:
-            found = connection.execute(select(accounts).order_by(accounts.c.account_id))
-            return [Account(**row._mapping) for row in found]
+            return find_accounts(connection)
+
+    def get(self, account_id: str) -> Account:
+        """Return an account.
+
+        Raises: AccountsError when it does not exist.
+        """
+        found = [it for it in self.list() if it.account_id == account_id]
+        if not found:
+            raise unknown_account(account_id)
+        return found[0]
 
     def exists(self, account_id: str) -> bool:
         """Return whether the account exists."""
         with reading(self._engine) as connection:
-            return not _missing(connection, [account_id])
+            return not missing_accounts(connection, [account_id])
 
-    def create_key(
-        self,
-        account_ids: Iterable[str],
-        scopes: Iterable[str],
-        name: str | None = None,
-        expires_at_ms: int | None = None,
-        *,
-        enabled: bool = True,
-    ) -> tuple[ApiKey, str]:
-        """Create a key; return it with its secret, which cannot be shown again.
+    def update(
+        self, account_id: str, *, name: str | None = None, description: str | None = None
+    ) -> Account:
+        """Change an account's name or description, and return it; None leaves a field as it is.
 
-        With `enabled` False, the key does not work before `hand_over`, so that no live key exists
-        whose secret was never shown.
-        Raises: AccountsError when an account or a scope is unknown, when the expiry has passed, or
-        when there is no account and the scopes are not `admin` alone.
+        An empty description removes it.
+        Raises: AccountsError when there is no such account, or a text is invalid.
         """
-        key = ApiKey(
-            key_id=new_key_id(),
-            name=None if name is None else checked_text("name", name),
-            account_ids=tuple(sorted(set(account_ids))),
-            scopes=frozenset(scopes),
-            created_at_ms=self._now_ms(),
-            expires_at_ms=expires_at_ms,
-            revoked_at_ms=None,
+        if name is not None:
+            checked_text("name", name)
+        if description:
+            checked_text("description", description)
+
+        def changed(account: Account) -> Account:
+            about = account.description if description is None else description or None
+            return replace(account, name=name or account.name, description=about)
+
+        return self._change(account_id, "account.update", changed)
+
+    def disable(self, account_id: str) -> Account:
+        """Disable an account, and return it: its keys are not accepted for it any more.
+
+        All web processes apply this within `keyring.REVOCATION_BOUND_S`.
+        Raises: AccountsError when there is no such account.
+        """
+        now_ms = self._now_ms()
+        return self._change(
+            account_id, "account.disable", lambda it: with_state(it, disabled=True, now_ms=now_ms)
         )
-        check_key(key)
-        key = key if enabled else replace(key, revoked_at_ms=key.created_at_ms)
-        secret = new_secret()
-        write(self._engine, lambda connection: _add_new_key(connection, key, secret))
-        return key, secret
 
-    def list_keys(self) -> builtins.list[ApiKey]:
-        """Return all keys, including revoked and expired ones, in the order of their creation."""
-        with reading(self._engine) as connection:
-            return find_keys(connection)
+    def enable(self, account_id: str) -> Account:
+        """Enable an account again, and return it.
 
-    def find_key(self, secret: str | bytes) -> ApiKey | None:
-        """Return the key with this secret, even if it is revoked or expired; None if unknown."""
-        digest = secret_digest(secret)
-        if digest is None:
-            return None
-        with reading(self._engine) as connection:
-            found = find_keys(connection, api_keys.c.secret_sha256 == digest)
-        return found[0] if found else None
-
-    def get_key(self, key_id: str) -> ApiKey | None:
-        """Return the key with this ID, even if it is revoked or expired; None if unknown."""
-        with reading(self._engine) as connection:
-            found = find_keys(connection, api_keys.c.key_id == key_id)
-        return found[0] if found else None
-
-    def revoke(self, key_id: str) -> None:
-        """Revoke a key permanently; revoking it again changes nothing.
-
-        Raises: AccountsError when the key is unknown.
+        Raises: AccountsError when there is no such account.
         """
-        now_ms = self._now_ms()
-        if not write(self._engine, lambda connection: revoke_key(connection, key_id, now_ms)):
-            raise unknown_key(key_id)
+        return self._change(
+            account_id, "account.enable", lambda it: with_state(it, disabled=False, now_ms=0)
+        )
 
-    @contextmanager
-    def hand_over(self, key: ApiKey) -> Iterator[None]:
-        """Enable a new key when this block, which shows its secret, has succeeded.
-
-        If the block fails, the key is deleted. If the process crashes, the key stays disabled.
-        Raises: AccountsError when another process has deleted the key in the meantime.
-        """
-        try:
-            yield
-        except BaseException:
-            with suppress(LedgerUnavailable):  # the key stays, and stays disabled
-                write(self._engine, lambda connection: delete_key(connection, key.key_id))
-            raise
-        if not write(self._engine, lambda connection: enable_key(connection, key.key_id)):
-            raise AccountsError(
-                "The same operation ran twice at the same time. The key that was printed here,"
-                f" {key.key_id}, does not work: use the other one."
-            )
-
-    def rotate(
-        self, key_id: str, operation_id: str | None = None, *, enabled: bool = True
-    ) -> tuple[ApiKey, str]:
-        """Create a key like `key_id`, which stays live; return the new one with its secret.
-
-        The new key has the same lifetime, starting now. `enabled` is as in `create_key`.
-        Repeats: an `operation_id` creates at most one successor of a key. Its secret cannot be
-        shown again, so a second call raises, and names the key that the first one created.
-        Raises: AccountsError, also when the key is unknown, revoked or expired.
-        """
-        if operation_id is not None:
-            operation_id = checked_text("operation ID", operation_id)
-        secret = new_secret()
+    def _change(
+        self, account_id: str, action: str, changed: Callable[[Account], Account]
+    ) -> Account:
         now_ms = self._now_ms()
 
-        def work(connection: Connection) -> ApiKey:
-            return rotate_key(connection, key_id, operation_id, secret, now_ms, enabled=enabled)
+        def work(connection: Connection) -> Account:
+            old = lock_account(connection, account_id)
+            new = changed(old)
+            if detail := changed_fields(asdict(old), asdict(new)):
+                change = Change(action, (account_id,), detail=detail)
+                record(connection, now_ms, self._actor, change)
+                store_account(connection, new)
+            return new
 
-        return write(self._engine, work), secret
+        return write(self._engine, work)
 
     def limits(self, kind: Kind, subject_id: str) -> Limits:
         """Return the limits of an account or key.
@@ -197,33 +157,20 @@ class Accounts:
         `changes` are fields of Limits; None removes a limit. All processes apply them within 10 s.
         Raises: AccountsError when there is no such account or key, or a limit is invalid.
         """
-        return write(
-            self._engine, lambda connection: _change_limits(connection, kind, subject_id, changes)
-        )
+        now_ms = self._now_ms()
 
-    def _now_ms(self) -> int:
-        return int(self._now_s() * 1000)
+        def work(connection: Connection) -> Limits:
+            old = _known(lock_limits(connection, kind, subject_id), kind, subject_id)
+            new = _checked(old, changes)
+            if detail := changed_fields(asdict(old), asdict(new)):
+                of_key = kind == "key"
+                accounts = _accounts_of(connection, subject_id) if of_key else (subject_id,)
+                change = Change("limits.set", accounts, subject_id if of_key else None, detail)
+                record(connection, now_ms, self._actor, change)
+                store_limits(connection, new)
+            return new
 
-
-def _add_account(connection: Connection, account: Account) -> bool:
-    # RETURNING, because some drivers do not report an INSERT's row count.
-    statement = insert(connection, accounts).on_conflict_do_nothing()
-    added = connection.execute(statement.returning(accounts.c.account_id), asdict(account))
-    return added.first() is not None
-
-
-def _missing(connection: Connection, account_ids: Iterable[str]) -> set[str]:
-    wanted = set(account_ids)
-    found = select(accounts.c.account_id).where(accounts.c.account_id.in_(wanted))
-    return wanted.difference(connection.scalars(found))
-
-
-def _add_new_key(connection: Connection, key: ApiKey, secret: str) -> None:
-    if missing := _missing(connection, key.account_ids):
-        raise AccountsError(
-            f"There is no account {min(missing)!r}. Create it with `tollgate accounts create`."
-        )
-    add_key(connection, key, secret)
+        return write(self._engine, work)
 
 
 def _known(found: Limits | None, kind: Kind, subject_id: str) -> Limits:
@@ -232,12 +179,13 @@ def _known(found: Limits | None, kind: Kind, subject_id: str) -> Limits:
     return found
 
 
-def _change_limits(
-    connection: Connection, kind: Kind, subject_id: str, changes: Mapping[str, Any]
-) -> Limits:
-    found = _known(lock_limits(connection, kind, subject_id), kind, subject_id)
-    changed = replace(found, **changes)
+def _checked(old: Limits, changes: Mapping[str, Any]) -> Limits:
+    changed = replace(old, **changes)
     if changed.problem:
         raise AccountsError(changed.problem)
-    store_limits(connection, changed)
     return changed
+
+
+def _accounts_of(connection: Connection, key_id: str) -> tuple[str, ...]:
+    found = find_keys(connection, api_keys.c.key_id == key_id)
+    return found[0].account_ids if found else ()

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from app.accounts.errors import AccountsError
@@ -14,12 +15,18 @@ NAME_LIMIT = 200
 _SECRET = re.compile(rb"tg_[A-Za-z0-9_-]{43}")
 _SECRET_BYTES = 32
 
+#: How many characters of a secret are stored in clear, so that a leaked key is found by its
+#: beginning: `tg_` and eight of its 43 random characters. The other 35 hold 208 random bits.
+PREFIX_LENGTH = 11
+
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
     """An API key without its secret. Times are in Unix milliseconds; None means never.
 
     `limits` are those of the key and of its accounts; subjects without limits are left out.
+    `last_used_at_ms` may be two minutes behind. `secret_prefix` is the beginning of the secret;
+    None if it is not known yet. `retired_at_ms` is when a rotation gave the key its expiry.
     """
 
     key_id: str
@@ -30,6 +37,28 @@ class ApiKey:
     expires_at_ms: int | None
     revoked_at_ms: int | None
     limits: tuple[Limits, ...] = ()
+    disabled_account_ids: frozenset[str] = frozenset()
+    last_used_at_ms: int | None = None
+    secret_prefix: str | None = None
+    retired_at_ms: int | None = None
+
+    @property
+    def is_disabled(self) -> bool:
+        """Whether all of its accounts are disabled; a key without accounts is not."""
+        return bool(self.account_ids) and self.disabled_account_ids.issuperset(self.account_ids)
+
+    @property
+    def enabled_account_ids(self) -> tuple[str, ...]:
+        """Its accounts that are not disabled."""
+        return tuple(it for it in self.account_ids if it not in self.disabled_account_ids)
+
+    def state(self, now_ms: int) -> str:
+        """Return `revoked`, `expired`, `disabled` (with all of its accounts) or `active`."""
+        if self.revoked_at_ms is not None:
+            return "revoked"
+        if not self.is_live(now_ms):
+            return "expired"
+        return "disabled" if self.is_disabled else "active"
 
     def is_live(self, now_ms: int) -> bool:
         """Return whether the key is neither revoked nor expired at `now_ms`."""
@@ -55,6 +84,12 @@ def secret_digest(secret: str | bytes) -> bytes | None:
     # surrogatepass: a header may decode to any text, and must not raise UnicodeEncodeError.
     raw = secret.encode("utf-8", "surrogatepass") if isinstance(secret, str) else secret
     return hashlib.sha256(raw).digest() if _SECRET.fullmatch(raw) else None
+
+
+def prefix_of(secret: str | bytes) -> str:
+    """Return the beginning of a valid secret that is stored in clear."""
+    text = secret if isinstance(secret, str) else secret.decode("ascii")
+    return text[:PREFIX_LENGTH]
 
 
 def checked_text(field: str, text: str) -> str:
@@ -84,9 +119,39 @@ def check_key(key: ApiKey) -> None:
         raise AccountsError("The key would already be expired. Choose a later expiry.")
 
 
+def new_key(
+    account_ids: Iterable[str],
+    scopes: Iterable[str],
+    name: str | None,
+    expires_at_ms: int | None,
+    now_ms: int,
+) -> ApiKey:
+    """Return a new key, created now.
+
+    Raises: AccountsError when it is invalid.
+    """
+    key = ApiKey(
+        key_id=new_key_id(),
+        name=None if name is None else checked_text("name", name),
+        account_ids=tuple(sorted(set(account_ids))),
+        scopes=frozenset(scopes),
+        created_at_ms=now_ms,
+        expires_at_ms=expires_at_ms,
+        revoked_at_ms=None,
+    )
+    check_key(key)
+    return key
+
+
 def successor(key: ApiKey, now_ms: int) -> ApiKey:
     """Return a copy of `key` with a new ID, created now; its lifetime, if any, starts again."""
     expires_at_ms = None
     if key.expires_at_ms is not None:
         expires_at_ms = now_ms + key.expires_at_ms - key.created_at_ms
-    return replace(key, key_id=new_key_id(), created_at_ms=now_ms, expires_at_ms=expires_at_ms)
+    return replace(
+        key,
+        key_id=new_key_id(),
+        created_at_ms=now_ms,
+        expires_at_ms=expires_at_ms,
+        last_used_at_ms=None,
+    )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from app.accounts.accounts import Accounts
 from app.accounts.apikey import ApiKey, secret_digest
+from app.accounts.last_used import LastUsed
 from app.runtime.cache import Cache, Cached
 from app.vocabulary.errors import InvalidAPIKey, LedgerUnavailable
 
@@ -17,6 +18,14 @@ REVOCATION_BOUND_S = 10
 OUTAGE_TRUST_S = 300.0
 #: Cached keys of each kind, valid and unknown, so that guesses never evict valid keys.
 CACHE_SIZE = 10_000
+
+
+def revocation_bound_s(cache_s: float) -> float:
+    """Return how long a revoked key may still work in a process that caches keys for `cache_s`.
+
+    Twice as long, because requests use the cached key while one of them asks the ledger again.
+    """
+    return min(2 * cache_s, REVOCATION_BOUND_S)
 
 
 _CachedKey = Cached[ApiKey] | Cached[None]
@@ -32,13 +41,14 @@ class KeyRing:
         *,
         clock_s: Callable[[], float] = time.monotonic,
         now_s: Callable[[], float] = time.time,
+        last_used: LastUsed | None = None,
     ) -> None:
         """Cache keys for `cache_s`, but at most for half of REVOCATION_BOUND_S."""
         self._accounts = accounts
-        # Half, because requests use the cached key while one of them asks the ledger again.
-        self._cache_s = min(cache_s, REVOCATION_BOUND_S / 2)
+        self._cache_s = revocation_bound_s(cache_s) / 2
         self._clock_s = clock_s
         self._now_s = now_s
+        self._last_used = last_used
         self._known = Cache[bytes, ApiKey](CACHE_SIZE)
         self._unknown = Cache[bytes, None](CACHE_SIZE)
 
@@ -55,9 +65,17 @@ class KeyRing:
         key = (
             cached.value if cached and self._is_fresh(cached) else self._ask(digest, secret, cached)
         )
-        if key is None or not key.is_live(int(self._now_s() * 1000)):
+        now_ms = int(self._now_s() * 1000)
+        if key is None or not key.is_live(now_ms):
             raise _invalid()
+        if self._last_used is not None:
+            self._last_used.note(key, secret, now_ms)
         return key
+
+    def close(self) -> None:
+        """Store when keys were last used."""
+        if self._last_used is not None:
+            self._last_used.close()
 
     def _is_fresh(self, cached: _CachedKey) -> bool:
         """Return whether the ledger need not be asked; if it must be, only one request asks."""

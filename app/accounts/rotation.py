@@ -22,8 +22,8 @@ def rotate_key(
 ) -> ApiKey:
     """Create the successor of a key with `secret`, and return it; the key itself stays live.
 
-    Raises: AccountsError when the key is unknown, revoked or expired, or when the operation has
-    already created a key.
+    Raises: AccountsError when the key is unknown, revoked, expired or about to expire after another
+    rotation, or when the operation has already created a key.
     """
     # Locked, so that concurrent calls with the same operation ID run one after the other.
     found = find_keys(connection, api_keys.c.key_id == key_id, lock=True)
@@ -31,8 +31,7 @@ def rotate_key(
         raise unknown_key(key_id)
     if operation_id:
         _check_operation(connection, key_id, operation_id)
-    if not found[0].is_live(now_ms):
-        raise AccountsError(f"The key {key_id} is revoked or expired. Create a new one.")
+    _check_old(found[0], now_ms)
     new = replace(successor(found[0], now_ms), revoked_at_ms=None if enabled else now_ms)
     add_key(connection, new, secret, rotated_from=key_id, operation_id=operation_id)
     copy_limits(connection, key_id, new.key_id)
@@ -42,6 +41,17 @@ def rotate_key(
 def unknown_key(key_id: str) -> AccountsError:
     """Return the error for a key that does not exist."""
     return AccountsError(f"There is no key {key_id!r}. List keys with `tollgate keys list`.")
+
+
+def _check_old(key: ApiKey, now_ms: int) -> None:
+    """Check that a key can be rotated: it works, and no rotation has given it an end."""
+    if not key.is_live(now_ms):
+        raise AccountsError(f"The key {key.key_id} is revoked or expired. Create a new one.")
+    if key.retired_at_ms is not None:
+        raise AccountsError(
+            f"The key {key.key_id} was already rotated, and will expire. Rotate the key that"
+            " replaces it, or create a new one."
+        )
 
 
 def _check_operation(connection: Connection, key_id: str, operation_id: str) -> None:

@@ -81,7 +81,22 @@ def show_duration(ms: int) -> str:
     return f"{minutes}m{seconds}" if minutes else seconds
 
 
+#: Kind of a check -> the limit's name, as in the settings of accounts and keys.
+_LIMITS = {
+    "requests": "requests_per_minute",
+    "tokens": "tokens_per_minute",
+    "streams": "streams",
+    "budget": "budget",
+}
+
+
 def _limit_error(outcome: LimitOutcome) -> LimitReached:
+    error = _error(outcome)
+    error.limit = f"{outcome.limits.kind}/{_LIMITS[outcome.check.kind]}"
+    return error
+
+
+def _error(outcome: LimitOutcome) -> LimitReached:
     if outcome.check.kind == "budget":
         return _over_budget(outcome)
     if outcome.check.kind == "streams":

@@ -11,6 +11,7 @@ from app.api.errors import register_errors
 from app.api.health import health_blueprint
 from app.api.metrics import metrics_blueprint
 from app.api.models import models_blueprint
+from app.api.refusals import refusals_blueprint
 from app.api.requests import requests_blueprint
 from app.api.usage import usage_blueprint
 
@@ -22,6 +23,7 @@ def register_api(app: Flask) -> None:
         models_blueprint,
         requests_blueprint,
         usage_blueprint,
+        refusals_blueprint,
         health_blueprint,
         metrics_blueprint,
         docs_blueprint,

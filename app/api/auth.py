@@ -8,7 +8,7 @@ from itertools import islice
 
 from flask import g, request
 
-from app.accounts.access import require_scope, select_account
+from app.accounts.access import require_enabled, require_scope, select_account
 from app.accounts.apikey import ApiKey
 from app.container import services
 from app.vocabulary.errors import InvalidAPIKey
@@ -28,10 +28,11 @@ def authenticate(scope: str, *others: str) -> ApiKey:
 
     The first valid credential is used and the others are ignored: `x-api-key` comes before
     `Authorization: Bearer`, each from left to right.
-    Raises: InvalidAPIKey, ScopeMissing, LedgerUnavailable.
+    Raises: InvalidAPIKey, AccountDisabled, ScopeMissing, LedgerUnavailable.
     """
     key = _valid_key()
     g.api_key_id = key.key_id
+    require_enabled(key)
     if key.scopes.isdisjoint(others):
         require_scope(key, scope)
     return key
@@ -40,7 +41,7 @@ def authenticate(scope: str, *others: str) -> ApiKey:
 def selected_account(key: ApiKey) -> str:
     """Return the account that pays for the current request.
 
-    Raises: AccountNotAllowed, InvalidRequest.
+    Raises: AccountNotAllowed, AccountDisabled, InvalidRequest.
     """
     account_id = select_account(key, request.headers.get("x-selected-account-id"))
     g.account_id = account_id

@@ -31,7 +31,7 @@ def register_errors(app: Flask) -> None:
 
 def render(error: TollgateError) -> Response:
     """Return the response for an error."""
-    g.error_code = error.code
+    g.error_code, g.refusal_reason = error.code, error.refusal_reason
     response = Response(strict_json.dump(error.body()), error.status, mimetype="application/json")
     response.headers.update(error.headers)
     return response

@@ -4,6 +4,7 @@ from flask import Blueprint, Response
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
 
 from app.container import services
+from app.observability.build_info import BuildInfo
 
 metrics_blueprint = Blueprint("metrics", __name__)
 
@@ -14,4 +15,5 @@ def metrics() -> Response:
     registry = CollectorRegistry()
     registry.register(services().metrics.collector())
     registry.register(services().backlog)
+    registry.register(BuildInfo())
     return Response(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)

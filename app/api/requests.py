@@ -15,7 +15,7 @@ requests_blueprint = Blueprint("requests", __name__)
 def retrieve_request(any_id: str) -> Response:
     """Return what the ledger has of a request: usage, cost, and why it failed."""
     key = authenticate("usage", "admin")
-    visible = None if "admin" in key.scopes else frozenset(key.account_ids)
+    visible = None if "admin" in key.scopes else frozenset(key.enabled_account_ids)
     found = services().reports.open().lookup.find(any_id, visible)
     if not found:
         raise RequestNotFound(NOT_FOUND)

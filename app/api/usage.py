@@ -9,6 +9,9 @@ from app.api.auth import authenticate
 from app.api.schemas.usage_params import COST_GROUPS, GROUPS, load_costs_params, load_usage_params
 from app.api.usage_pages import UsageReport, respond
 from app.ledger.reports.query import UsageRow
+from app.ledger.reports.reader import UsageReader
+from app.ledger.reports.source import ReportSource
+from app.vocabulary.completion import Usage
 from app.vocabulary.money import dollars
 
 usage_blueprint = Blueprint("usage", __name__)
@@ -54,7 +57,8 @@ def _usage_counts(row: UsageRow) -> dict[str, int]:
         ),
         "input_audio_tokens": usage.audio_prompt_tokens,
         "output_audio_tokens": usage.audio_completion_tokens,
-        "num_model_requests": row.requests - row.failed_requests,
+        "num_model_requests": row.requests,
+        "failed_requests": row.failed_requests,
     }
 
 
@@ -101,5 +105,13 @@ def _group_cells(result: dict[str, Any], group_by: frozenset[str]) -> dict[str, 
     return {name: value for name, value in result.items() if name in group_by}
 
 
-_USAGE = UsageReport("usage", GROUPS, _usage_result, _usage_cells)
-_COSTS = UsageReport("costs", COST_GROUPS, _costs_result, _costs_cells)
+#: A row without usage.
+_NOTHING = UsageRow(requests=0, failed_requests=0, estimated_requests=0, usage=Usage())
+
+
+def _reader(source: ReportSource) -> UsageReader:
+    return source.usage
+
+
+_USAGE = UsageReport("usage", GROUPS, _usage_result, _usage_cells, _reader, _NOTHING)
+_COSTS = UsageReport("costs", COST_GROUPS, _costs_result, _costs_cells, _reader, _NOTHING)

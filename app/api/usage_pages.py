@@ -9,39 +9,42 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Generic
 
 from flask import Response
 
+from app.accounts.access import disabled_account
 from app.accounts.apikey import ApiKey
 from app.api.schemas.usage_params import FILE_BUCKETS, UsageParams
 from app.container import services
 from app.formats.strict_json import dump
 from app.ledger.reports.buckets import Bucket, Cursor, buckets
-from app.ledger.reports.csv_cells import csv_line
-from app.ledger.reports.pages import fill
-from app.ledger.reports.query import GroupKey, UsageQuery, UsageRow
-from app.ledger.reports.reader import UsageReader
+from app.ledger.reports.csv_cells import csv_headings, csv_line
+from app.ledger.reports.pages import RowReader, RowT, fill
+from app.ledger.reports.query import GroupKey, UsageQuery
 from app.ledger.reports.source import ReportSource
 from app.ledger.slots import SLOT_S, floor_to
 from app.usage.completeness import complete_until_ms
-from app.vocabulary.completion import Usage
 from app.vocabulary.errors import AccountNotAllowed, InvalidRequest, StreamUnavailable
 
 log = logging.getLogger(__name__)
 
-#: A row without usage; its fields give the headings of a file.
-_NOTHING = UsageRow(requests=0, failed_requests=0, estimated_requests=0, usage=Usage())
 
+@dataclass(frozen=True)
+class UsageReport(Generic[RowT]):
+    """One kind of report: its groups (OpenAI's name -> ours), and a row in JSON and in CSV.
 
-@dataclass(frozen=True, slots=True)
-class UsageReport:
-    """One kind of report: its groups (OpenAI's name -> ours), and a row in JSON and in CSV."""
+    `reader` selects what reads its rows; the fields of `nothing`, a row, give the headings of a
+    file. `is_usage`: the report has every request up to a time that it names.
+    """
 
     name: str
     groups: Mapping[str, GroupKey | None]
-    result: Callable[[UsageRow, frozenset[str]], dict[str, Any]]
-    cells: Callable[[UsageRow, frozenset[str]], dict[str, Any]]
+    result: Callable[[RowT, frozenset[str]], dict[str, Any]]
+    cells: Callable[[RowT, frozenset[str]], dict[str, Any]]
+    reader: Callable[[ReportSource], RowReader[RowT]]
+    nothing: RowT
+    is_usage: bool = True
 
     def query(self, params: UsageParams, account_ids: frozenset[str] | None) -> UsageQuery:
         """Return the query of the ledger, without its range."""
@@ -57,22 +60,22 @@ class UsageReport:
         )
 
 
-def respond(report: UsageReport, params: UsageParams, key: ApiKey) -> Response:
+def respond(report: UsageReport[RowT], params: UsageParams, key: ApiKey) -> Response:
     """Return one page of buckets, including empty ones, or a CSV file of the whole range.
 
     A key with the scope `usage` sees its own accounts; a key with `admin` sees all. The header
     `x-tollgate-complete-until` (Unix seconds) is the time up to which every request is counted. It
     is absent while Redis is unavailable.
-    Raises: AccountNotAllowed, InvalidRequest, LedgerUnavailable.
+    Raises: AccountNotAllowed, AccountDisabled, InvalidRequest, LedgerUnavailable.
     """
     query = report.query(params, _visible_accounts(key, params.project_ids))
     # Read before the ledger: requests posted in between only make the result more complete.
     source = services().reports.open()
-    until_s = complete_until_s(source)
+    until_s = complete_until_s(source) if report.is_usage else None
     if params.as_csv:
-        response = _file(report, params, query, source.usage)
+        response = _file(report, params, query, report.reader(source))
     else:
-        page = _page(report, params, query, source.usage)
+        page = _page(report, params, query, report.reader(source))
         response = Response(dump(page), mimetype="application/json")
     if until_s is not None:
         response.headers["x-tollgate-complete-until"] = str(until_s)
@@ -83,9 +86,11 @@ def _visible_accounts(key: ApiKey, asked: frozenset[str] | None) -> frozenset[st
     """Return the accounts whose usage to return; None for all."""
     if "admin" in key.scopes:
         return asked
-    own = frozenset(key.account_ids)
+    own = frozenset(key.enabled_account_ids)
     if asked is None:
         return own
+    if disabled := asked & key.disabled_account_ids:
+        raise disabled_account(min(disabled), "project_ids")
     if asked - own:
         raise AccountNotAllowed(
             "This API key may not read the usage of an account in `project_ids`.",
@@ -95,7 +100,7 @@ def _visible_accounts(key: ApiKey, asked: frozenset[str] | None) -> frozenset[st
 
 
 def _page(
-    report: UsageReport, params: UsageParams, query: UsageQuery, reader: UsageReader
+    report: UsageReport[RowT], params: UsageParams, query: UsageQuery, reader: RowReader[RowT]
 ) -> dict[str, Any]:
     here = (
         _range(params) if params.page is None else Cursor.decode(params.page, params.fingerprint())
@@ -134,7 +139,7 @@ def _cut(span: Cursor, params: UsageParams) -> Iterator[Bucket]:
 
 
 def _file(
-    report: UsageReport, params: UsageParams, query: UsageQuery, reader: UsageReader
+    report: UsageReport[RowT], params: UsageParams, query: UsageQuery, reader: RowReader[RowT]
 ) -> Response:
     """Return a CSV file of the range. A bucket without usage has no line."""
     cuts = list(islice(_cut(_range(params), params), FILE_BUCKETS + 1))
@@ -153,15 +158,16 @@ def _file(
 
 
 def _lines(
-    report: UsageReport,
+    report: UsageReport[RowT],
     params: UsageParams,
     query: UsageQuery,
     cuts: list[Bucket],
-    reader: UsageReader,
+    reader: RowReader[RowT],
 ) -> Iterator[str]:
     """Yield the lines of one page at a time, to bound memory; the first page has the headings."""
     at_once, width_s = params.width.largest_limit, params.width.seconds
-    headings = csv_line(["start", "end", *report.cells(_NOTHING, params.group_by)])
+    names = ["start", "end", *report.cells(report.nothing, params.group_by)]
+    headings = csv_headings(names, bom=params.bom)
     for start in range(0, len(cuts), at_once) or (0,):
         page = cuts[start : start + at_once]
         rows = fill(reader, query, page, width_s)

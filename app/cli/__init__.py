@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from app import __version__
 from app.cli.output import OutputFailed, checked_output
 from app.settings import ConfigError
 
@@ -24,16 +25,21 @@ class CommandEntry:
 
 
 COMMANDS: Mapping[str, CommandEntry] = {
-    "accounts": CommandEntry("accounts", "Create, list and limit accounts."),
+    "accounts": CommandEntry("accounts", "Create, list, change, disable and limit accounts."),
+    "audit": CommandEntry("audit", "List who changed what, and when."),
     "cells": CommandEntry("cells", "List the cells that post to the ledger."),
+    "config": CommandEntry("config", "Check the configuration before a start."),
     "db": CommandEntry("db", "Prepare the ledger's database."),
     "dead": CommandEntry("dead", "List, retry and drop dead-lettered events."),
     "dev": CommandEntry("dev", "Run all of Tollgate on this host."),
-    "keys": CommandEntry("keys", "Create, list, limit, revoke and rotate API keys."),
+    "invoice": CommandEntry("invoice_command", "Print an account's invoice for a month."),
+    "keys": CommandEntry("keys", "Create, list, find, limit, revoke and rotate API keys."),
     "prices": CommandEntry("prices", "Show prices, and re-price requests."),
     "prune": CommandEntry("prune_command", "Remove old entries and keep their totals."),
     "reconcile": CommandEntry("reconcile", "Check that the stream, spool and ledger agree."),
     "requests": CommandEntry("requests", "List requests, and show why one failed."),
+    "start": CommandEntry("start", "Run the Procfile on this host."),
+    "refusals": CommandEntry("refusals_command", "Show the requests that were refused, and why."),
     "usage": CommandEntry("usage_command", "Show the usage of accounts."),
     "vendors": CommandEntry("vendors_command", "List the vendors, and check that they respond."),
 }
@@ -84,6 +90,6 @@ class CommandTable(click.Group):
 
 
 @click.command("tollgate", cls=CommandTable)
-@click.version_option(package_name="tollgate-gateway")
+@click.version_option(__version__)
 def main() -> None:
     """Tollgate, a gateway for text completions that accounts for every token."""

@@ -10,6 +10,7 @@ from app.accounts.errors import AccountsError
 from app.ledger.reports.source import Reports, ReportSource
 from app.settings import database_read_url, database_url
 from app.storage.sql.engine import create_engine
+from app.storage.sql.start_check import fault_of
 from app.vocabulary.errors import LedgerUnavailable, UsagePruned
 
 
@@ -58,6 +59,8 @@ def _ledger_messages() -> Iterator[None]:
     except UsagePruned as exc:
         raise click.ClickException(exc.message) from exc
     except LedgerUnavailable as exc:
+        if fault := fault_of(exc.__cause__, database_url()):
+            raise click.ClickException(f"DATABASE_URL: {fault}") from exc
         raise click.ClickException(
             f"{exc.message} Check DATABASE_URL; a new database needs `tollgate db upgrade` first."
         ) from exc

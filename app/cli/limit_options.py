@@ -8,9 +8,8 @@ from typing import Any, Final, Literal, TypeVar
 
 import click
 
-from app.accounts.accounts import Accounts
 from app.accounts.keyring import REVOCATION_BOUND_S
-from app.cli.ledger import open_ledger
+from app.cli.actor import open_accounts
 from app.vocabulary.limits import PERIODS, Kind, Limits
 from app.vocabulary.money import nanousd_of, show_usd
 
@@ -84,8 +83,7 @@ def change_and_show(kind: Kind, subject_id: str, options: dict[str, Any], *, as_
     """Change the given limits and print all limits."""
     given = {name: value for name, value in options.items() if value is not None}
     changes = {name: None if value == NONE else value for name, value in given.items()}
-    with open_ledger() as engine:
-        accounts = Accounts(engine)
+    with open_accounts() as accounts:
         if changes:
             limits = accounts.set_limits(kind, subject_id, **changes)
             click.echo(f"Effective in every web process within {REVOCATION_BOUND_S} s.", err=True)

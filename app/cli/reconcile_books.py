@@ -23,6 +23,7 @@ from app.cli.reconcile_missing import (
 from app.cli.stream import open_redis
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
+from app.ledger.latencies import recompute_latencies
 from app.ledger.reconcile import Difference, count_entries, day_ranges, differences, rebuild
 from app.settings import Settings
 from app.usage.disk.spool import SpoolFile, spool_files
@@ -102,12 +103,14 @@ def _compare(engine: Engine, rebuilds: bool) -> Rollups:
     found, label = Rollups(entries=count_entries(engine)), "Entries against rollups"
     with click.progressbar(length=found.entries, label=label, file=sys.stderr) as bar:
         for days in day_ranges(engine):
-            differing = differences(engine, days)
+            differing = differences(engine, days, accepts_former=not rebuilds)
             if differing and rebuilds:
                 differing = rebuild(engine, days)
             found.differing += len(differing)
             found.listed += differing[: LISTED - len(found.listed)]
             bar.update(days.entry_count)
+        if rebuilds:
+            recompute_latencies(engine)
         bar.finish()
     return found
 

@@ -3,17 +3,19 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from functools import reduce
+from operator import add
 from typing import Any
 
 import click
 
 from app.cli.tables import Cell, add_bars, format_table, on_terminal
-from app.cli.times import show_time
-from app.ledger.reports.csv_cells import csv_line
-from app.ledger.reports.query import UsageRow
-from app.vocabulary.completion import USAGE_COUNTS, Usage
+from app.cli.times import show_local
+from app.ledger.reports.csv_cells import csv_headings, csv_line
+from app.ledger.reports.query import NO_USAGE, UsageRow
+from app.vocabulary.completion import USAGE_COUNTS
 from app.vocabulary.money import dollars
 
 COUNTS: tuple[str, ...] = (
@@ -26,18 +28,25 @@ COUNTS: tuple[str, ...] = (
 HEADINGS = ("requests", "failed", "prompt", "completion", "total", "cached", "cost", "estimated")
 
 
-def _hour(row: UsageRow) -> str:
-    return show_time((row.bucket_start_s or 0) * 1000)
+def _hour(row: UsageRow, zone: tzinfo) -> str:
+    # The first bucket may start inside its hour.
+    local = datetime.fromtimestamp(row.bucket_start_s or 0, zone)
+    return show_local(int(local.replace(minute=0, second=0).timestamp()), zone)
 
 
-#: Columns that rows can be grouped by -> the label of a row.
-LABELS: Mapping[str, Callable[[UsageRow], str | None]] = {
-    "account": lambda row: row.account_id,
-    "model": lambda row: f"{row.vendor}/{row.model}",
-    "vendor": lambda row: row.vendor,
-    "key": lambda row: row.api_key_id,
-    "user": lambda row: row.user,
-    "day": lambda row: _hour(row)[:10],
+def _day(row: UsageRow, zone: tzinfo) -> str:
+    return datetime.fromtimestamp(row.bucket_start_s or 0, zone).date().isoformat()
+
+
+#: Columns that rows can be grouped by -> the label of a row, in a time zone.
+LABELS: Mapping[str, Callable[[UsageRow, tzinfo], str | None]] = {
+    "account": lambda row, _: row.account_id,
+    "model": lambda row, _: f"{row.vendor}/{row.model}",
+    "vendor": lambda row, _: row.vendor,
+    "key": lambda row, _: row.api_key_id,
+    "user": lambda row, _: row.user,
+    "status": lambda row, _: row.status,
+    "day": _day,
     "hour": _hour,
 }
 
@@ -46,7 +55,8 @@ LABELS: Mapping[str, Callable[[UsageRow], str | None]] = {
 class Report:
     """Rows from `start_s` to `end_s` (Unix seconds, exclusive), grouped by the columns `by`.
 
-    `subject` names the account, or all accounts.
+    `subject` names the account, or all accounts. Days and times are those of `zone`. `bom` starts a
+    CSV file with a byte-order mark.
     """
 
     subject: str
@@ -54,11 +64,13 @@ class Report:
     end_s: int
     by: tuple[str, ...]
     rows: Sequence[UsageRow]
+    zone: tzinfo = UTC
+    bom: bool = False
 
     @property
     def period(self) -> str:
         """The range as text."""
-        return f"from {show_time(self.start_s * 1000)} to {show_time(self.end_s * 1000)}"
+        return f"from {show_local(self.start_s, self.zone)} to {show_local(self.end_s, self.zone)}"
 
     def sorted_rows(self) -> list[UsageRow]:
         """Return the rows sorted by their columns if one is a time, otherwise by most tokens."""
@@ -71,30 +83,17 @@ class Report:
 
     def labels(self, row: UsageRow) -> list[str | None]:
         """Return a row's label for each column."""
-        return [LABELS[name](row) for name in self.by]
+        return [LABELS[name](row, self.zone) for name in self.by]
 
     def total(self) -> UsageRow:
         """Return the total of all rows."""
-        nothing = UsageRow(requests=0, failed_requests=0, estimated_requests=0, usage=Usage())
-        return reduce(_add, self.rows, nothing)
-
-
-def _add(one: UsageRow, other: UsageRow) -> UsageRow:
-    return UsageRow(
-        requests=one.requests + other.requests,
-        failed_requests=one.failed_requests + other.failed_requests,
-        estimated_requests=one.estimated_requests + other.estimated_requests,
-        usage=one.usage + other.usage,
-        cost_nanousd=one.cost_nanousd + other.cost_nanousd,
-        priced_requests=one.priced_requests + other.priced_requests,
-        empty_requests=one.empty_requests + other.empty_requests,
-    )
+        return reduce(add, self.rows, NO_USAGE)
 
 
 def row_counts(row: UsageRow) -> dict[str, int]:
-    """Return a row's counts by name, in the order of COUNTS; `requests` excludes failed ones."""
+    """Return a row's counts by name, in the order of COUNTS; `requests` includes failed ones."""
     return {
-        "requests": row.requests - row.failed_requests,
+        "requests": row.requests,
         "failed_requests": row.failed_requests,
         "estimated_requests": row.estimated_requests,
         "unpriced_requests": row.unpriced_requests,
@@ -109,11 +108,11 @@ def row_cost(row: UsageRow) -> str | None:
 
 
 def print_json(report: Report) -> None:
-    """Print one object. Times are ISO 8601 in UTC, counts whole numbers, costs exact strings."""
+    """Print one object. Times are ISO 8601, counts whole numbers, costs exact strings."""
     rows = report.sorted_rows()
     shown = {
-        "start": show_time(report.start_s * 1000),
-        "end": show_time(report.end_s * 1000),
+        "start": show_local(report.start_s, report.zone),
+        "end": show_local(report.end_s, report.zone),
         "rows": [
             {**dict(zip(report.by, report.labels(r), strict=True)), **_values(r)} for r in rows
         ],
@@ -128,10 +127,10 @@ def _values(row: UsageRow) -> dict[str, int | str | None]:
 
 def print_csv(report: Report) -> None:
     """Print a line of headings and one line per row, without a total; None is an empty cell."""
-    lines: list[list[Any]] = [[*report.by, *COUNTS, "cost_usd"]]
-    lines += [[*report.labels(r), *_values(r).values()] for r in report.sorted_rows()]
-    for cells in lines:
-        click.echo(csv_line(cells).removesuffix("\r\n"))
+    lines = [csv_headings([*report.by, *COUNTS, "cost_usd"], bom=report.bom)]
+    lines += [csv_line([*report.labels(r), *_values(r).values()]) for r in report.sorted_rows()]
+    for line in lines:
+        click.echo(line.removesuffix("\r\n"))
 
 
 def print_table(report: Report) -> None:

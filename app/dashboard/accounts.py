@@ -57,11 +57,5 @@ def _key_lines(keys: Iterable[ApiKey], of: SessionUser, now_ms: int) -> list[Key
             mine = tuple(it for it in mine if it in of.account_ids)
             if not mine:
                 continue
-        lines.append(KeyLine(key, mine, _state(key, now_ms)))
-    return sorted(lines, key=lambda line: (line.state != "live", line.key.created_at_ms))
-
-
-def _state(key: ApiKey, now_ms: int) -> str:
-    if key.revoked_at_ms is not None:
-        return "revoked"
-    return "live" if key.is_live(now_ms) else "expired"
+        lines.append(KeyLine(key, mine, key.state(now_ms)))
+    return sorted(lines, key=lambda line: (line.state != "active", line.key.created_at_ms))

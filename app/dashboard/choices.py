@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.container import services
 from app.dashboard.sign_in import current_user
-from app.usage.messages.event import STATUSES
+from app.vocabulary.statuses import STATUSES
 
 #: Keys that the field offers; others can be typed.
 KEYS_LIMIT = 200

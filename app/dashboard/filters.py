@@ -14,8 +14,8 @@ from app.dashboard.time_ranges import (
 )
 from app.ledger.reports.query import GroupKey, UsageQuery
 from app.ledger.slots import DAY_S
-from app.usage.messages.event import STATUSES
 from app.vocabulary.errors import AccountNotAllowed, InvalidRequest
+from app.vocabulary.statuses import STATUSES
 
 #: What the overview groups by, in the order of its list: the value of `by` -> the ledger's name.
 GROUPS: Mapping[str, GroupKey] = {

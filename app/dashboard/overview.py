@@ -1,6 +1,7 @@
 """`GET /dashboard`: usage, costs and failures over time, budgets, latencies, and the backlog."""
 
 import time
+from typing import Any
 
 from flask import Response, request
 
@@ -10,17 +11,16 @@ from app.dashboard import stacked_bars
 from app.dashboard.budgets import Allowance, by_share, read_allowances
 from app.dashboard.downloads import csv_file, series_lines, total_lines
 from app.dashboard.filters import Filters
-from app.dashboard.latencies import failures, latencies
+from app.dashboard.latencies import FAILURES_LIMIT, failures, latencies
 from app.dashboard.pipeline import read_pipeline
 from app.dashboard.preferences import filtered_page, stored_zone
+from app.dashboard.refusals import refusal_query, refusal_table
 from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint
 from app.dashboard.usage_view import read_usage
-from app.ledger.reports.recent import SAMPLE
+from app.ledger.reports.latencies import LatencyReport
 from app.vocabulary.errors import InvalidRequest
 
-#: Failures with their own line; the others are added up.
-FAILURES_LIMIT = 12
 #: Budgets with their own line.
 BUDGETS_LIMIT = 8
 
@@ -41,8 +41,7 @@ def overview() -> Response:
         if wanted not in _FILES:
             raise InvalidRequest(f"`csv` must be one of {', '.join(_FILES)}.", param="csv")
         return csv_file(f"usage-{wanted}", _FILES[wanted](view))
-    outcomes = source.recent.outcomes(filters.query(visible))
-    failed = failures(outcomes)
+    query = filters.query(visible)
     return filtered_page(
         "overview.html",
         filters,
@@ -50,14 +49,23 @@ def overview() -> Response:
         charts=view.charts,
         stacked_bars=stacked_bars,
         budgets=_budgets(now_s),
-        latencies=latencies(outcomes),
-        failures=failed[:FAILURES_LIMIT],
-        failed_otherwise=sum(it.requests for it in failed[FAILURES_LIMIT:]),
-        sampled=len(outcomes),
-        is_sample=len(outcomes) == SAMPLE,
+        **_endings(source.latencies.read(query, now_s)),
+        refusals=refusal_table(source.refusals.rows(refusal_query(query))),
         complete_until_s=until_s,
         pipeline=read_pipeline(now_s) if current_user().is_admin else None,
     )
+
+
+def _endings(timed: LatencyReport | None) -> dict[str, Any]:
+    """Return what the page shows of how requests ended, and how long they took."""
+    rows = timed.rows if timed is not None else ()
+    failed = failures(rows)
+    return {
+        "timed": timed,
+        "latencies": latencies(rows),
+        "failures": failed[:FAILURES_LIMIT],
+        "failed_otherwise": sum(it.requests for it in failed[FAILURES_LIMIT:]),
+    }
 
 
 def _budgets(now_s: float) -> list[Allowance]:

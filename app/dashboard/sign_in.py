@@ -1,7 +1,7 @@
 """Sign-in to the dashboard with an API key, its session cookie, and checks of its forms.
 
 The cookie contains a random token, not the key or its id. A session ends after 12 hours, at
-sign-out, or when its key expires or is revoked.
+sign-out, or when its key expires, is revoked, or has only disabled accounts.
 """
 
 import hashlib
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from flask import Response, g, redirect, request, url_for
 from werkzeug.exceptions import HTTPException
 
+from app.accounts.access import require_enabled
 from app.accounts.apikey import ApiKey
 from app.accounts.sessions import SESSION_S
 from app.api.auth import log_rejected_key
@@ -51,7 +52,7 @@ class SessionUser:
     @property
     def account_ids(self) -> frozenset[str] | None:
         """The accounts that the user may see; None for all."""
-        return None if self.is_admin else frozenset(self.key.account_ids)
+        return None if self.is_admin else frozenset(self.key.enabled_account_ids)
 
     @property
     def form_token(self) -> str:
@@ -120,13 +121,12 @@ def sign_out() -> Response:
 
 
 def require_form_token() -> None:
-    """Check that a form belongs to the current session.
+    """Check that the form that was sent is of this session.
 
     Raises: PermissionDenied.
     """
-    if not hmac.compare_digest(
-        current_user().form_token.encode(), request.form.get("form_token", "").encode()
-    ):
+    sent = request.form.get("form_token", "")
+    if not hmac.compare_digest(current_user().form_token.encode(), sent.encode()):
         raise PermissionDenied(
             "This form belongs to another session. Reload the page and try again."
         )
@@ -134,10 +134,15 @@ def require_form_token() -> None:
 
 def _checked_key(secret: str) -> ApiKey:
     try:
-        key = services().keyring.authenticate(secret)
+        known = services().keyring.authenticate(secret)
     except InvalidAPIKey:
         log_rejected_key(secret)
         raise
+    # As the session's pages do, and not from the cache, which may be older than a change.
+    key = services().accounts.get_key(known.key_id)
+    if key is None or not key.is_live(int(time.time() * 1000)):
+        raise InvalidAPIKey("The API key is missing or invalid.")
+    require_enabled(key)
     if key.scopes.isdisjoint(SCOPES):
         raise PermissionDenied(
             "This key may not read usage. Use a key with the scope `usage` or `admin`."
@@ -151,7 +156,9 @@ def _session_user() -> SessionUser | None:
         return None
     key_id = services().sessions.key_id(token)
     key = services().accounts.get_key(key_id) if key_id is not None else None
-    if key is None or not key.is_live(int(time.time() * 1000)) or key.scopes.isdisjoint(SCOPES):
+    if key is None or key.state(int(time.time() * 1000)) != "active":
+        return None
+    if key.scopes.isdisjoint(SCOPES):
         return None
     return SessionUser(key, token)
 

@@ -46,6 +46,9 @@ NAVIGATION: tuple[NavigationLink, ...] = (
     NavigationLink("Usage", ("overview",)),
     NavigationLink("Requests", ("requests", "request_page")),
     NavigationLink("Accounts", ("accounts",)),
+    NavigationLink(
+        "Administration", ("admin", "audit", "admin_form", "submit_admin_form"), admins_only=True
+    ),
 )
 
 for _filter in (

@@ -1,4 +1,5 @@
-"""Starts a complete Tollgate on one host, for `tollgate dev` and the benchmark.
+"""Runs processes on one host: a complete Tollgate for `tollgate dev` and the benchmark, and the
+Procfile for `tollgate start`.
 
-Read `stack` first.
+Read `stack` first, and `procfile` for the latter.
 """

@@ -69,7 +69,7 @@ class Children:
                 stderr=subprocess.STDOUT,
                 pass_fds=pass_fds,
                 start_new_session=True,
-                preexec_fn=lambda: _end_with(parent),  # noqa: PLW1509  # no threads here
+                preexec_fn=lambda: end_with(parent),  # noqa: PLW1509  # no threads here
             )
         self._children.append(Child(name, process, log))
 
@@ -107,10 +107,10 @@ class Children:
             except (subprocess.TimeoutExpired, KeyboardInterrupt):  # a second Ctrl-C: kill at once
                 child.process.kill()
                 child.process.wait()
-            _kill_group(child.process.pid)
+            kill_group(child.process.pid)
 
 
-def _end_with(parent: int) -> None:  # pragma: no cover  # it runs in the child
+def end_with(parent: int) -> None:  # pragma: no cover  # it runs in the child
     """Make Linux end this child when its parent exits, even by `kill -9`."""
     if _LIBC is not None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -118,7 +118,7 @@ def _end_with(parent: int) -> None:  # pragma: no cover  # it runs in the child
             os._exit(1)
 
 
-def _kill_group(group: int) -> None:
+def kill_group(group: int) -> None:
     """Kill the remaining processes of a child's session."""
     try:
         os.killpg(group, signal.SIGKILL)

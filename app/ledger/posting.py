@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, RowMapping, select, update
 
 from app.ledger.bulk import Row, add_entries, add_sums
 from app.ledger.corrections import Change, change_of, correct
+from app.ledger.latency_hours import mark_hours
 from app.ledger.process_numbers import note_posted, numbers_of
 from app.pricing.price import Price
 from app.pricing.price_book import NO_PRICES, PriceBook
@@ -36,6 +37,7 @@ from app.usage.messages.call_attempt import decode_attempts, encode_attempts
 from app.usage.messages.call_usage import decode_calls, encode_calls
 from app.usage.messages.event import CERTAIN_SOURCES, UsageEvent, sides_of
 from app.vocabulary.completion import USAGE_COUNTS
+from app.vocabulary.statuses import FAILED_STATUSES
 
 #: Stored unchanged: all fields of an event but the last four.
 _FIELDS: tuple[str, ...] = UsageEvent.__struct_fields__[:-4]
@@ -123,9 +125,12 @@ def _post(
         posted += [entry for entry in part if entry.event.event_id in new]
         repeated = [entry for entry in part if entry.event.event_id not in new]
         superseded += _supersede(connection, repeated)
-    add_to_rollups(connection, summed(posted, superseded))
+    sums = summed(posted, superseded)
+    add_to_rollups(connection, sums)
     counted = _changes_of_charged(posted, charged) if charged else ()
     correct(connection, chain(changes_of(superseded), counted))
+    # Near the end, because other posts of these hours wait for this transaction from here on.
+    mark_hours(connection, {row["slot_s"] // HOUR_S * HOUR_S for row in sums})
     return len(posted)
 
 
@@ -236,7 +241,7 @@ def _rollup_key(event: UsageEvent) -> tuple[Any, ...]:
 
 def _measures(entry: Entry) -> tuple[int, ...]:
     event, cost_nanousd = entry.event, entry.cost_nanousd
-    failed, estimated = event.status == "failed", event.source not in CERTAIN_SOURCES
+    failed, estimated = event.status in FAILED_STATUSES, event.source not in CERTAIN_SOURCES
     if cost_nanousd is None:
         return (1, failed, estimated, *_counts(event), 0, 0, event.is_empty)
     return (1, failed, estimated, *_counts(event), cost_nanousd, 1, 0)

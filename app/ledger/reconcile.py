@@ -13,7 +13,7 @@ from sqlalchemy import BigInteger, ColumnElement, Connection, Engine, Select, fu
 
 from app.ledger.bulk import add_sums
 from app.ledger.corrections import Change, correct
-from app.ledger.measures import ENTRY_MEASURES
+from app.ledger.measures import ENTRY_MEASURES, NEWLY_FAILED
 from app.ledger.retention import pruned_until_s
 from app.storage.sql.tables import DAY_S, ROLLUP_KEY, ROLLUP_MEASURES, ROLLUP_TABLES, entries
 from app.storage.sql.transactions import reading, write
@@ -79,17 +79,21 @@ def day_ranges(engine: Engine, batch_size: int = BATCH_SIZE) -> Iterator[DayRang
         account_id = _next_account(engine, account_id)
 
 
-def differences(engine: Engine, days: DayRange) -> list[Difference]:
+def differences(
+    engine: Engine, days: DayRange, *, accepts_former: bool = False
+) -> list[Difference]:
     """Return the rollups that are not the sums of their entries, widest slots first, then by key.
 
     Each width is compared in one statement, which sees a concurrent post completely or not at all.
+    `accepts_former`: a rollup of the version before does not differ because it counts only
+    FORMER_FAILED_STATUSES as failed.
     Raises: LedgerUnavailable.
     """
     with reading(engine) as connection:
         return [
             _difference(row, width_s)
             for width_s in ROLLUP_TABLES
-            for row in _lacking(connection, days, width_s)
+            for row in _lacking(connection, days, width_s, accepts_former)
         ]
 
 
@@ -125,14 +129,16 @@ def _surplus_costs(lacking: Iterable[dict[str, Any]]) -> Iterator[Change]:
             yield Change(*key, row["cost_nanousd"])
 
 
-def _lacking(connection: Connection, days: DayRange, width_s: int) -> list[dict[str, Any]]:
+def _lacking(
+    connection: Connection, days: DayRange, width_s: int, accepts_former: bool = False
+) -> list[dict[str, Any]]:
     """Return the row to add to each rollup that is wrong, in the order of their keys."""
     names = (*ROLLUP_KEY, *ROLLUP_MEASURES)
-    found = connection.execute(_statement(days, width_s)).mappings()
+    found = connection.execute(_statement(days, width_s, accepts_former)).mappings()
     return [{name: row[name] for name in names} for row in found]
 
 
-def _statement(days: DayRange, width_s: int) -> Select[Any]:
+def _statement(days: DayRange, width_s: int, accepts_former: bool) -> Select[Any]:
     table = ROLLUP_TABLES[width_s]
     width, width_ms = (sa.literal_column(str(n), BigInteger) for n in (width_s, width_s * 1000))
     slot_s = (entries.c.started_at_ms // width_ms * width).label("slot_s")
@@ -140,18 +146,29 @@ def _statement(days: DayRange, width_s: int) -> Select[Any]:
     of_rollup = [table.c[name] for name in ROLLUP_KEY]
     subtracted = [(-table.c[name]).label(name) for name in ROLLUP_MEASURES]
     source = sa.union_all(
-        select(*of_entry, *ENTRY_MEASURES).where(*_entries_of(days)),
-        select(*of_rollup, *subtracted).where(*_rollups_of(days, table)),
+        select(*of_entry, *ENTRY_MEASURES, NEWLY_FAILED).where(*_entries_of(days)),
+        select(*of_rollup, *subtracted, _NONE).where(*_rollups_of(days, table)),
     ).subquery()
     key = [source.c[name] for name in ROLLUP_KEY]
     sums = [func.sum(source.c[name]) for name in ROLLUP_MEASURES]
+    newly = func.sum(source.c.newly_failed) if accepts_former else _NONE
     return (
         # On PostgreSQL, the sum of bigint columns is numeric.
         select(*key, *(sa.cast(s, BigInteger).label(n) for n, s in _named(sums)))
         .group_by(*key)
-        .having(sa.or_(*(s != 0 for s in sums)))
+        .having(sa.or_(*(_is_wrong(s, n, newly) for n, s in _named(sums))))
         .order_by(*key)
     )
+
+
+def _is_wrong(
+    lacks: ColumnElement[Any], name: str, newly: ColumnElement[Any]
+) -> ColumnElement[bool]:
+    """Whether a measure lacks anything; of the failed requests, up to `newly` may be lacking."""
+    return sa.not_(lacks.between(0, newly)) if name == "failed_requests" else lacks != 0
+
+
+_NONE = sa.literal_column("0", BigInteger)
 
 
 def _named(sums: list[Any]) -> Iterator[tuple[str, Any]]:

@@ -4,11 +4,13 @@ If a pruned event were posted again, it would count twice. Keep entries for long
 may stay in a spool or in the dead-letter stream.
 """
 
+import time
 from collections.abc import Iterator
 
 from sqlalchemy import ColumnElement, Connection, Engine, delete, func, select
 
 from app.ledger.slots import floor_to
+from app.storage.sql.audit import UNKNOWN_ACTOR, Actor, Change, record
 from app.storage.sql.partitions import drop_older
 from app.storage.sql.postgresql import without_time_limit
 from app.storage.sql.tables import DAY_S, entries, retention
@@ -52,22 +54,31 @@ def count_older(engine: Engine, before_s: int) -> int:
         return connection.scalar(select(func.count()).where(_older(before_s))) or 0
 
 
-def prune(engine: Engine, before_s: int, batch_size: int = BATCH_SIZE) -> Iterator[int]:
+def prune(
+    engine: Engine,
+    before_s: int,
+    batch_size: int = BATCH_SIZE,
+    *,
+    actor: Actor = UNKNOWN_ACTOR,
+) -> Iterator[int]:
     """Remove the entries of the days that ended by `before_s` (UTC); yield each batch's count.
 
     On PostgreSQL, whole months are dropped first, each as one batch of any size.
     The limit is stored before the first removal, so that no query takes the remaining entries for
-    all entries. If a prune is interrupted, the next one finishes it.
+    all entries, with the prune in the audit trail as the actor's. If a prune is interrupted, the
+    next one finishes it.
     Raises: LedgerUnavailable; batches that were yielded stay removed.
     """
     until_s = floor_to(before_s, DAY_S)
-    write(engine, lambda connection: _mark(connection, until_s))
+    write(engine, lambda connection: _mark(connection, until_s, actor))
     yield from drop_older(engine, until_s * 1000)
     while removed := write(engine, lambda connection: _remove(connection, until_s, batch_size)):
         yield removed
 
 
-def _mark(connection: Connection, until_s: int) -> None:
+def _mark(connection: Connection, until_s: int, actor: Actor) -> None:
+    change = Change("prune", detail={"entries_before_s": until_s})
+    record(connection, time.time_ns() // 1_000_000, actor, change)
     known_s = pruned_until_s(connection)
     statement = insert(connection, retention).values(row=_ROW, pruned_until_s=max(known_s, until_s))
     connection.execute(

@@ -4,7 +4,7 @@ Reads Redis and this host's spool. Does not depend on HTTP.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -60,14 +60,21 @@ class Alarms:
     """Checks for alarms, and logs each one when it is raised and when it clears.
 
     `unchecked` are the requests that this process has served without a check of their limits; by
-    default, those that all have reported.
+    default, those that all have reported. `price_fault` says why this process has not taken a
+    changed price file.
     """
 
     def __init__(
-        self, redis: "Redis", disk: DiskAlarms, *, unchecked: UncheckedRequests | None = None
+        self,
+        redis: "Redis",
+        disk: DiskAlarms,
+        *,
+        unchecked: UncheckedRequests | None = None,
+        price_fault: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._redis = redis
         self._disk = disk
+        self._price_fault = price_fault
         self._unchecked = unchecked or UncheckedRequests(redis)
         self._raised: Mapping[str, str] = {}
         #: Whether a primary Redis has ever responded; until then, REDIS_URL may be wrong.
@@ -77,9 +84,10 @@ class Alarms:
         """Return the current alarms; if Redis is unavailable, that is one of them."""
         report = self._redis_report()
         spool_bytes, alarms = self._disk.check()
+        unlimited = _unlimited_alarm(self._unchecked.recent())
         report = replace(
             report,
-            alarms={**alarms, **report.alarms, **_unlimited_alarm(self._unchecked.recent())},
+            alarms={**alarms, **report.alarms, **unlimited, **_price_alarm(self._price_fault())},
             spool_bytes=spool_bytes,
             spool_is_usable="spool_unusable" not in alarms,
         )
@@ -114,7 +122,7 @@ class Alarms:
             **_write_alarm(error),
             **_backlog_alarms(backlog, age_s, dead),
             **_missing_alarm(settled(decode_search(missing), int(now[0] * 1000))),
-            **_server_alarms({} if isinstance(info, ResponseError) else info),
+            **server_alarms({} if isinstance(info, ResponseError) else info),
         }
         return AlarmReport(
             alarms, error is None, 0, backlog=backlog, oldest_event_age_s=age_s, dead=dead
@@ -137,6 +145,15 @@ def _unlimited_alarm(recent: Mapping[str, int]) -> dict[str, str]:
             f"{sum(recent.values())} requests were served without a check of their limits"
             f" ({reasons}). The alarm clears {RECENT_S // 60} minutes after the last of them."
         )
+    }
+
+
+def _price_alarm(fault: str | None) -> dict[str, str]:
+    if fault is None:
+        return {}
+    return {
+        "prices": f"The price file is invalid, so requests have the prices of before: {fault}."
+        " Correct the file; no restart is needed."
     }
 
 
@@ -190,7 +207,7 @@ def _missing_alarm(missing: Sequence[Missing]) -> dict[str, str]:
     }
 
 
-def _server_alarms(info: Mapping[str, Any]) -> dict[str, str]:
+def server_alarms(info: Mapping[str, Any]) -> dict[str, str]:
     """Return the alarms about Redis's configuration and memory; {} if INFO is not permitted."""
     alarms = {}
     if info.get("cluster_enabled") == 1:

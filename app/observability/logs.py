@@ -1,4 +1,4 @@
-"""The web process's log on stderr: JSON lines for machines, or text for people.
+"""The log of a process on stderr: JSON lines for machines, or text for people.
 
 A record's `fields` (`log.info("...", extra={"fields": {...}})`) become fields of the line. Does not
 depend on their meaning.

@@ -12,6 +12,7 @@ from flask import Flask, Response, g, request
 
 from app.observability.client_address import source_address
 from app.observability.metrics.metrics import Metrics
+from app.observability.refusals import ENDPOINTS, Refusals
 from app.tracing.trace_context import Trace, Tracing
 from app.usage.messages.event import UsageEvent
 from app.vocabulary.errors import TollgateError
@@ -50,18 +51,28 @@ class RequestLine:
     It observes the request's meter.
     """
 
-    def __init__(self, request_id: str, metrics: Metrics, trace: Trace, proxies: int) -> None:
+    def __init__(
+        self,
+        request_id: str,
+        metrics: Metrics,
+        refusals: Refusals,
+        trace: Trace,
+        proxies: int,
+    ) -> None:
         self.request_id = request_id
         self.trace = trace
         self._metrics = metrics
+        self._refusals = refusals
         self._proxies = proxies
         self._started_s = time.monotonic()
         self._is_quiet = False
+        self._is_opened = False
         self._answered: dict[str, Any] = {}
         self._event: UsageEvent | None = None
 
     def opened(self, *, stream: bool) -> None:
         """Count a completion request that was admitted."""
+        self._is_opened = True
         self._metrics.opened(stream=stream)
 
     def recorded(self, event: UsageEvent) -> None:
@@ -107,6 +118,16 @@ class RequestLine:
                 "key_digest": g.get("key_digest"),
             }
         self._metrics.answered(rule.rule if rule else None, response.status_code)
+        if response.status_code >= 400 and not self._is_opened:
+            self._refused()
+
+    def _refused(self) -> None:
+        """Count a request that ended before any vendor was called, if it was to call one."""
+        endpoint = ENDPOINTS.get(request.url_rule.rule) if request.url_rule else None
+        reason = g.get("refusal_reason")
+        if endpoint and reason and request.method == "POST":
+            known = (g.get(name, "") for name in ("account_id", "api_key_id"))
+            self._refusals.count(reason, endpoint, *known)
 
     def write(self) -> None:
         """Write the line, and end the request's trace."""
@@ -127,7 +148,9 @@ class RequestLine:
         return logging.WARNING if self._answered.get("status", 0) >= 500 else logging.INFO
 
 
-def register_request_log(app: Flask, metrics: Metrics, tracing: Tracing, proxies: int) -> None:
+def register_request_log(
+    app: Flask, metrics: Metrics, refusals: Refusals, tracing: Tracing, proxies: int
+) -> None:
     """Log every request; call this before registering anything that may reject a request.
 
     `proxies` is the number of our own proxies in front of the web process.
@@ -138,7 +161,7 @@ def register_request_log(app: Flask, metrics: Metrics, tracing: Tracing, proxies
         name = f"{request.method} {rule.rule}" if rule else request.method
         get = request.headers.get
         trace = tracing.begin(name, get("traceparent", ""), get("tracestate", ""))
-        g.line = RequestLine(g.request_id, metrics, trace, proxies)
+        g.line = RequestLine(g.request_id, metrics, refusals, trace, proxies)
 
     app.before_request(begin)
     app.after_request(_answered)

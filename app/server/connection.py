@@ -45,6 +45,8 @@ class Connection:
         self._unsent = 0
         self._stalled_since_s = 0.0
         self._reader: Reader | None = None
+        #: The code of the error that input got which is not an HTTP request.
+        self.rejection: str | None = None
         self._is_rejected = False
 
     def next_request(self, connections: "Connections") -> WebRequest | None:
@@ -60,7 +62,7 @@ class Connection:
         except TimeoutError as exc:
             if self._reader is not None and self._reader.begun:
                 self._is_rejected = True
-                reject(self.sock, exc)
+                self.rejection = reject(self.sock, exc)
             return None
         except Exception:
             self._is_rejected = True

@@ -31,11 +31,12 @@ _REJECTIONS = {
 _INVALID = ("400 Bad Request", "invalid_http", "The request is not valid HTTP.")
 
 
-def reject(client: socket.socket, exc: BaseException) -> None:
-    """Send the error response for `exc`, in the shape of the API's errors."""
+def reject(client: socket.socket, exc: BaseException) -> str:
+    """Send the error response for `exc`, in the shape of the API's errors; return its code."""
     status, code, message = _REJECTIONS.get(type(exc), _INVALID)
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
     body = json.dumps({"error": error}).encode()
     head = f"HTTP/1.1 {status}\r\nconnection: close\r\ncontent-type: application/json\r\n"
     with contextlib.suppress(OSError, ssl.SSLError):  # the client may have disconnected
         client.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+    return code

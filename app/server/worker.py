@@ -77,7 +77,9 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
             self._finish()
         finally:
             if services is not None:
+                services.refusals.close()
                 services.recorder.close()
+                services.keyring.close()
 
     def notify(self) -> None:
         """Send the arbiter a heartbeat; shut down if there is no arbiter."""
@@ -98,6 +100,7 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
         try:
             while (request := connection.next_request(self._connections)) is not None:
                 self.handle_request(name, request, connection.sock, addr)
+            self._count_rejection(connection.rejection)
         except (StopIteration, gevent.GreenletExit):
             pass  # ended by this process
         except OSError as exc:
@@ -126,7 +129,13 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
             super().handle_error(req, client, addr, exc)
             return
         self.log.warning("A request was not valid HTTP: %s", type(exc).__name__)
-        reject(client, exc)
+        self._count_rejection(reject(client, exc))
+
+    def _count_rejection(self, code: str | None) -> None:
+        """Count input that got an error before it reached the application."""
+        services = self._services()
+        if code is not None and services is not None:
+            services.refusals.count(code)
 
     def _serve(self, listener: Any) -> StreamServer:
         listener.setblocking(1)

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from app.serving.channel import Channel, ConsumerClosed
 from app.serving.failover import Calls
 from app.transport.watchdog import Watchdog
-from app.usage.messages.event import Status
 from app.usage.metering.meter import Meter
 from app.vocabulary.completion import Completion, CompletionRequest
 from app.vocabulary.errors import Cancelled, GatewayError
+from app.vocabulary.statuses import Status
 
 #: Chunks that may wait for a slow client; then its vendor waits, too. It also bounds how long one
 #: stream reads before the others get their turn: half a millisecond.

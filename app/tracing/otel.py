@@ -16,6 +16,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from app.tracing.trace_context import CallTrace, Trace
+from app.vocabulary.statuses import FAILED_STATUSES
 
 _PROPAGATOR = TraceContextTextMapPropagator()
 
@@ -73,7 +74,7 @@ class _Request:
     def end(self, fields: Mapping[str, Any]) -> None:
         for name, value in fields.items():
             self._span.set_attribute(_NAMES.get(name, f"tollgate.{name}"), value)
-        if fields.get("status", 0) >= 500 or fields.get("outcome") in ("failed", "truncated"):
+        if fields.get("status", 0) >= 500 or fields.get("outcome") in FAILED_STATUSES:
             self._span.set_status(Status(StatusCode.ERROR))
         self._span.end()
 

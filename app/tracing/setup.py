@@ -1,6 +1,6 @@
 """Chooses the tracing of this process from its environment."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from app.settings import ConfigError
 from app.tracing.trace_context import PassThroughTracing, Tracing
@@ -14,9 +14,26 @@ def tracing(env: Mapping[str, str]) -> Tracing:
 
     Raises: ConfigError if it does, and the extra `otel` is not installed.
     """
-    wanted = any(env.get(name) for name in OTEL_VARIABLES)
-    if not wanted or env.get("OTEL_SDK_DISABLED", "").lower() == "true":
-        return PassThroughTracing()
+    return _span_tracing()() if _names_collector(env) else PassThroughTracing()
+
+
+def check_tracing(env: Mapping[str, str]) -> str:
+    """Check what `tracing` needs, without starting it; return whether spans are sent.
+
+    Raises: ConfigError as `tracing` does.
+    """
+    if not _names_collector(env):
+        return "no collector: no spans are sent"
+    _span_tracing()
+    return "spans are sent to the collector"
+
+
+def _names_collector(env: Mapping[str, str]) -> bool:
+    is_named = any(env.get(name) for name in OTEL_VARIABLES)
+    return is_named and env.get("OTEL_SDK_DISABLED", "").lower() != "true"
+
+
+def _span_tracing() -> Callable[[], Tracing]:
     try:
         from app.tracing.otel import span_tracing  # noqa: PLC0415  # an extra, and slow to import
     except ImportError as exc:
@@ -24,4 +41,4 @@ def tracing(env: Mapping[str, str]) -> Tracing:
             f"OTEL_* variables configure traces, but {exc.name} is not installed. "
             "Run: pip install -e '.[otel]'"
         ) from exc
-    return span_tracing()
+    return span_tracing

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.accounts.access import limits_of, require_scope, select_account
+from app.accounts.access import limits_of, require_enabled, require_scope, select_account
 from app.accounts.apikey import ApiKey
 from app.vocabulary.errors import (
+    AccountDisabled,
     AccountNotAllowed,
     InvalidRequest,
     ScopeMissing,
@@ -41,6 +42,23 @@ def test_without_a_selection_the_only_account_pays(selected: str | None) -> None
     assert (raised.value.code, raised.value.param) == ("account_required", "x-selected-account-id")
     with pytest.raises(AccountNotAllowed):
         select_account(replace(KEY, account_ids=()), selected)
+
+
+def test_a_disabled_account_is_refused_and_the_keys_other_account_pays() -> None:
+    key = replace(KEY, disabled_account_ids=frozenset({"acme"}))
+    require_enabled(key)
+    assert select_account(key, "beta") == "beta"
+    with pytest.raises(AccountDisabled, match="acme") as raised:
+        select_account(key, "acme")
+    assert raised.value.param == "x-selected-account-id"
+    with pytest.raises(InvalidRequest):  # else the other account would pay unasked
+        select_account(key, None)
+
+
+def test_a_key_with_only_disabled_accounts_may_do_nothing() -> None:
+    with pytest.raises(AccountDisabled, match="acme, beta"):
+        require_enabled(replace(KEY, disabled_account_ids=frozenset(KEY.account_ids)))
+    require_enabled(replace(KEY, account_ids=()))
 
 
 def test_a_request_is_limited_by_its_key_and_the_account_that_pays() -> None:

@@ -7,9 +7,10 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
-from app.accounts.accounts import Accounts
+from app.accounts.accounts import Account, Accounts
 from app.accounts.apikey import ApiKey
 from app.accounts.errors import AccountsError
+from app.storage.sql.audit import Actor, AuditQuery, audit_entries
 from app.storage.sql.engine import create_engine
 from app.storage.sql.tables import api_keys
 from app.storage.sql.transactions import reading
@@ -66,6 +67,7 @@ def test_a_key_is_found_by_its_secret_alone(accounts: Accounts) -> None:
         created_at_ms=NOW_MS,
         expires_at_ms=NOW_MS + 1,
         revoked_at_ms=None,
+        secret_prefix=secret[:11],
     )
     assert accounts.find_key(secret) == accounts.find_key(secret.encode()) == key
     for other in (secret[:-1], secret + "A", secret.swapcase(), key.key_id, "", "é", "\ud800"):
@@ -159,3 +161,80 @@ def test_a_database_that_is_not_there_is_unavailable() -> None:
         with pytest.raises(LedgerUnavailable):
             ask()
     engine.dispose()
+
+
+def test_an_account_is_renamed_described_disabled_and_enabled(engine: Engine) -> None:
+    now_s = 5.0
+    accounts = Accounts(engine, now_s=lambda: now_s)
+    accounts.create("acme", "Acme", "the first")
+    accounts.update("acme", name="Acme Ltd")
+    assert accounts.get("acme") == Account("acme", "Acme Ltd", 5000, "the first")
+    accounts.update("acme", description="")
+    assert accounts.get("acme").description is None
+    accounts.disable("acme")
+    now_s = 6.0
+    accounts.disable("acme")
+    assert accounts.list() == [Account("acme", "Acme Ltd", 5000, None, 5000)]
+    assert accounts.enable("acme").disabled_at_ms is None
+
+
+def test_an_account_that_is_not_there_cannot_be_changed(accounts: Accounts) -> None:
+    for change in (accounts.disable, accounts.enable, accounts.update, accounts.get):
+        with pytest.raises(AccountsError, match="no account 'nobody'"):
+            change("nobody")
+    for name in ("", "a\nb"):
+        with pytest.raises(AccountsError, match="printable"):
+            accounts.update("acme", name=name)
+
+
+def test_each_change_is_in_the_audit_trail_once(engine: Engine) -> None:
+    accounts = Accounts(engine, now_s=lambda: 5.0).acting(Actor("ann@desk", "cli"))
+    accounts.create("acme", "n")
+    for name in ("m", "m"):
+        accounts.update("acme", name=name)
+    for change in (accounts.disable, accounts.disable, accounts.enable):
+        change("acme")
+    accounts.set_limits("account", "acme", streams=1)
+    key, _ = accounts.create_key(["acme"], ["usage"], "k")
+    accounts.set_limits("key", key.key_id, streams=2)
+    new, secret = accounts.rotate(key.key_id, overlap_s=1)
+    for _ in range(2):
+        accounts.revoke(key.key_id)
+    found = audit_entries(engine, AuditQuery())[::-1]
+    assert {(it.at_ms, it.actor, it.channel) for it in found} == {(5000, "ann@desk", "cli")}
+    assert [(it.change.action, it.change.api_key_id) for it in found] == [
+        ("account.create", None),
+        ("account.update", None),
+        ("account.disable", None),
+        ("account.enable", None),
+        ("limits.set", None),
+        ("key.create", key.key_id),
+        ("limits.set", key.key_id),
+        ("key.rotate", new.key_id),
+        ("key.revoke", key.key_id),
+    ]
+    assert {it.change.account_ids for it in found} == {("acme",)}
+    assert found[1].change.detail == {"name": ["n", "m"]}
+    assert found[4].change.detail == {"streams": [None, 1]}
+    assert found[7].change.detail == {
+        "scopes": "usage",
+        "name": "k",
+        "rotated_from": key.key_id,
+        "old_key_expires_at_ms": 6000,
+    }
+    assert secret not in str(found)
+
+
+def test_a_key_that_was_never_shown_is_not_in_the_audit_trail(
+    accounts: Accounts, engine: Engine
+) -> None:
+    before = len(audit_entries(engine, AuditQuery()))
+    shown, _ = accounts.create_key(["acme"], ["usage"], enabled=False)
+    lost, _ = accounts.create_key(["acme"], ["usage"], enabled=False)
+    with pytest.raises(OSError, match="full"), accounts.hand_over(lost):
+        raise OSError("full")
+    with accounts.hand_over(shown):
+        assert len(audit_entries(engine, AuditQuery())) == before
+    newest, *rest = audit_entries(engine, AuditQuery())
+    assert (newest.change.action, newest.change.api_key_id) == ("key.create", shown.key_id)
+    assert len(rest) == before

@@ -1,5 +1,6 @@
 """API keys in SQL."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -8,7 +9,14 @@ from sqlalchemy import Engine
 
 from app.accounts.accounts import Accounts
 from app.accounts.apikey import ApiKey, new_secret
-from app.accounts.key_rows import add_key, delete_key, enable_key, find_keys, revoke_key
+from app.accounts.key_rows import (
+    add_key,
+    delete_key,
+    enable_key,
+    find_keys,
+    retire_key,
+    revoke_key,
+)
 from app.storage.sql.tables import api_key_accounts, api_keys, limits
 from app.storage.sql.transactions import reading, write
 from app.vocabulary.limits import Limits
@@ -17,8 +25,8 @@ from tests.ledger.ledgers import rows
 KEY = ApiKey("key_1", "ci", ("Acme", "acme"), frozenset({"usage", "admin"}), 5, 99, None)
 
 
-def add(engine: Engine, key: ApiKey) -> None:
-    write(engine, lambda connection: add_key(connection, key, new_secret()))
+def add(engine: Engine, key: ApiKey, secret: str | None = None) -> None:
+    write(engine, lambda connection: add_key(connection, key, secret or new_secret()))
 
 
 def find(engine: Engine, *conditions: sa.ColumnElement[bool]) -> list[ApiKey]:
@@ -28,8 +36,9 @@ def find(engine: Engine, *conditions: sa.ColumnElement[bool]) -> list[ApiKey]:
 
 @pytest.mark.usefixtures("accounts")
 def test_a_key_is_read_as_it_was_written(engine: Engine) -> None:
-    add(engine, KEY)
-    assert find(engine) == [KEY]
+    secret = new_secret()
+    add(engine, KEY, secret)
+    assert find(engine) == [replace(KEY, secret_prefix=secret[:11])]
     assert find(engine, api_keys.c.key_id == "key_2") == []
 
 
@@ -58,13 +67,13 @@ def test_a_key_without_accounts_may_have_limits(accounts: Accounts, engine: Engi
 
 
 @pytest.mark.usefixtures("accounts")
-def test_a_revocation_keeps_its_first_time_and_reports_unknown_keys(engine: Engine) -> None:
+def test_a_revocation_keeps_its_first_time_and_reports_whether_it_is_one(engine: Engine) -> None:
     add(engine, KEY)
     revoked = [
         write(engine, partial(revoke_key, key_id=key_id, now_ms=now_ms))
         for key_id, now_ms in (("key_1", 7), ("key_1", 8), ("key_2", 7))
     ]
-    assert revoked == [True, True, False]
+    assert revoked == [True, False, False]
     assert [key.revoked_at_ms for key in find(engine)] == [7]
 
 
@@ -82,3 +91,27 @@ def test_a_deleted_key_leaves_nothing(accounts: Accounts, engine: Engine) -> Non
     for _ in range(2):
         write(engine, lambda connection: delete_key(connection, "key_1"))
     assert [rows(engine, table) for table in (api_keys, api_key_accounts, limits)] == [[], [], []]
+
+
+@pytest.mark.usefixtures("accounts")
+@pytest.mark.parametrize(("expires_at_ms", "then"), [(None, 50), (99, 50), (40, 40)])
+def test_a_retired_key_expires_no_later_than_before(
+    engine: Engine, expires_at_ms: int | None, then: int
+) -> None:
+    add(engine, replace(KEY, expires_at_ms=expires_at_ms))
+    write(engine, lambda connection: retire_key(connection, "key_1", 7, 50))
+    (found,) = find(engine)
+    assert (found.expires_at_ms, found.retired_at_ms) == (then, 7)
+
+
+def test_a_key_knows_which_of_its_accounts_are_disabled(accounts: Accounts, engine: Engine) -> None:
+    add(engine, KEY)
+    accounts.disable("acme")
+    (found,) = find(engine)
+    assert found.disabled_account_ids == {"acme"}
+    assert not found.is_disabled
+    assert found.enabled_account_ids == ("Acme",)
+    accounts.disable("Acme")
+    assert [it.state(6) for it in find(engine)] == ["disabled"]
+    accounts.enable("acme")
+    assert find(engine)[0].disabled_account_ids == {"Acme"}

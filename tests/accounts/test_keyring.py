@@ -14,6 +14,7 @@ from app.accounts.keyring import (
     OUTAGE_TRUST_S,
     REVOCATION_BOUND_S,
     KeyRing,
+    revocation_bound_s,
 )
 from app.storage.sql.tables import api_keys
 from app.vocabulary.errors import (
@@ -128,6 +129,19 @@ def test_a_revoked_key_stops_working_within_the_bound(
     for ring in rings:
         with pytest.raises(InvalidAPIKey):
             ring.authenticate(secret)
+
+
+@pytest.mark.parametrize("cache_s", [0.001, 0.5, CACHE_S, 3600.0])
+def test_every_process_knows_of_a_disabled_account_when_its_bound_has_passed(
+    accounts: Accounts, clocks: Clocks, cache_s: float
+) -> None:
+    rings = [new_ring(accounts, clocks, cache_s) for _ in range(3)]
+    _, secret = new_key(accounts)
+    for ring in rings:
+        assert not ring.authenticate(secret).is_disabled
+    accounts.disable("acme")
+    clocks.pass_s(revocation_bound_s(cache_s))
+    assert all(ring.authenticate(secret).is_disabled for ring in rings)
 
 
 def test_a_new_key_works_though_its_secret_was_unknown_a_moment_ago(

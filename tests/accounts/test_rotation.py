@@ -13,7 +13,7 @@ from app.accounts.errors import AccountsError
 def test_rotation_creates_a_key_like_the_old_one_which_stays_live(accounts: Accounts) -> None:
     old, old_secret = accounts.create_key(["acme", "Acme"], ["usage"], "n")
     new, secret = accounts.rotate(old.key_id)
-    assert new == replace(old, key_id=new.key_id)
+    assert new == replace(old, key_id=new.key_id, secret_prefix=secret[:11])
     assert new.key_id != old.key_id
     assert accounts.find_key(secret) == new
     assert accounts.find_key(old_secret) == old
@@ -82,3 +82,34 @@ def test_a_key_that_no_longer_works_is_not_rotated(engine: Engine) -> None:
     for key in (revoked, expired):
         with pytest.raises(AccountsError, match="revoked or expired"):
             accounts.rotate(key.key_id)
+
+
+def test_a_rotation_with_an_overlap_lets_the_old_key_expire_by_itself(engine: Engine) -> None:
+    now_s = 100.0
+    accounts = Accounts(engine, now_s=lambda: now_s)
+    accounts.create("acme", "n")
+    old, _ = accounts.create_key(["acme"], ["completions"])
+    new, _ = accounts.rotate(old.key_id, overlap_s=50)
+    retired = accounts.get_key(old.key_id)
+    assert retired is not None
+    assert (retired.retired_at_ms, retired.expires_at_ms) == (100_000, 150_000)
+    assert (new.retired_at_ms, new.expires_at_ms) == (None, None)
+    now_s = 149.0
+    assert retired.is_live(149_999)
+    assert not retired.is_live(150_000)
+    with pytest.raises(AccountsError, match="already rotated"):
+        accounts.rotate(old.key_id)
+
+
+def test_a_key_lives_on_if_its_successor_was_never_shown(accounts: Accounts) -> None:
+    old, _ = accounts.create_key(["acme"], ["completions"])
+    new, _ = accounts.rotate(old.key_id, enabled=False)
+    with pytest.raises(OSError, match="full"), accounts.hand_over(new, overlap_s=50):
+        raise OSError("full")
+    assert accounts.list_keys() == [old]
+    again, _ = accounts.rotate(old.key_id, enabled=False)
+    with accounts.hand_over(again, overlap_s=50):
+        assert accounts.get_key(old.key_id) == old
+    retired = accounts.get_key(old.key_id)
+    assert retired is not None
+    assert retired.expires_at_ms == old.created_at_ms + 50_000

@@ -14,7 +14,7 @@ def site(settings: Settings) -> Iterator[Site]:
     """A site on an empty SQLite ledger."""
     site = make_site(settings)
     yield site
-    site.engine.dispose()
+    site.close()
 
 
 @pytest.fixture
@@ -22,4 +22,4 @@ def each_site(settings: Settings, database_url: str) -> Iterator[Site]:
     """A site on an empty ledger of each kind."""
     site = make_site(dataclasses.replace(settings, database_url=database_url))
     yield site
-    site.engine.dispose()
+    site.close()

@@ -48,7 +48,7 @@ def test_a_bad_request_gets_an_error_that_names_the_field_and_costs_nothing(
     assert error_of(response) == (status, "invalid_request_error", code, param)
     assert len(response.content) < 1000
     assert vendor.asked == []
-    assert gateway.redis.keys() == []
+    assert [it for it in gateway.redis.scan_iter() if not it.startswith(b"usage:refusals")] == []
     assert gateway.post(PROMPT).status_code == 200
 
 
@@ -129,6 +129,20 @@ def test_a_key_serves_its_own_accounts_alone(gateway: Gateway) -> None:
     assert error_of(chosen) == refused
     assert gateway.post(PROMPT, headers={"x-selected-account-id": "acme"}).status_code == 200
     assert gateway.event().account_id == "acme"
+
+
+def test_a_disabled_account_is_refused_until_it_is_enabled(gateway: Gateway) -> None:
+    gateway.add_account("other")
+    _, both = gateway.accounts.create_key(["acme", "other"], ["completions"])
+    refused = (403, "permission_error", "account_disabled")
+    gateway.accounts.disable("acme")
+    for path in (gateway.post(PROMPT), gateway.get("/models")):
+        assert error_of(path)[:3] == refused
+    key = {"x-api-key": both}
+    chosen = gateway.post(PROMPT, headers=key | {"x-selected-account-id": "acme"})
+    assert error_of(chosen) == (*refused, "x-selected-account-id")
+    other = gateway.post(PROMPT, headers=key | {"x-selected-account-id": "other"})
+    assert (other.status_code, gateway.event().account_id) == (200, "other")
 
 
 def test_a_key_without_the_scope_is_refused(gateway: Gateway) -> None:

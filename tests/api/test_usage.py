@@ -15,6 +15,7 @@ from app.ledger.posting import Ledger
 from app.settings import Settings
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.event_id import new_event_id
+from app.vocabulary.statuses import FAILED_STATUSES, STATUSES
 from tests.api.usage_site import (
     DAY_S,
     HOUR_S,
@@ -60,6 +61,7 @@ def test_a_day_is_one_bucket_in_openais_shape(each_site: Site) -> None:
                         "input_audio_tokens": 8,
                         "output_audio_tokens": 4,
                         "num_model_requests": 2,
+                        "failed_requests": 0,
                         "project_id": None,
                         "user_id": None,
                         "api_key_id": None,
@@ -76,10 +78,11 @@ def test_a_day_is_one_bucket_in_openais_shape(each_site: Site) -> None:
     }
 
 
-def test_failed_requests_are_not_counted_but_their_tokens_are(site: Site) -> None:
-    site.post(at(MIDNIGHT_S), at(MIDNIGHT_S, status="failed"), at(MIDNIGHT_S, status="truncated"))
+def test_all_requests_are_counted_and_those_that_failed_beside_them(site: Site) -> None:
+    site.post(*(at(MIDNIGHT_S, status=status) for status in sorted(STATUSES)))
     (result,) = results(site.page(start_time=MIDNIGHT_S, end_time=MIDNIGHT_S + 1)["data"])
-    assert (result["num_model_requests"], result["input_tokens"]) == (2, 9)
+    assert (result["num_model_requests"], result["failed_requests"]) == (5, 2)
+    assert result["input_tokens"] == 15
 
 
 def test_the_start_is_in_the_range_and_the_end_is_not(each_site: Site) -> None:
@@ -251,7 +254,8 @@ def test_sums_over_pages_keys_models_and_users_equal_the_range(
     expected = (
         sum(event.prompt_tokens for event in within),
         sum(event.completion_tokens for event in within),
-        sum(event.status == "completed" for event in within),
+        len(within),
+        sum(event.status in FAILED_STATUSES for event in within),
     )
     query = {
         "start_time": start_s,
@@ -264,7 +268,7 @@ def test_sums_over_pages_keys_models_and_users_equal_the_range(
         buckets = shared_site.pages(**query, project_ids=account_id, group_by=group_by)
         found = [
             sum(result[name] for result in results(buckets))
-            for name in ("input_tokens", "output_tokens", "num_model_requests")
+            for name in ("input_tokens", "output_tokens", "num_model_requests", "failed_requests")
         ]
         assert tuple(found) == expected
 

@@ -30,12 +30,21 @@ def test_a_file_has_all_of_the_range(each_site: Site) -> None:
     assert lines[0] == (
         "start,end,project_id,model,input_tokens,output_tokens,input_cached_tokens,"
         "input_cache_write_tokens,input_uncached_tokens,input_audio_tokens,output_audio_tokens,"
-        "num_model_requests"
+        "num_model_requests,failed_requests"
     )
     assert lines[1] == (
-        "2026-09-01T00:00:00+00:00,2026-09-02T00:00:00+00:00,acme,openai/m0,3,2,0,0,3,0,0,1"
+        "2026-09-01T00:00:00+00:00,2026-09-02T00:00:00+00:00,acme,openai/m0,3,2,0,0,3,0,0,1,0"
     )
     assert len(lines) == 5
+
+
+def test_a_file_may_start_with_a_byte_order_mark_for_excel(site: Site) -> None:
+    site.post(at(MIDNIGHT_S, user="Zo\u00eb"))
+    query = {**RANGE, "format": "csv", "group_by": "user_id"}
+    plain = site.get(query).data
+    assert "Zo\u00eb".encode() in plain
+    assert site.get({**query, "bom": "true"}).data == b"\xef\xbb\xbf" + plain
+    assert site.get({**query, "bom": "false"}).data == plain
 
 
 def test_times_of_a_file_are_local_where_a_zone_is_asked_for(site: Site) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from app.accounts.accounts import Accounts
 from tests.api.usage_site import (
     MIDNIGHT_S,
     Site,
@@ -165,3 +166,20 @@ def test_a_usage_key_may_not_ask_for_other_accounts(site: Site, project_ids: lis
 def test_a_key_must_be_good_for_reading_usage(site: Site, key: str, status: int, code: str) -> None:
     response = site.get({"nonsense": 1}, key)
     assert (response.status_code, response.get_json()["error"]["code"]) == (status, code)
+
+
+def test_the_usage_of_a_disabled_account_is_for_admins(site: Site) -> None:
+    site.post(at(MIDNIGHT_S), at(MIDNIGHT_S, event_id="other", account_id="Acme"))
+    Accounts(site.engine).disable("acme")
+    query = {"start_time": MIDNIGHT_S, "group_by": "project_id"}
+
+    def projects(key: str) -> list[str]:
+        return [it["project_id"] for it in results(site.page(key, **query)["data"])]
+
+    assert sorted(projects("admin")) == ["Acme", "acme"]
+    assert projects("usage") == ["Acme"]
+    asked = site.get(query | {"project_ids": "acme"}, "usage")
+    error = asked.get_json()["error"]
+    assert (asked.status_code, error["code"], error["param"]) == (
+        *(403, "account_disabled", "project_ids"),
+    )

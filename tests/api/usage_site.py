@@ -51,6 +51,11 @@ class Site:
         body: dict[str, Any] = response.get_json()
         return body
 
+    def close(self) -> None:
+        """Let go of the ledger."""
+        self.client.application.extensions[EXTENSION].keyring.close()
+        self.engine.dispose()
+
     def pages(self, **query: Any) -> list[dict[str, Any]]:
         """Return every bucket, page after page."""
         page = self.page(**query)

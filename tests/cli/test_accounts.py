@@ -42,9 +42,33 @@ def test_an_account_is_made_once_and_case_tells_two_apart(tollgate: Tollgate) ->
 def test_the_list_is_a_table_for_people(tollgate: Tollgate) -> None:
     assert "tollgate accounts create" in tollgate.run("accounts", "list").stderr
     tollgate.run("accounts", "create", "acme", "--name", "A")
+    tollgate.run("accounts", "describe", "acme", "the first")
     headings, row = tollgate.run("accounts", "list").stdout.splitlines()
-    assert headings.split() == ["account", "name", "created"]
+    assert headings.split() == ["account", "name", "created", "state", "description"]
     assert row.split()[:2] == ["acme", "A"]
+    assert row.endswith("active  the first")
+
+
+def test_an_account_is_renamed_described_disabled_and_enabled(tollgate: Tollgate) -> None:
+    tollgate.run("accounts", "create", "acme")
+    tollgate.run("accounts", "rename", "acme", "Acme Ltd")
+    tollgate.run("accounts", "describe", "acme", "of Ann")
+    said = tollgate.run("accounts", "disable", "acme").stderr
+    assert "acme is disabled." in said
+    assert said.endswith("Its keys are refused everywhere.\n")
+    (listed,) = json.loads(tollgate.run("accounts", "list", "--json").stdout)
+    assert (listed["name"], listed["description"]) == ("Acme Ltd", "of Ann")
+    assert listed["disabled_at_ms"] > 0
+    tollgate.run("accounts", "describe", "acme", "")
+    assert "within 10 s" in tollgate.run("accounts", "enable", "acme").stderr
+    (listed,) = json.loads(tollgate.run("accounts", "list", "--json").stdout)
+    assert (listed["description"], listed["disabled_at_ms"]) == (None, None)
+
+
+@pytest.mark.parametrize("verb", [("rename", "n"), ("describe", "n"), ("disable",), ("enable",)])
+def test_an_account_that_does_not_exist_is_named(tollgate: Tollgate, verb: tuple[str, ...]) -> None:
+    command = ("accounts", verb[0], "nobody", *verb[1:])
+    assert "no account 'nobody'" in tollgate.run(*command, exit_code=1).stderr
 
 
 @pytest.mark.parametrize(

@@ -103,10 +103,15 @@ def test_the_list_shows_each_keys_state_and_no_secret(acme: Tollgate) -> None:
     assert not any(secret in table + json.dumps(listed) for secret in secrets)
 
 
-def test_revoke_says_how_long_the_key_may_still_work(acme: Tollgate) -> None:
+def test_revoke_returns_when_no_process_accepts_the_key_any_more(acme: Tollgate) -> None:
     acme.run("keys", "create", "acme")
     key_id = _only_key(acme).key_id
-    assert "up to 10 s" in acme.run("keys", "revoke", key_id).stderr
+    said = acme.run("keys", "revoke", key_id).stderr.splitlines()
+    assert said == [
+        f"{key_id} is revoked. Waiting 0.002 s, until every web process has noticed. Ctrl-C ends"
+        " only the waiting.",
+        "It is refused everywhere.",
+    ]
     revoked_at_ms = _only_key(acme).revoked_at_ms
     assert revoked_at_ms is not None
     acme.run("keys", "revoke", key_id)
@@ -129,6 +134,38 @@ def test_rotate_prints_a_second_key_like_the_first_and_both_work(acme: Tollgate)
     assert old.key_id != new.key_id
     assert (new.account_ids, new.scopes) == (old.account_ids, old.scopes)
     assert old.revoked_at_ms is None
+
+
+def test_a_rotation_with_an_overlap_says_until_when_the_old_key_works(acme: Tollgate) -> None:
+    acme.run("keys", "create", "acme")
+    key_id = _only_key(acme).key_id
+    before_ms = int(time.time() * 1000)
+    rotation = ("keys", "rotate", key_id, "--overlap", "24h", "--operation-id", "2026-11")
+    said = acme.run(*rotation).stderr
+    old, new = _listed(acme)
+    assert before_ms + DAY_MS <= old["expires_at_ms"] <= int(time.time() * 1000) + DAY_MS
+    assert f"{key_id} works until " in said
+    assert (old["state"], new["state"], new["expires_at_ms"]) == ("active", "active", None)
+    assert new["key_id"] in acme.run(*rotation, exit_code=1).stderr
+    assert "already rotated" in acme.run("keys", "rotate", key_id, exit_code=1).stderr
+    assert [key["expires_at_ms"] for key in _listed(acme)] == [old["expires_at_ms"], None]
+
+
+@pytest.mark.parametrize("overlap", ["0h", "soon", "2026-11-29", "-1h"])
+def test_an_overlap_is_a_duration(acme: Tollgate, overlap: str) -> None:
+    acme.run("keys", "create", "acme")
+    key_id = _only_key(acme).key_id
+    said = acme.run("keys", "rotate", key_id, f"--overlap={overlap}", exit_code=2).stderr
+    assert "24h" in said
+    assert _only_key(acme).expires_at_ms is None
+
+
+def test_a_key_of_a_disabled_account_is_listed_as_disabled(acme: Tollgate) -> None:
+    acme.run("keys", "create", "acme")
+    Accounts(acme.engine).disable("acme")
+    (key,) = _listed(acme)
+    assert (key["state"], key["disabled_account_ids"]) == ("disabled", ["acme"])
+    assert "Disabled: acme." in acme.run("keys", "create", "acme", "beta").stderr
 
 
 def test_a_rotation_that_died_before_it_showed_its_key_may_be_repeated(acme: Tollgate) -> None:

@@ -4,6 +4,8 @@ import json
 import time
 
 from app.ledger.posting import Ledger
+from app.ledger.refusals import post_refusals
+from app.usage.refusal import Refusal
 from tests.cli.command import Tollgate
 from tests.support.events import usage_event
 
@@ -24,6 +26,16 @@ def test_old_entries_go_and_their_sums_stay(tollgate: Tollgate) -> None:
     usage = ("usage", "--since", "365d", "--by", "day", "--format", "json")
     rows = json.loads(tollgate.run(*usage).stdout)["rows"]
     assert sum(row["requests"] for row in rows) == 4
+
+
+def test_counts_of_refused_requests_are_removed_with_the_entries(tollgate: Tollgate) -> None:
+    now_s = int(time.time())
+    refusal = Refusal(0, "acme", "key_1", "completions", "invalid_json")
+    counts = {refusal._replace(hour_s=now_s - age * DAY_MS // 1000): age for age in (1, 200)}
+    post_refusals(tollgate.engine, "b", counts, now_s * 1000)
+    tollgate.run("prune", "--older-than", "180d")
+    shown = tollgate.run("refusals", "--since", "365d", "--format", "json").stdout
+    assert json.loads(shown)["total"] == {"refused_requests": 1}
 
 
 def test_what_was_pruned_is_said_where_it_would_be_missing(tollgate: Tollgate) -> None:

@@ -13,9 +13,12 @@ from sqlalchemy import Engine
 from app.admission.numbering import Numbering
 from app.cli.reconcile_books import PATIENCE_S, SHOWN
 from app.ledger.posting import Ledger
+from app.ledger.reports.latencies import LatencyReader
+from app.ledger.reports.query import UsageQuery
+from app.ledger.reports.reader import UsageReader
 from app.storage.redis.keys import DEAD, EVENTS
 from app.storage.sql.engine import create_engine
-from app.storage.sql.tables import rollups
+from app.storage.sql.tables import ROLLUP_TABLES, latency_hours, rollups
 from app.usage.disk.spool import Spool
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.processes import Processes
@@ -149,6 +152,25 @@ def test_rollups_that_differ_are_shown_and_remade_when_told_to(
     assert "recomputed" in rebuilt.stdout
     assert report(tollgate)["ledger"]["differences"] == []
     assert report(tollgate, "--rebuild")["ledger"]["rollups_differing"] == 0
+
+
+def test_what_the_version_before_posted_is_no_problem_and_a_rebuild_adds_it(
+    tollgate: Tollgate, engine: Engine
+) -> None:
+    Ledger(engine).post([usage_event(status="truncated"), usage_event()])
+    with engine.execution_options(writes=True).begin() as connection:
+        for table in ROLLUP_TABLES.values():
+            connection.execute(table.update().values(failed_requests=0))
+        connection.execute(latency_hours.delete())
+    assert "No problems found." in tollgate.run("reconcile").stderr
+    assert report(tollgate, "--rebuild")["ledger"]["rollups_differing"] == 3
+    start_s = usage_event().started_at_ms // 1000
+    query = UsageQuery(start_s, start_s + 1)
+    found = LatencyReader(engine).read(query, time.time())
+    assert found is not None
+    assert (found.requests, found.is_complete) == (2, True)
+    (row,) = UsageReader(engine).rows(query)
+    assert (row.requests, row.failed_requests) == (2, 1)
 
 
 def test_many_differences_are_counted_and_some_are_shown(

@@ -50,7 +50,7 @@ def test_json_and_csv_have_every_count(capsys: pytest.CaptureFixture[str]) -> No
     print_json(one)
     shown = json.loads(capsys.readouterr().out)
     assert shown["rows"] == [{"model": "sim/a", **shown["total"]}]
-    assert (shown["total"]["requests"], shown["total"]["failed_requests"]) == (2, 1)
+    assert (shown["total"]["requests"], shown["total"]["failed_requests"]) == (3, 1)
     assert shown["start"] == "2026-09-01T00:00:00Z"
     print_csv(one)
     (line,) = csv.DictReader(io.StringIO(capsys.readouterr().out))

@@ -4,7 +4,7 @@ import pytest
 
 from app.cli.request_page import MEANINGS, request_lines
 from app.ledger.posting import Entry
-from app.usage.messages.event import STATUSES
+from app.vocabulary.statuses import STATUSES
 from tests.support.events import usage_event
 
 

@@ -61,8 +61,8 @@ def test_the_table_is_by_account_with_the_largest_first_and_a_total(
     assert result.stdout == (
         "account  requests  failed  prompt  completion  total  cached  cost  estimated\n"
         "beta            2       0    1006           4   1010       1  ?     ~1\n"
-        "acme            1       1       3           2      5       0  ?\n"
-        "total           3       1    1009           6   1015       1  ?     ~1\n"
+        "acme            2       1       3           2      5       0  ?\n"
+        "total           4       1    1009           6   1015       1  ?     ~1\n"
         "\n"
         "All accounts, from 2026-09-01T00:00:00Z to 2026-10-01T00:00:00Z: 4 requests, 1,015 tokens"
         " (1,009 prompt, 6 completion), cost unknown. Of the requests: 1 failed; 1 estimated;"
@@ -86,6 +86,7 @@ def test_one_account_is_shown_by_model(tollgate: Tollgate, ledger: Ledger) -> No
         ("model", [("openai/m", 3), ("vllm/m", 1)]),
         ("key", [("key_1", 3), ("key_2", 1)]),
         ("user", [(None, 3), ("u", 1)]),
+        ("status", [("completed", 3), ("failed", 1)]),
         ("day", [("2026-09-01", 1), ("2026-09-02", 2), ("2026-09-03", 1)]),
         (
             "hour",
@@ -112,6 +113,7 @@ def test_usage_is_summed_by_each_column(
                 vendor="vllm",
                 api_key_id="key_2",
                 user="u",
+                status="failed",
             ),
         ]
     )
@@ -236,6 +238,14 @@ def test_times_are_exact_and_in_utc_unless_they_name_a_zone(
         (["--by", "account,"], 2, "Columns are account"),
         (["--by", "day,hour"], 2, "either `day` or `hour`"),
         (["--format", "xml"], 2, "table"),
+        (["acme", "nobody"], 1, "no account nobody"),
+        (["--model", "m"], 2, "must be VENDOR/NAME"),
+        (["--model", "openai/never"], 1, "No usage of the model openai/never"),
+        (["--key", "key_never"], 1, "There is no key key_never"),
+        (["--status", "ok"], 2, "'completed'"),
+        (["--timezone", "Zurich"], 2, "such as Europe/Zurich"),
+        (["--timezone", "Europe"], 2, "such as Europe/Zurich"),
+        (["--bom"], 2, "--format csv"),
     ],
 )
 @pytest.mark.usefixtures("ledger")
@@ -255,6 +265,114 @@ def test_no_usage_is_said_with_what_to_do(tollgate: Tollgate) -> None:
     assert "--since" in result.stderr
     assert _json(tollgate, "acme")["rows"] == []
     assert len(tollgate.run("usage", "--format", "csv").stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [
+        (["acme"], 4),
+        (["acme", "beta"], 5),
+        (["--model", "openai/m"], 3),
+        (["--model", "openai/m", "--model", "vllm/m"], 4),
+        (["--key", "key_1"], 4),
+        (["--key", "key_1", "--key", "key_2"], 5),
+        (["--user", "zoe"], 2),
+        (["--user", "zoe", "--user", "max"], 3),
+        (["--status", "failed"], 1),
+        (["--status", "failed", "--status", "completed"], 5),
+        (["acme", "--user", "zoe", "--status", "completed", "--model", "openai/m"], 1),
+        (["--user", "zoe", "--by", "day,model"], 2),
+        (["--status", "failed", "--by", "hour,account"], 1),
+    ],
+)
+def test_usage_is_narrowed_by_each_filter_and_a_filter_may_be_repeated(
+    tollgate: Tollgate, ledger: Ledger, filters: list[str], count: int
+) -> None:
+    ledger.post(
+        [
+            at(MIDNIGHT_S, user="zoe"),
+            at(MIDNIGHT_S + DAY_S, user="zoe", status="failed"),
+            at(MIDNIGHT_S + 9 * DAY_S, user="max", vendor="vllm"),
+            at(MIDNIGHT_S, model="other"),
+            at(MIDNIGHT_S, account_id="beta", api_key_id="key_2"),
+        ]
+    )
+    report = _json(tollgate, *SEPTEMBER, *filters)
+    assert report["total"]["requests"] == count
+    assert sum(row["requests"] for row in report["rows"]) == count
+
+
+def test_several_users_are_one_row_unless_they_are_grouped_and_an_idle_one_is_named(
+    tollgate: Tollgate, ledger: Ledger
+) -> None:
+    ledger.post(at(MIDNIGHT_S + n * DAY_S, user=user) for n in range(3) for user in ("a", "b"))
+    users = ("--user", "a", "--user", "b", "--user", "c")
+    result = tollgate.run("usage", *SEPTEMBER, *users, "--format", "json")
+    assert [row["requests"] for row in json.loads(result.stdout)["rows"]] == [6]
+    assert result.stderr == "No request of the user 'c' is recorded in this range.\n"
+    rows = _json(tollgate, *SEPTEMBER, *users[:4], "--by", "user")["rows"]
+    assert [(row["user"], row["requests"]) for row in rows] == [("a", 3), ("b", 3)]
+
+
+def test_days_and_times_are_those_of_the_time_zone(tollgate: Tollgate, ledger: Ledger) -> None:
+    ledger.post(
+        [
+            at(MIDNIGHT_S - 2 * HOUR_S),  # midnight in Zurich
+            at(MIDNIGHT_S - 2 * HOUR_S - 1),
+            at(MIDNIGHT_S + 22 * HOUR_S - 1),
+            at(MIDNIGHT_S + 22 * HOUR_S, user="u"),
+        ]
+    )
+    zurich = ("--timezone", "Europe/Zurich", "--since", "2026-09-01", "--until", "2026-09-03")
+    report = _json(tollgate, *zurich, "--by", "day")
+    assert [(row["day"], row["requests"]) for row in report["rows"]] == [
+        ("2026-09-01", 2),
+        ("2026-09-02", 1),
+    ]
+    assert (report["start"], report["end"]) == (
+        "2026-09-01T00:00:00+02:00",
+        "2026-09-03T00:00:00+02:00",
+    )
+    rows = _json(tollgate, *zurich, "--by", "hour,user")["rows"]
+    assert [(row["hour"], row["user"]) for row in rows] == [
+        ("2026-09-01T00:00:00+02:00", None),
+        ("2026-09-01T23:00:00+02:00", None),
+        ("2026-09-02T00:00:00+02:00", "u"),
+    ]
+    # A time with a zone of its own keeps it.
+    report = _json(tollgate, *zurich[:2], "--since", "2026-09-01T00:00Z", "--until", "2026-09-02")
+    assert report["total"]["requests"] == 1
+
+
+@pytest.mark.parametrize("by", ["day", "hour", "user", "status,hour"])
+def test_a_range_may_begin_long_before_the_first_usage(
+    tollgate: Tollgate, ledger: Ledger, by: str
+) -> None:
+    ledger.post([at(MIDNIGHT_S), at(MIDNIGHT_S + DAY_S)])
+    for zone in ("UTC", "Asia/Kathmandu"):
+        report = _json(tollgate, "--since", "1990-01-01", "--timezone", zone, "--by", by)
+        assert report["total"]["requests"] == 2
+        assert report["start"].startswith("1990-01-01T00:00:00")
+
+
+def test_a_day_with_a_clock_change_is_one_day(tollgate: Tollgate, ledger: Ledger) -> None:
+    change_s = MIDNIGHT_S + 54 * DAY_S  # 2026-10-25, 25 hours in Zurich
+    ledger.post(at(change_s - 2 * HOUR_S + n * HOUR_S) for n in range(26))
+    days = ("--timezone", "Europe/Zurich", "--since", "2026-10-25", "--until", "2026-10-27")
+    rows = _json(tollgate, *days, "--by", "day")["rows"]
+    assert [(row["day"], row["requests"]) for row in rows] == [
+        ("2026-10-25", 25),
+        ("2026-10-26", 1),
+    ]
+
+
+def test_csv_starts_with_a_byte_order_mark_where_excel_is_to_open_it(
+    tollgate: Tollgate, ledger: Ledger
+) -> None:
+    ledger.post([at(MIDNIGHT_S, user="Zo\u00eb")])
+    arguments = ("usage", "--by", "user", *SEPTEMBER, "--format", "csv")
+    plain = tollgate.run(*arguments).stdout_bytes
+    assert tollgate.run(*arguments, "--bom").stdout_bytes == b"\xef\xbb\xbf" + plain
 
 
 def test_a_pipe_gets_numbers_without_commas_and_no_bars(tollgate: Tollgate, ledger: Ledger) -> None:

@@ -37,5 +37,5 @@ def test_keys_show_their_state_and_no_secret(site: DashboardSite) -> None:
     page = site.page("/accounts")
     states = {row[1]: row[2] for row in table(page, "keys")}
     assert states["production"] == "revoked"
-    assert states["short"] == "live"
+    assert states["short"] == "active"
     assert not [secret for secret in site.keys.values() if secret in page]

@@ -1,23 +1,45 @@
-"""Latencies and failures of the last requests."""
+"""Tables made from latencies."""
 
-from app.dashboard.latencies import failures, latencies
-from app.ledger.reports.recent import RequestOutcome
-
-
-def outcome(vendor: str, status: str = "completed", duration_ms: int = 90) -> RequestOutcome:
-    return RequestOutcome(vendor, status, 200, 40, duration_ms)  # type: ignore[arg-type]
+from app.dashboard.latencies import Failure, VendorLatency, failures, latencies
+from app.ledger import histogram
+from app.ledger.reports.latencies import LatencyRow
 
 
-def test_only_completed_requests_show_how_fast_a_vendor_is() -> None:
-    (found,) = latencies([outcome("a"), outcome("a", "failed", 9000), outcome("a", "truncated")])
-    assert (found.requests, found.errors) == (3, 1)
-    assert found.duration_ms == (90, 90)
+def row(served: str, status: str = "completed", vendor: str = "", **changes: int) -> LatencyRow:
+    times = histogram.of(10, 20) if status == "completed" else 0
+    return LatencyRow(
+        vendor=vendor or served,
+        model="m",
+        vendor_served=served,
+        status=status,
+        http_status=changes.get("http_status", 200),
+        requests=changes.get("requests", 2),
+        first_token=0,
+        duration=times,
+    )
 
 
-def test_several_vendors_have_a_line_for_all() -> None:
-    assert [it.vendor for it in latencies([outcome("b"), outcome("a")])] == ["all", "a", "b"]
+def test_one_vendor_has_one_line() -> None:
+    assert latencies([row("groq"), row("groq", "truncated", requests=1)]) == [
+        VendorLatency("groq", 3, 1, 0, (None, None), (10, 20))
+    ]
+    assert [it.vendor for it in latencies([])] == ["all"]
 
 
-def test_the_most_frequent_failures_come_first() -> None:
-    outcomes = [outcome("a", "failed"), *[outcome("b", "truncated")] * 2, outcome("b")]
-    assert [(it.vendor, it.requests) for it in failures(outcomes)] == [("b", 2), ("a", 1)]
+def test_a_vendor_that_another_one_replaced_has_a_line() -> None:
+    found = latencies([row("groq", vendor="openai"), row("groq", requests=1)])
+    assert [(it.vendor, it.requests, it.failed_over) for it in found] == [
+        ("all", 3, 2),
+        ("groq", 3, 0),
+        ("openai", 0, 2),
+    ]
+
+
+def test_failures_come_most_frequent_first() -> None:
+    rows = [
+        row("a", "failed", http_status=500, requests=1),
+        row("b", "abandoned", requests=3),
+        row("a", "failed", http_status=500, requests=1, vendor="b"),
+        row("a"),
+    ]
+    assert failures(rows) == [Failure("b", "abandoned", 200, 3), Failure("a", "failed", 500, 2)]

@@ -139,6 +139,17 @@ def test_a_session_ends_with_its_key(site: DashboardSite) -> None:
     assert site.get().status_code == 303
 
 
+def test_a_session_ends_at_once_when_its_account_is_disabled(site: DashboardSite) -> None:
+    site.sign_in("usage")
+    site.accounts.disable("acme")
+    assert site.get().status_code == 303
+    refused = site.sign_in("usage")
+    assert refused.status_code == 403
+    assert "disabled every account" in refused.text
+    site.accounts.enable("acme")
+    assert site.sign_in("usage").status_code == 303
+
+
 def test_a_session_ends_when_its_key_expires(site: DashboardSite) -> None:
     site.sign_in("usage")
     now_ms = int(time.time() * 1000)

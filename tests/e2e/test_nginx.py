@@ -4,11 +4,12 @@ import gzip
 import http.client
 import json
 import os
+import re
 import signal
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,8 @@ import scale_gp_beta
 from openai import OpenAI
 from scale_gp_beta import SGPClient
 
-from app.settings import Settings
+from app.settings import CONFIG_DIR, ROOT, Settings
+from app.vendors.vendor import Timeouts
 from tests.support.gateway import Gateway, gunicorn, vendor_table, with_account
 from tests.support.services import node
 from tests.support.services.nginx import Nginx, find_nginx
@@ -107,7 +109,11 @@ def web(
 
 
 def site_of(
-    web: tuple[Gateway, SimulatedVendor, int], folder: Path, *, ours: bool
+    web: tuple[Gateway, SimulatedVendor, int],
+    folder: Path,
+    *,
+    ours: bool,
+    changes: Sequence[tuple[str, str]] = (),
 ) -> Iterator[Site]:
     program = find_nginx()
     if program is None:
@@ -115,7 +121,7 @@ def site_of(
         pytest.skip("no nginx here")
     gateway, vendor, pid = web
     target = int(gateway.base_url.removesuffix("/v5").rpartition(":")[2])
-    nginx = Nginx(program, folder, target, ours=ours).start()
+    nginx = Nginx(program, folder, target, ours=ours, changes=changes).start()
     trusted = str(nginx.certificate)
     env = {"SSL_CERT_FILE": trusted, "NODE_EXTRA_CA_CERTS": trusted} if ours else {}
     try:
@@ -309,13 +315,53 @@ def test_the_dashboard_is_signed_in_to_with_a_cookie_of_https(our_site: Site) ->
     assert "; Secure" in answer.headers["set-cookie"]
 
 
+def status_of(site: Site, path: str) -> int:
+    """Get a path as it is spelled; return the status."""
+    raw = requests.Request("GET", site.nginx.base_url).prepare()
+    raw.url = site.nginx.base_url + path
+    with requests.Session() as session:
+        sent = session.send(raw, verify=site.trust, timeout=60, allow_redirects=False)
+        return sent.status_code
+
+
+def test_the_dashboard_can_be_limited_to_a_network(
+    web: tuple[Gateway, SimulatedVendor, int], tmp_path: Path
+) -> None:
+    limits = [("# allow 10.0.0.0/8;", "allow 10.0.0.0/8;"), ("# deny all;", "deny all;")]
+    for site in site_of(web, tmp_path, ours=True, changes=limits):
+        for path in ("/dashboard", "/dashboard/sign-in", "//dashboard", "/%64ashboard"):
+            assert status_of(site, path) == 403
+        assert status_of(site, "/livez") == 200
+
+
+def test_the_page_says_what_the_file_does() -> None:
+    """The page lists what any proxy needs; nginx.conf is the example of it."""
+    page = (ROOT / "docs" / "deploying.md").read_text().partition("## Reverse proxies")[2]
+    page = page.partition("\n## ")[0]
+    conf = (ROOT / "docs" / "nginx.conf").read_text()
+    assert "proxy_next_upstream off" in page
+    assert "proxy_next_upstream off;" in conf
+    body = re.search(r"client_max_body_size (\d+)m;", conf)
+    read = re.search(r"proxy_read_timeout (\d+)s;", conf)
+    idle = re.search(r"keepalive_timeout (\d+)s;", conf)
+    assert body is not None
+    assert read is not None
+    assert idle is not None
+    assert int(body[1]) * 2**20 > Settings.from_env({"REDIS_URL": "redis://h"}).body_limit_bytes
+    longest = Timeouts().total_s
+    assert f"`total_s`, {longest:.0f} s" in page
+    assert int(read[1]) > longest
+    keepalive = re.search(
+        r"^keepalive = (\d+)$", (CONFIG_DIR / "gunicorn.conf.py").read_text(), re.M
+    )
+    assert keepalive is not None
+    assert int(idle[1]) < int(keepalive[1])
+
+
 def test_what_there_is_to_measure_is_not_for_the_public(our_site: Site) -> None:
     url = our_site.nginx.base_url
     for path in ("/metrics", "//metrics", "/./metrics", "/%6detrics"):
-        raw = requests.Request("GET", url).prepare()
-        raw.url = url + path  # as it is
-        with requests.Session() as session:
-            assert session.send(raw, verify=our_site.trust, timeout=60).status_code == 403
+        assert status_of(our_site, path) == 403
     answer = requests.get(f"{url}/livez", verify=our_site.trust, timeout=60)
     assert answer.json() == {"status": "ok"}
 

@@ -25,6 +25,7 @@ def test_the_measures_are_in_the_order_of_the_rollups() -> None:
         ("completed", "estimated"),
         ("disconnected", "drained"),
         ("failed", "none"),
+        ("truncated", "vendor"),
         ("abandoned", "estimated"),
     ],
 )

@@ -12,10 +12,12 @@ from app.ledger.reconcile import (
     DayRange,
     count_entries,
     day_ranges,
+    differences,
+    rebuild,
 )
 from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import UsageReader
-from app.storage.sql.tables import DAY_S, SLOT_S, daily_rollups, rollups
+from app.storage.sql.tables import DAY_S, ROLLUP_TABLES, SLOT_S, daily_rollups, rollups
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.message import NUMBER_LIMIT
 from tests.ledger.damage import SLOT_MS, agrees, change, damage, found, repair
@@ -124,4 +126,16 @@ def test_any_damage_to_rollups_is_found_and_repaired(
         assert found(engine) == []
 
 
-# While others write.
+def test_a_rollup_that_counts_failures_as_the_version_before_does_not_differ_unless_rebuilt(
+    engine: Engine,
+) -> None:
+    Ledger(engine).post([usage_event(status=it) for it in ("failed", "truncated", "completed")])
+    for table in ROLLUP_TABLES.values():
+        change(engine, table.update().values(failed_requests=1))
+    (days,) = day_ranges(engine)
+    assert differences(engine, days, accepts_former=True) == []
+    assert [it.lacks for it in rebuild(engine, days)] == [{"failed_requests": 1}] * 3
+    for wrong in (0, 3):
+        change(engine, rollups.update().values(failed_requests=wrong))
+        (found,) = differences(engine, days, accepts_former=True)
+        assert found.lacks == {"failed_requests": 2 - wrong}

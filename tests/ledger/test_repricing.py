@@ -1,22 +1,25 @@
 """Re-pricing: entries and rollups change together, and each re-pricing is recorded."""
 
+from itertools import islice
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
 from app.ledger.reconcile import day_ranges, differences
 from app.ledger.reports.reader import UsageReader
-from app.ledger.repricing import RepricingBatch, count_entries, past_repricings, reprice
+from app.ledger.repricing import count_entries, past_repricings, reprice
+from app.ledger.repricing_plan import RepricingBatch, Scope
 from app.ledger.unpriced import unpriced
 from app.pricing.price_book import NO_PRICES, PriceBook, load_prices
-from app.storage.sql.tables import ROLLUP_TABLES, entries
+from app.storage.sql.tables import ROLLUP_TABLES, corrections, entries
 from app.storage.sql.tables import prices as prices_table
 from app.storage.sql.transactions import reading
 from app.usage.messages.call_usage import CallUsage
 from app.vocabulary.completion import Usage
-from tests.ledger.ledgers import DAY, MIDNIGHT_S, at
+from tests.ledger.ledgers import DAY, MIDNIGHT_S, at, rows
 from tests.support.events import usage_event
 
 START_MS, END_MS = MIDNIGHT_S * 1000, (MIDNIGHT_S + 3600) * 1000
@@ -138,4 +141,51 @@ def test_calls_are_repriced_separately_and_those_without_a_price_are_listed(
     assert [(it.service_tier, it.requests) for it in found] == [(None, 2), ("flex", 2)]
     assert [batch.changed for batch in update(engine, load_prices(path))] == [2]
     assert costs(engine) == (150_000_000 + 2 * 225_000_000, 0)
+    assert agrees(engine)
+
+
+@pytest.mark.parametrize(
+    ("scope", "changed"),
+    [
+        (Scope(), 4),
+        (Scope(account_ids=frozenset({"a"})), 2),
+        (Scope(models=frozenset({"openai/m"})), 2),
+        (Scope(account_ids=frozenset({"a", "b"}), models=frozenset({"openai/dear"})), 2),
+        (Scope(account_ids=frozenset({"b"}), models=frozenset({"openai/m"})), 1),
+        (Scope(models=frozenset({"vllm/m"})), 0),
+    ],
+)
+def test_a_re_pricing_can_be_narrowed_and_says_so_in_its_record(
+    engine: Engine, prices: PriceBook, scope: Scope, changed: int
+) -> None:
+    Ledger(engine, NO_PRICES).post(
+        at(0, account_id=account, model=model, model_served=model)
+        for account in ("a", "b")
+        for model in ("m", "dear")
+    )
+    assert count_entries(engine, START_MS, END_MS, scope) == (
+        0 if scope.models == frozenset({"vllm/m"}) else changed
+    )
+    done = list(reprice(engine, prices, START_MS, END_MS, 1, scope=scope))
+    assert sum(batch.changed for batch in done) == changed
+    [record] = past_repricings(engine)
+    assert (record.scope, record.changed_entries) == (scope, changed)
+    assert costs(engine)[1] == 4 - changed
+    assert agrees(engine)
+
+
+def test_a_re_pricing_that_was_interrupted_is_finished_by_the_next_and_corrects_once(
+    engine: Engine, prices: PriceBook
+) -> None:
+    known = {"model": "m", "model_served": "m"}
+    Ledger(engine, NO_PRICES).post(at(n, account_id="a", **known) for n in range(20))
+    Ledger(engine, NO_PRICES).post(at(n, account_id="b", **known) for n in range(20))
+    scope = Scope(account_ids=frozenset({"a"}))
+    assert len(list(islice(reprice(engine, prices, START_MS, END_MS, 7, scope=scope), 2))) == 2
+    again = list(reprice(engine, prices, START_MS, END_MS, 7, scope=scope))
+    assert sum(batch.changed for batch in again) == 6
+    [correction] = rows(engine, corrections)
+    assert (correction["account_id"], correction["corrected_requests"]) == ("a", 20)
+    assert correction["added_nanousd"] == costs(engine)[0] == 20 * 1_650
+    assert [it.changed_entries for it in past_repricings(engine)] == [6, 14]
     assert agrees(engine)

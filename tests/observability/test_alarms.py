@@ -11,7 +11,7 @@ from redis import Redis
 from app.admission.unchecked import UncheckedRequests
 from app.observability import alarms as alarms_module
 from app.observability import disk_alarms
-from app.observability.alarms import Alarms, _backlog_alarms, _server_alarms
+from app.observability.alarms import Alarms, _backlog_alarms, server_alarms
 from app.observability.disk_alarms import DiskAlarms
 from app.storage.redis.keys import DEAD, EVENTS, UNCHECKED
 from app.usage.disk.spool import Spool
@@ -213,7 +213,7 @@ def test_an_alarm_is_logged_only_when_it_is_raised_and_when_it_clears(
 )
 def test_what_redis_says_of_itself_is_judged(about: dict[str, Any], alarms: set[str]) -> None:
     """Some of it no server can be brought to say in a test."""
-    assert set(_server_alarms(about)) == alarms
+    assert set(server_alarms(about)) == alarms
 
 
 @pytest.mark.parametrize(
@@ -230,3 +230,10 @@ def test_what_waits_too_long_or_is_too_much_is_an_alarm(
     backlog: int, age_s: float, dead: int, alarms: set[str]
 ) -> None:
     assert set(_backlog_alarms(backlog, age_s, dead)) == alarms
+
+
+def test_a_price_file_that_was_not_taken_is_an_alarm(redis: "Redis", tmp_path: Path) -> None:
+    disk = DiskAlarms(tmp_path / "spool")
+    found = Alarms(redis, disk, price_fault=lambda: "own.toml: model must be a glob").check()
+    assert "own.toml: model must be a glob" in found.alarms["prices"]
+    assert "prices" not in Alarms(redis, disk).check().alarms

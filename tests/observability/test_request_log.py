@@ -9,8 +9,11 @@ from flask import Blueprint, Flask, Response, g
 from prometheus_client import CollectorRegistry, generate_latest
 
 from app.observability.metrics.metrics import Metrics
+from app.observability.refusals import Refusals
 from app.observability.request_log import RequestLine, register_request_log
+from app.storage.redis.connection import connect
 from app.tracing.trace_context import PassThroughTracing
+from app.usage.redis.refusal_counts import RefusalCounts
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import VendorTimeout
 from tests.support.events import usage_event
@@ -39,7 +42,12 @@ def metrics() -> Metrics:
 
 
 @pytest.fixture
-def app(metrics: Metrics) -> Flask:
+def refusals(metrics: Metrics) -> Refusals:
+    return Refusals(RefusalCounts(connect("redis://127.0.0.1:1/0", 0.1)), metrics)
+
+
+@pytest.fixture
+def app(metrics: Metrics, refusals: Refusals) -> Flask:
     """An application with a view, a probe and the request log."""
     app = Flask("test")
     health = Blueprint("health", __name__)
@@ -47,7 +55,7 @@ def app(metrics: Metrics) -> Flask:
     health.add_url_rule("/readyz", "readyz", lambda: ("no", 503))
     app.register_blueprint(health)
     app.before_request(lambda: g.setdefault("request_id", "req_1") and None)
-    register_request_log(app, metrics, PassThroughTracing(), PROXIES)
+    register_request_log(app, metrics, refusals, PassThroughTracing(), PROXIES)
     app.add_url_rule("/v5/<name>", view_func=view)
     return app
 
@@ -149,10 +157,10 @@ def test_responses_are_counted_by_route_and_status(app: Flask, metrics: Metrics)
 
 
 def test_a_completion_adds_its_usage_to_the_line_and_to_the_trace(
-    metrics: Metrics, records: list[logging.LogRecord]
+    metrics: Metrics, refusals: Refusals, records: list[logging.LogRecord]
 ) -> None:
     trace = Ended()
-    line = RequestLine("req_1", metrics, trace, PROXIES)
+    line = RequestLine("req_1", metrics, refusals, trace, PROXIES)
     line.opened(stream=True)
     line.recorded(usage_event(model_served=None, status="truncated", http_status=502))
     line.failed(VendorTimeout("the vendor was too slow"))
@@ -168,9 +176,9 @@ def test_a_completion_adds_its_usage_to_the_line_and_to_the_trace(
 
 
 def test_surplus_choices_and_unknown_reasons_are_counted_and_logged_with_the_request(
-    metrics: Metrics, records: list[logging.LogRecord]
+    metrics: Metrics, refusals: Refusals, records: list[logging.LogRecord]
 ) -> None:
-    line = RequestLine("req_1", metrics, Ended(), PROXIES)
+    line = RequestLine("req_1", metrics, refusals, Ended(), PROXIES)
     line.surplus("openai", 2)
     line.unknown_reason("openai", "bored")
     messages = [(record.levelno, record.getMessage()) for record in records]

@@ -206,7 +206,7 @@ class Rollout:
         for member in [*self.members, *self._former]:
             assert (MARK in member.log) == (member.version.root != NEWER.root), member.process.name
         engine = create_engine(self.env["DATABASE_URL"])
-        found = verdict(engine, self.vendor.served.by_tag, self.load.asked)
+        found = verdict(engine, self.vendor.served.by_tag, self.load.asked, accepts_former=True)
         with engine.connect() as connection:
             rows = connection.execute(sa.select(entries)).mappings().all()
         engine.dispose()

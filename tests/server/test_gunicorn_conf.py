@@ -6,6 +6,8 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 from app.settings import CONFIG_DIR, ROOT
 
 READ = """
@@ -43,3 +45,17 @@ def test_a_deployment_sets_port_processes_and_grace_time() -> None:
     read = settings(PORT="1234", WEB_CONCURRENCY="3", TOLLGATE_GRACE_S="5")
     assert (read["bind"], read["workers"]) == (["0.0.0.0:1234"], 3)
     assert read["graceful_timeout"] == 5 + 8
+
+
+@pytest.mark.parametrize(
+    ("bind", "address"),
+    [
+        ("", "0.0.0.0:8000"),
+        ("127.0.0.1", "127.0.0.1:8000"),
+        ("::1", "[::1]:8000"),
+        ("[::]", "[::]:8000"),
+        ("localhost", "localhost:8000"),
+    ],
+)
+def test_a_deployment_sets_the_interface(bind: str, address: str) -> None:
+    assert settings(BIND=bind, PORT="8000")["bind"] == [address]

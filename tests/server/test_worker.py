@@ -12,6 +12,7 @@ import pytest
 
 from app.server.worker import ABORT_S, KILL_S
 from app.settings import Settings
+from app.usage.redis.refusal_counts import RefusalCounts
 from tests.fuzz.wire import connect, exchange, read_answer, request
 from tests.server.conftest import Web, runs, serving_probe
 from tests.server.probe import LARGE
@@ -107,10 +108,9 @@ def test_several_workers_serve_and_shut_down_together(tmp_path: Path) -> None:
         wait_until(lambda: not any(runs(pid) for pid in workers))
 
 
-def test_tollgates_calls_are_aborted_and_recorded_when_it_shuts_down(
-    settings: Settings, tmp_path: Path, vendor: SimulatedVendor
-) -> None:
-    env = {
+def env_of(settings: Settings) -> dict[str, str]:
+    """The environment of a web process without grace time."""
+    return {
         "REDIS_URL": settings.redis_url,
         "DATABASE_URL": settings.database_url,
         "TOLLGATE_VENDORS": str(settings.vendors_file),
@@ -119,7 +119,28 @@ def test_tollgates_calls_are_aborted_and_recorded_when_it_shuts_down(
         "SIM_API_KEY": "sk-simulated-secret",
         **measured(),
     }
-    log = tmp_path / "web.log"
+
+
+def test_refused_requests_are_counted_even_if_it_shuts_down_at_once(
+    settings: Settings, tmp_path: Path
+) -> None:
+    with gunicorn(env_of(settings), tmp_path / "web.log") as (url, master):
+        host, _, port = url.removeprefix("http://").removesuffix("/v5").partition(":")
+        with with_account(url, settings) as gateway:
+            assert exchange((host, int(port)), [b"no HTTP at all\r\n\r\n"]).status == 400
+            assert gateway.post(b"{").status_code == 400
+            os.kill(master, signal.SIGTERM)
+            wait_until(lambda: not runs(master))
+            batch = RefusalCounts(gateway.redis).take("batch")
+    assert batch is not None
+    found = sorted((it.endpoint, it.reason, it.account_id) for it in batch.counts)
+    assert found == [("", "invalid_http", ""), ("completions", "invalid_json", "acme")]
+
+
+def test_tollgates_calls_are_aborted_and_recorded_when_it_shuts_down(
+    settings: Settings, tmp_path: Path, vendor: SimulatedVendor
+) -> None:
+    env, log = env_of(settings), tmp_path / "web.log"
     vendor.reply(stream_reply(body_of(choice("three little words")), 3600.0))
     with gunicorn(env, log) as (url, master), with_account(url, settings) as gateway:
         response = gateway.post({"model": "sim/m", "prompt": "one", "stream": True}, stream=True)

@@ -90,7 +90,9 @@ def running(settings: Settings, account_id: str = "acme") -> Iterator[Gateway]:
     finally:
         server.shutdown()
         server.server_close()
+        app.extensions[EXTENSION].refusals.close()
         app.extensions[EXTENSION].recorder.close()
+        app.extensions[EXTENSION].keyring.close()
 
 
 def _closing(app: Any) -> Any:

@@ -27,6 +27,7 @@ CONTRACT = {
     "RequestTooLarge": (413, "invalid_request_error", "request_too_large"),
     "InvalidAPIKey": (401, "authentication_error", "invalid_api_key"),
     "AccountNotAllowed": (403, "permission_error", "account_not_allowed"),
+    "AccountDisabled": (403, "permission_error", "account_disabled"),
     "ScopeMissing": (403, "permission_error", "scope_missing"),
     "VendorRateLimited": (429, "rate_limit_error", "vendor_rate_limited"),
     "VendorFailed": (502, "vendor_error", "vendor_failed"),

@@ -36,6 +36,7 @@ FIELDS = {
     "line_items": "Only these models, as `vendor/name`.",
     "timezone": "Time zone in which days begin, from the IANA database.",
     "format": "`csv`: respond with one file of all buckets, without pages.",
+    "bom": "`true`: start the file with a byte-order mark, so that Excel reads it as UTF-8.",
     "batch": "`true`: only batch requests (always empty). `false`: only other requests.",
     "group_by": "Group by these.",
     "limit": "The most models, or buckets, per page.",

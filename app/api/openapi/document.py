@@ -9,12 +9,17 @@ from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from marshmallow import Schema
 from marshmallow.fields import Field
 
+from app import __version__
 from app.api.models import ModelListParams
 from app.api.openapi import request_record, responses
 from app.api.openapi.descriptions import DESCRIPTION, FIELDS
 from app.api.openapi.operations import COMPLETIONS, MODEL, OURS, Operation, models, report
 from app.api.schemas.completion import CompletionRequestSchema
-from app.api.schemas.usage_params import CostsParamsSchema, UsageParamsSchema
+from app.api.schemas.usage_params import (
+    CostsParamsSchema,
+    RefusalsParamsSchema,
+    UsageParamsSchema,
+)
 
 SCHEMAS: dict[str, type[Schema]] = {
     "CompletionRequest": CompletionRequestSchema,
@@ -24,6 +29,7 @@ SCHEMAS: dict[str, type[Schema]] = {
     "ModelList": responses.ModelList,
     "UsagePage": responses.UsagePage,
     "CostsPage": responses.CostsPage,
+    "RefusalsPage": responses.RefusalsPage,
 }
 
 SECURITY = {
@@ -46,7 +52,7 @@ def _specification(plugin: MarshmallowPlugin) -> APISpec:
     """Return the document without operations."""
     spec = APISpec(
         title="Tollgate",
-        version="5",
+        version=__version__,
         openapi_version="3.1.0",
         info={"description": DESCRIPTION},
         security=[{name: []} for name in SECURITY],
@@ -81,12 +87,20 @@ def _operations(plugin: MarshmallowPlugin) -> list[Operation]:
         "CostsPage",
         query(CostsParamsSchema()),
     )
+    refusals = report(
+        "/v5/organization/usage/refusals",
+        "listRefusals",
+        "Get refused requests per bucket",
+        "RefusalsPage",
+        query(RefusalsParamsSchema()),
+        of="Tollgate's own, in the shape of OpenAI's usage API",
+    )
+    reports = (usage, costs, refusals)
     return [
         COMPLETIONS,
         models(query(ModelListParams())),
         MODEL,
-        usage,
-        costs,
+        *reports,
         request_record.OPERATION,
         *OURS,
     ]

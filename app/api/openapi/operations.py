@@ -6,6 +6,7 @@ from typing import Any
 
 from app.api.openapi.error_responses import error_responses, every_error
 from app.vocabulary.errors import (
+    AccountDisabled,
     AccountNotAllowed,
     InvalidAPIKey,
     InvalidRequest,
@@ -18,6 +19,7 @@ from app.vocabulary.errors import (
 #: The errors of any operation that requires an API key.
 KEYED: tuple[type[TollgateError], ...] = (
     InvalidAPIKey,
+    AccountDisabled,
     ScopeMissing,
     LedgerUnavailable,
     TollgateError,
@@ -176,21 +178,26 @@ MODEL = Operation(
 )
 
 
-def report(path: str, name: str, summary: str, page: str, query: Iterable[Any]) -> Operation:
-    """Return the operation of one of OpenAI's reports, with these query parameters."""
+UNTIL = {"x-tollgate-complete-until": "Unix seconds up to which every request is counted."}
+
+
+def report(
+    path: str, name: str, summary: str, page: str, query: Iterable[Any], *, of: str = "OpenAI's API"
+) -> Operation:
+    """Return the operation of a report in OpenAI's shape, with these query parameters."""
     return Operation(
         "get",
         path,
         name,
         summary,
         description=(
-            "OpenAI's API; its projects are Tollgate's accounts. A key with the scope `usage` sees"
+            f"{of}; its projects are Tollgate's accounts. A key with the scope `usage` sees"
             " its own accounts, a key with `admin` sees all. Repeat an array's parameter for each"
             " item, with or without `[]` after the name."
         ),
         parameters=tuple(query),
         answers={"200": ("The report.", {"application/json": _ref(page), "text/csv": _PLAIN})},
-        headers={"x-tollgate-complete-until": "Unix seconds up to which every request is counted."},
+        headers=UNTIL if of == "OpenAI's API" else {},
         errors=(InvalidRequest, AccountNotAllowed, *KEYED),
     )
 

@@ -133,7 +133,8 @@ class UsageResult(Schema):
     input_uncached_tokens = _count("All other input tokens.")
     input_audio_tokens = _count("Audio tokens of the input.")
     output_audio_tokens = _count("Audio tokens of the output.")
-    num_model_requests = _count("Requests that did not fail.")
+    num_model_requests = _count("All recorded requests, including failed ones.")
+    failed_requests = _count("Those of them that failed, or whose response was cut short.")
     project_id = _text("The account.", allow_none=True)
     user_id = _text("The request's `user`.", allow_none=True)
     api_key_id = _text("The key's id.", allow_none=True)
@@ -157,6 +158,41 @@ class UsagePage(Schema):
 
     object = _constant("page")
     data = fields.List(fields.Nested(UsageBucket), required=True)
+    has_more = fields.Boolean(required=True)
+    next_page = _text(
+        "Send it as `page` with the same query to get the next page.", allow_none=True
+    )
+
+
+class RefusalsResult(Schema):
+    """The refused requests of one bucket, or of one group in it."""
+
+    object = _constant("organization.usage.refusals.result")
+    num_refused_requests = _count("Requests that were refused before any vendor was called.")
+    project_id = _text("The account; empty if the request did not tell it.", allow_none=True)
+    api_key_id = _text("The key's id; empty if the key is not known.", allow_none=True)
+    endpoint = _text("`completions`; empty if the input was not valid HTTP.", allow_none=True)
+    reason = _text(
+        "The error's code. For limits with the limit that was reached, as in"
+        " `rate_limit_exceeded/key/requests_per_minute`.",
+        allow_none=True,
+    )
+
+
+class RefusalsBucket(Schema):
+    """A time range; empty buckets are included."""
+
+    object = _constant("bucket")
+    start_time = _count("Unix seconds.")
+    end_time = _count("Unix seconds (exclusive).")
+    results = fields.List(fields.Nested(RefusalsResult), required=True)
+
+
+class RefusalsPage(Schema):
+    """A page of buckets."""
+
+    object = _constant("page")
+    data = fields.List(fields.Nested(RefusalsBucket), required=True)
     has_more = fields.Boolean(required=True)
     next_page = _text(
         "Send it as `page` with the same query to get the next page.", allow_none=True

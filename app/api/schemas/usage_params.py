@@ -2,7 +2,7 @@
 
 Arrays are accepted as OpenAI's clients send them (`models[]=a&models[]=b`) or bare
 (`models=a&models=b`). Source: OpenAI's `GET /organization/usage/completions` and
-`GET /organization/costs`; `timezone` and `format` are Tollgate's own.
+`GET /organization/costs`; `timezone`, `format` and `bom` are Tollgate's own.
 """
 
 from collections.abc import Mapping
@@ -48,6 +48,13 @@ COST_GROUPS: Mapping[str, GroupKey | None] = {
     "api_key_id": "api_key",
     "api_source": None,
 }
+#: The same for refused requests.
+REFUSAL_GROUPS: Mapping[str, GroupKey | None] = {
+    "project_id": "account",
+    "api_key_id": "api_key",
+    "endpoint": "endpoint",
+    "reason": "reason",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,8 @@ WIDTHS: Mapping[str, BucketWidth] = {
     "1h": BucketWidth(3_600, 24, 168),
     "1d": BucketWidth(86_400, 7, 31),
 }
+#: Refused requests are counted by the hour.
+REFUSAL_WIDTHS = {name: WIDTHS[name] for name in ("1h", "1d")}
 COST_WIDTHS: Mapping[str, BucketWidth] = {"1d": BucketWidth(86_400, 7, 180)}
 
 #: The most buckets in a file: a week of minutes, more than a year of hours.
@@ -87,6 +96,7 @@ class UsageParams:
     limit: int
     page: str | None
     as_csv: bool
+    bom: bool = False
 
     @property
     def zone(self) -> tzinfo:
@@ -94,8 +104,12 @@ class UsageParams:
         return UTC if self.timezone == "UTC" else ZoneInfo(self.timezone)
 
     def fingerprint(self) -> bytes:
-        """Return what must be the same for all pages: everything except the page and its size."""
-        return orjson.dumps(astuple(replace(self, limit=0, page=None)), default=sorted)
+        """Return what must be the same for all pages: everything except the page and its size.
+
+        Pages have no byte-order mark. Without it, the version before computes the same.
+        """
+        same = astuple(replace(self, limit=0, page=None))[:-1]
+        return orjson.dumps(same, default=sorted)
 
 
 def load_usage_params(query: MultiDict[str, str]) -> UsageParams:
@@ -112,6 +126,14 @@ def load_costs_params(query: MultiDict[str, str]) -> UsageParams:
     Raises: InvalidRequest for the first invalid parameter, named in `param`.
     """
     return _load(_COSTS, query)
+
+
+def load_refusals_params(query: MultiDict[str, str]) -> UsageParams:
+    """Check the query string of `GET /v5/organization/usage/refusals`.
+
+    Raises: InvalidRequest for the first invalid parameter, named in `param`.
+    """
+    return _load(_REFUSALS, query)
 
 
 def _load(schema: Schema, query: MultiDict[str, str]) -> UsageParams:
@@ -156,6 +178,7 @@ class _RangeSchema(Schema):
     api_key_ids = Texts(load_default=None)
     page = Scalar(load_default=None)
     format = OneOf({"json": False, "csv": True}, attribute="as_csv", load_default=False)
+    bom = Flag(load_default=False)
 
     @validates_schema(skip_on_field_errors=True)
     def _check_together(self, values: Mapping[str, Any], **_: Any) -> None:
@@ -165,6 +188,8 @@ class _RangeSchema(Schema):
         if limit is not None and limit > width.largest_limit:
             sentence = f"must be from 1 to {width.largest_limit} for this `bucket_width`"
             raise ValidationError([Problem(VALUE, sentence)], "limit")
+        if values["bom"] and not values["as_csv"]:
+            raise ValidationError([Problem(VALUE, "can only be given with `format=csv`")], "bom")
         for name in ("limit", "page") if values["as_csv"] else ():
             if values[name] is not None:
                 sentence = "cannot be given with `format=csv`: a file contains the whole range"
@@ -172,7 +197,7 @@ class _RangeSchema(Schema):
 
     @post_load
     def _build(self, values: dict[str, Any], **_: Any) -> UsageParams:
-        absent = {"user_ids": None, "batch": None}
+        absent = {"user_ids": None, "batch": None, "models": None}
         limit = values["limit"] or values["width"].default_limit
         return UsageParams(**absent | values | {"limit": limit})
 
@@ -197,5 +222,14 @@ class CostsParamsSchema(_RangeSchema):
     limit = Integer(1, COST_WIDTHS["1d"].largest_limit, load_default=None)
 
 
+class RefusalsParamsSchema(_RangeSchema):
+    """The query string of `GET /v5/organization/usage/refusals`."""
+
+    bucket_width = OneOf(dict(REFUSAL_WIDTHS), attribute="width", load_default=REFUSAL_WIDTHS["1d"])
+    group_by = Words(tuple(REFUSAL_GROUPS), load_default=frozenset())
+    limit = Integer(1, REFUSAL_WIDTHS["1h"].largest_limit, load_default=None)
+
+
+_REFUSALS = RefusalsParamsSchema()
 _USAGE = UsageParamsSchema()
 _COSTS = CostsParamsSchema()

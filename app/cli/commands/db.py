@@ -3,6 +3,8 @@
 import click
 
 from app.settings import database_url
+from app.startup.common import check_release
+from app.startup.finding import refused
 from app.storage.sql.migrations import upgrade
 from app.vocabulary.errors import LedgerUnavailable
 
@@ -18,8 +20,11 @@ def upgrade_database() -> None:
 
     After a rollback to an older version of Tollgate, the newer schema stays, and works.
     """
+    url = database_url()
+    for found in refused(check_release()):
+        raise click.ClickException(found.line)
     try:
-        newer = upgrade(database_url())
+        newer = upgrade(url)
     except LedgerUnavailable as exc:
         raise click.ClickException(f"{exc.message} Check DATABASE_URL.") from exc
     if newer is None:

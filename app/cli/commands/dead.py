@@ -10,11 +10,13 @@ from typing import Any
 import click
 import orjson
 
+from app.cli.actor import record_after
 from app.cli.ledger import open_ledger
 from app.cli.stream import open_redis
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import show_time
 from app.ledger.process_numbers import write_off
+from app.storage.sql.audit import Change
 from app.usage.messages.numbered import numbered
 from app.usage.missing import Missing
 from app.usage.redis.dead_letters import AT_ONCE, DeadLetter, DeadLetterStream
@@ -80,6 +82,8 @@ def retry_dead(entry_ids: tuple[str, ...], everything: bool) -> None:
     with open_redis() as redis:
         stream = DeadLetterStream(redis)
         moved = _apply(stream.retry, _every_id(stream) if everything else entry_ids)
+    if moved:
+        record_after(Change("dead.retry", detail={"events": moved}))
     click.echo(f"{_events(moved)} moved back. Check in a moment: tollgate dead list", err=True)
     _fail_if_missing(entry_ids, moved)
 
@@ -105,6 +109,8 @@ def drop_dead(entry_ids: tuple[str, ...], everything: bool, yes: bool) -> None:
             with open_ledger() as engine:
                 write_off(engine, lost)
         dropped = _apply(stream.drop, _every_id(stream) if everything else entry_ids)
+    if dropped:
+        record_after(Change("dead.drop", detail={"events": dropped}))
     click.echo(f"{_events(dropped)} dropped.", err=True)
     _fail_if_missing(entry_ids, dropped)
 

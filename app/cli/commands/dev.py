@@ -13,6 +13,7 @@ import click
 import requests
 
 from app.accounts.accounts import Accounts
+from app.cli.actor import cli_actor
 from app.cli.tables import Cell, format_table
 from app.devstack.children import ChildFailed, Children
 from app.devstack.demo import DAYS, DemoClient, DemoFailed
@@ -85,7 +86,7 @@ def _demo_key(database_url: str, path: Path) -> str:
     """Return the demo account's key from `path`, or create one: the ledger has only its hash."""
     engine = create_engine(database_url)
     try:
-        accounts = Accounts(engine)
+        accounts = Accounts(engine, actor=cli_actor())
         stored = path.read_text(encoding="ascii").strip() if path.exists() else ""
         known = accounts.find_key(stored)
         if known is not None and known.is_live(int(time.time() * 1000)):

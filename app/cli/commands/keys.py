@@ -1,28 +1,32 @@
-"""`tollgate keys`: creates, lists, limits, revokes and rotates API keys."""
+"""`tollgate keys`: creates, lists, finds, limits, revokes and rotates API keys."""
 
 import json
 import time
 from collections.abc import Iterable
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import click
 
 from app.accounts.accounts import Accounts
 from app.accounts.apikey import SCOPES, ApiKey
-from app.accounts.keyring import REVOCATION_BOUND_S
-from app.cli.ledger import open_ledger
+from app.cli.actor import open_accounts
+from app.cli.find_key import find_key
 from app.cli.limit_options import change_and_show, limit_options
 from app.cli.output import OutputFailed
 from app.cli.tables import format_table, on_terminal
-from app.cli.times import Moment, show_time
+from app.cli.taking_effect import wait_until_noticed
+from app.cli.times import Moment, Span, show_time
 from app.vocabulary.errors import LedgerUnavailable
 
 
 @click.group()
 def keys() -> None:
-    """Create, list, limit, revoke and rotate API keys."""
+    """Create, list, find, limit, revoke and rotate API keys."""
+
+
+keys.add_command(find_key)
 
 
 @keys.command("create")
@@ -53,8 +57,7 @@ def create_key(
     A key needs an account unless `admin` is its only scope: it then reads the usage of all
     accounts.
     """
-    with open_ledger() as engine:
-        accounts = Accounts(engine)
+    with open_accounts() as accounts:
         key, secret = accounts.create_key(
             account_ids, scopes, name=name, expires_at_ms=_unix_ms(expires), enabled=False
         )
@@ -64,13 +67,13 @@ def create_key(
 @keys.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def list_keys(as_json: bool) -> None:
-    """List all keys, without their secrets."""
-    with open_ledger() as engine:
-        found = Accounts(engine).list_keys()
+    """List all keys, without their secrets. The last use may be two minutes behind."""
+    with open_accounts() as accounts:
+        found = accounts.list_keys()
     if as_json:
         click.echo(json.dumps([_as_dict(key) for key in found], indent=2))
     elif found:
-        headings = ("key", "name", "accounts", "scopes", "created", "expires", "state")
+        headings = ("key", "name", "accounts", "scopes", "created", "expires", "last used", "state")
         for line in format_table(headings, [_row(k) for k in found], pretty=on_terminal()):
             click.echo(line)
     else:
@@ -80,12 +83,14 @@ def list_keys(as_json: bool) -> None:
 @keys.command("revoke")
 @click.argument("key_id")
 def revoke_key(key_id: str) -> None:
-    """Revoke the key KEY_ID permanently."""
-    with open_ledger() as engine:
-        Accounts(engine).revoke(key_id)
-    click.echo(
-        f"{key_id} is revoked. It may still work for up to {REVOCATION_BOUND_S} s.", err=True
-    )
+    """Revoke the key KEY_ID permanently. Requests in flight run to their end.
+
+    When the command returns, no web process accepts the key any more, except one that cannot reach
+    the ledger: it accepts keys that it knows for up to five minutes.
+    """
+    with open_accounts() as accounts:
+        accounts.revoke(key_id)
+    wait_until_noticed(f"{key_id} is revoked.", "It is refused everywhere.")
 
 
 @keys.command("rotate")
@@ -94,15 +99,24 @@ def revoke_key(key_id: str) -> None:
     "--operation-id",
     help="An ID that you choose for this rotation. Repeating it never creates a second key.",
 )
-def rotate_key(key_id: str, operation_id: str | None) -> None:
-    """Create a key like KEY_ID and print it. It is shown only once. KEY_ID stays valid.
+@click.option(
+    "--overlap",
+    type=Span(),
+    help="How long KEY_ID still works, such as 24h; default: until you revoke it.",
+)
+def rotate_key(key_id: str, operation_id: str | None, overlap: timedelta | None) -> None:
+    """Create a key like KEY_ID and print it. It is shown only once. Both keys work.
 
-    When callers use the new key, revoke the old one: `tollgate keys revoke KEY_ID`.
+    With --overlap, KEY_ID expires by itself. Otherwise, revoke it when callers use the new key:
+    `tollgate keys revoke KEY_ID`.
     """
-    with open_ledger() as engine:
-        accounts = Accounts(engine)
+    overlap_s = None if overlap is None else overlap.total_seconds()
+    with open_accounts() as accounts:
         key, secret = accounts.rotate(key_id, operation_id, enabled=False)
-        _hand_over(accounts, key, secret)
+        _hand_over(accounts, key, secret, overlap_s)
+        old = accounts.get_key(key_id)
+    if old is not None and overlap is not None:
+        click.echo(f"{key_id} works until {_expiry(old)}.", err=True)
 
 
 @keys.command("limit")
@@ -116,11 +130,13 @@ def limit_key(key_id: str, *, as_json: bool, **limits: Any) -> None:
     change_and_show("key", key_id, limits, as_json=as_json)
 
 
-def _hand_over(accounts: Accounts, key: ApiKey, secret: str) -> None:
+def _hand_over(
+    accounts: Accounts, key: ApiKey, secret: str, overlap_s: float | None = None
+) -> None:
     """Print a new key's secret and activate the key; if either fails, the key stays inactive."""
     is_shown = False
     try:
-        with accounts.hand_over(key):
+        with accounts.hand_over(key, overlap_s):
             _show_secret(key, secret)
             is_shown = True
     except OutputFailed as exc:
@@ -139,6 +155,11 @@ def _show_secret(key: ApiKey, secret: str) -> None:
     about.append(f"scopes: {_joined(key.scopes)}")
     about.append(f"expires: {_expiry(key)}")
     click.echo(f"{'; '.join(about)}.", err=True)
+    if key.disabled_account_ids:
+        disabled = _joined(key.disabled_account_ids)
+        click.echo(
+            f"Disabled: {disabled}. Until it is enabled, the key is refused for it.", err=True
+        )
     click.echo("Save it now: Tollgate stores only its hash and cannot show it again.", err=True)
 
 
@@ -150,6 +171,7 @@ def _row(key: ApiKey) -> tuple[str | None, ...]:
         _joined(key.scopes),
         show_time(key.created_at_ms),
         _expiry(key),
+        "never" if key.last_used_at_ms is None else show_time(key.last_used_at_ms),
         _state(key),
     )
 
@@ -159,13 +181,12 @@ def _expiry(key: ApiKey) -> str:
 
 
 def _state(key: ApiKey) -> str:
-    if key.revoked_at_ms is not None:
-        return "revoked"
-    return "active" if key.is_live(int(time.time() * 1000)) else "expired"
+    return key.state(int(time.time() * 1000))
 
 
 def _as_dict(key: ApiKey) -> dict[str, object]:
-    return asdict(key) | {"scopes": sorted(key.scopes), "state": _state(key)}
+    sets = {"scopes": sorted(key.scopes), "disabled_account_ids": sorted(key.disabled_account_ids)}
+    return asdict(key) | sets | {"state": _state(key)}
 
 
 def _joined(names: Iterable[str]) -> str:

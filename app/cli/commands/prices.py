@@ -2,9 +2,6 @@
 
 import json
 import math
-import sys
-import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
@@ -13,17 +10,21 @@ from typing import Any
 
 import click
 
+from app.cli.actor import record_after
 from app.cli.ledger import open_ledger, open_reports
 from app.cli.output import write_whole
+from app.cli.price_update import signed, update
 from app.cli.tables import Cell, format_table, on_terminal
-from app.cli.times import Moment, show_time
-from app.ledger.repricing import count_entries, past_repricings, reprice
+from app.cli.times import Moment, range_ms, show_time
+from app.ledger.repricing import past_repricings
+from app.ledger.repricing_plan import Scope
 from app.ledger.unpriced import Unpriced, unpriced
 from app.pricing.price import EffectivePeriod, Price
 from app.pricing.price_book import PriceBook, load_prices
 from app.pricing.rates import RATE_NAMES
 from app.pricing.snapshot import SNAPSHOT_FILE
 from app.settings import prices_file
+from app.storage.sql.audit import Change
 from app.vocabulary.money import dollars
 
 
@@ -106,7 +107,7 @@ def missing(since: datetime, until: datetime | None, as_json: bool) -> None:
 
     If the price is known now, `tollgate prices update` applies it.
     """
-    start_ms, end_ms = _range(since, until)
+    start_ms, end_ms = range_ms(since, until)
     book = load_prices(prices_file())
     with open_reports() as source:
         found = unpriced(source.engine, start_ms, end_ms, book)
@@ -138,37 +139,7 @@ def _known_now(book: PriceBook, it: Unpriced) -> bool:
     return book.price(it.vendor, it.model, it.asked, at_ms=at_ms, tier=tier) is not None
 
 
-@prices.command("update")
-@click.option(
-    "--since", type=Moment(), required=True, help="Start of the range: an ISO date or time, or 30d."
-)
-@click.option("--until", type=Moment(), help="End of the range (exclusive); default: now.")
-def update(since: datetime, until: datetime | None) -> None:
-    """Re-price the requests of a range with the prices that are known now.
-
-    Each call is priced with the price that was effective when its request started. Requests whose
-    price is still unknown, or whose entries were pruned, keep their cost. The command prints the
-    prices that it applied; `tollgate prices log` lists all re-pricings. Budgets count lower costs
-    at once and higher costs within a minute. If it is interrupted, run it again.
-    """
-    start_ms, end_ms = _range(since, until)
-    book = load_prices(prices_file())
-    changed = added_nanousd = 0
-    price_ids = Counter[str | None]()
-    with open_ledger() as engine:
-        length = count_entries(engine, start_ms, end_ms)
-        with click.progressbar(length=length, label="Entries", file=sys.stderr) as bar:
-            for batch in reprice(engine, book, start_ms, end_ms):
-                changed += batch.changed
-                added_nanousd += batch.added_nanousd
-                price_ids += batch.price_ids
-                bar.update(batch.examined)
-            bar.finish()
-    for price_id, count in price_ids.most_common():
-        click.echo(
-            f"{count} now have {price_id or 'no cost, because they used no tokens'}", err=True
-        )
-    click.echo(f"{changed} of {length} entries changed, by {_signed(added_nanousd)} in total.")
+prices.add_command(update)
 
 
 @prices.command("log")
@@ -182,21 +153,26 @@ def log() -> None:
             show_time(it.start_ms),
             show_time(it.end_ms),
             it.changed_entries,
-            _signed(it.added_nanousd),
+            signed(it.added_nanousd),
+            _narrowed(it.scope),
         ]
         for it in found
     ]
-    for line in format_table(
-        ("time", "requests from", "to", "changed entries", "change"), rows, pretty=on_terminal()
-    ):
+    headings = ("time", "requests from", "to", "changed entries", "change", "only")
+    for line in format_table(headings, rows, pretty=on_terminal()):
         click.echo(line)
+
+
+def _narrowed(scope: Scope) -> str:
+    """Return the accounts and models that a re-pricing was narrowed to."""
+    return " ".join(sorted((scope.account_ids or set()) | (scope.models or set())))
 
 
 @prices.command("import")
 def import_prices() -> None:
     """Update config/prices.json from the installed package genai-prices, without network access.
 
-    Prints how many models' prices changed. Restart the workers: they read the file at start.
+    Prints how many models' prices changed. Running processes take the new prices within 10 seconds.
     """
     try:
         source = import_module("app.pricing.price_import")
@@ -206,11 +182,13 @@ def import_prices() -> None:
         ) from exc
     before, after = json.loads(SNAPSHOT_FILE.read_bytes()), source.snapshot_rows()
     write_whole(SNAPSHOT_FILE, source.encode_rows(after))
+    versions = [before["version"], after["version"]]
+    record_after(Change("prices.import", detail={"genai_prices": versions}))
     old, new = _models(before), _models(after)
     changed = sum(old[key] != new[key] for key in old.keys() & new.keys())
     added, removed = len(new.keys() - old.keys()), len(old.keys() - new.keys())
-    versions = f"From {before['version']} to {after['version']}"
-    click.echo(f"{versions}: {added} models added, {changed} changed, {removed} removed.")
+    counts = f"{added} models added, {changed} changed, {removed} removed"
+    click.echo(f"From {versions[0]} to {versions[1]}: {counts}.")
 
 
 def _models(rows: dict[str, Any]) -> dict[tuple[str, str], Any]:
@@ -219,15 +197,3 @@ def _models(rows: dict[str, Any]) -> dict[tuple[str, str], Any]:
         for name, provider in rows["providers"].items()
         for model in provider["models"]
     }
-
-
-def _range(since: datetime, until: datetime | None) -> tuple[int, int]:
-    end_s = time.time() if until is None else until.timestamp()
-    start_ms, end_ms = math.floor(since.timestamp() * 1000), math.ceil(end_s * 1000)
-    if start_ms >= end_ms:
-        raise click.UsageError("--since must be before --until")
-    return start_ms, end_ms
-
-
-def _signed(nanousd: int) -> str:
-    return f"{'-' if nanousd < 0 else '+'}${dollars(abs(nanousd))}"

@@ -13,7 +13,7 @@ from app.cli.tables import format_table, on_terminal
 from app.cli.times import Moment
 from app.ledger.reports.lookup import NOT_FOUND, as_object
 from app.ledger.reports.query import UsageQuery
-from app.usage.messages.event import STATUSES
+from app.vocabulary.statuses import STATUSES
 
 #: The most requests in one list; a narrower range shows the others.
 LIST_LIMIT = 1_000

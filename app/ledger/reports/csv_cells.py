@@ -10,6 +10,15 @@ from typing import Any
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
+#: With this character first, Excel reads a file as UTF-8; otherwise, in the encoding of its locale.
+BYTE_ORDER_MARK = "\ufeff"
+
+
+def csv_headings(cells: Iterable[Any], *, bom: bool = False) -> str:
+    """Return the first line of a file, after a byte-order mark if `bom`; see `csv_line`."""
+    return f"{BYTE_ORDER_MARK if bom else ''}{csv_line(cells)}"
+
+
 def csv_line(cells: Iterable[Any]) -> str:
     """Return one line in the format of RFC 4180.
 

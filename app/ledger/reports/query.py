@@ -1,11 +1,12 @@
 """A query for usage, and the rows that answer it. No I/O."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.vocabulary.completion import Usage
 
-GroupKey = Literal["account", "api_key", "vendor", "model", "user", "status"]
+#: `endpoint` and `reason` are those of refused requests; the others but account and key, of usage.
+GroupKey = Literal["account", "api_key", "vendor", "model", "user", "status", "endpoint", "reason"]
 
 #: The columns that identify a group: several vendors may have a model of the same name.
 GROUP_COLUMNS: dict[GroupKey, tuple[str, ...]] = {
@@ -15,6 +16,8 @@ GROUP_COLUMNS: dict[GroupKey, tuple[str, ...]] = {
     "model": ("vendor", "model"),
     "user": ("user",),
     "status": ("status",),
+    "endpoint": ("endpoint",),
+    "reason": ("reason",),
 }
 
 
@@ -46,21 +49,19 @@ class UsageQuery:
 
     @property
     def needs_entries(self) -> bool:
-        """Whether it asks for users or statuses, which rollups do not store."""
-        return (
-            self.users is not None
-            or self.statuses is not None
-            or not {"user", "status"}.isdisjoint(self.group_by)
-        )
+        """Whether only entries can answer it: rollups store neither users nor statuses."""
+        filtered = self.users is not None or self.statuses is not None
+        return filtered or not {"user", "status"}.isdisjoint(self.group_by)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageRow:
     """The totals of one group in one bucket; fields that the query does not group by are None.
 
-    `user` is also None for requests without a user. `failed_requests`, `estimated_requests`,
-    `priced_requests` and `empty_requests` are included in `requests`. Empty requests used no tokens
-    and so have no price. `cost_nanousd` is the cost of the priced requests.
+    `user` is also None for requests without a user. `requests` are all recorded requests; those in
+    `failed_requests`, `estimated_requests`, `priced_requests` and `empty_requests` are included.
+    Failed requests ended with one of FAILED_STATUSES. Empty requests used no tokens and so have no
+    price. `cost_nanousd` is the cost of the priced requests.
     """
 
     bucket_start_s: int | None = None
@@ -78,6 +79,19 @@ class UsageRow:
     priced_requests: int = 0
     empty_requests: int = 0
 
+    def __add__(self, other: "UsageRow") -> "UsageRow":
+        """Return the sum of both, with the group and the bucket of the first."""
+        return replace(
+            self,
+            requests=self.requests + other.requests,
+            failed_requests=self.failed_requests + other.failed_requests,
+            estimated_requests=self.estimated_requests + other.estimated_requests,
+            usage=self.usage + other.usage,
+            cost_nanousd=self.cost_nanousd + other.cost_nanousd,
+            priced_requests=self.priced_requests + other.priced_requests,
+            empty_requests=self.empty_requests + other.empty_requests,
+        )
+
     @property
     def unpriced_requests(self) -> int:
         """The number of requests that used tokens at an unknown price."""
@@ -87,3 +101,7 @@ class UsageRow:
     def known_cost_nanousd(self) -> int | None:
         """The cost of the priced requests; None if it is 0 and other requests have no price."""
         return None if self.unpriced_requests and not self.cost_nanousd else self.cost_nanousd
+
+
+#: The sum of no requests.
+NO_USAGE = UsageRow(requests=0, failed_requests=0, estimated_requests=0, usage=Usage())

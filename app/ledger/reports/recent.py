@@ -1,10 +1,10 @@
-"""Reads the ledger's newest entries one by one, and latency percentiles from them.
+"""Reads the ledger's newest entries one by one.
 
-Entries contain no prompts and no completions. Does not depend on HTTP. `reader` reads totals.
+Entries contain no prompts and no completions. Does not depend on HTTP. `reader` reads totals, and
+`latencies` how requests ended.
 """
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,10 +15,9 @@ from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import conditions
 from app.storage.sql.tables import entries
 from app.storage.sql.transactions import reading
-from app.usage.messages.event import SideSource, Source, Status, sides_of
+from app.usage.messages.event import SideSource, Source, sides_of
+from app.vocabulary.statuses import Status
 
-#: Entries that latencies are computed from: enough for a 99th percentile, read in milliseconds.
-SAMPLE = 5000
 #: Up to this many accounts are read one by one through an index; more are sorted together.
 SINGLE_ACCOUNTS_LIMIT = 50
 
@@ -81,17 +80,6 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestOutcome:
-    """The status and the latencies of one request, at the vendor that served it."""
-
-    vendor: str
-    status: Status
-    http_status: int | None
-    first_token_ms: int | None
-    duration_ms: int
-
-
-@dataclass(frozen=True, slots=True)
 class RecentReader:
     """Reads the newest entries of one ledger; every method raises LedgerUnavailable.
 
@@ -131,27 +119,9 @@ class RecentReader:
                     break
         return found
 
-    def outcomes(self, query: UsageQuery, limit: int = SAMPLE) -> list[RequestOutcome]:
-        """Return the outcomes of the last `limit` requests, newest first."""
-        statement = _newest(query, limit, _OUTCOME_COLUMNS)
-        with reading(self.engine) as connection:
-            return [_outcome(**row._mapping) for row in connection.execute(statement)]
-
 
 _COLUMNS = tuple(Request.__dataclass_fields__)
-_OUTCOME_COLUMNS = (
-    "vendor",
-    "vendor_served",
-    "status",
-    "http_status",
-    "first_token_ms",
-    "duration_ms",
-)
 _ORDER = ("started_at_ms", "event_id")
-
-
-def _outcome(vendor: str, vendor_served: str | None, **others: Any) -> RequestOutcome:
-    return RequestOutcome(vendor=vendor_served or vendor, **others)
 
 
 def _newest(
@@ -190,16 +160,3 @@ def _in_order(
     statement: Select[Any], order: Sequence[ColumnElement[Any]], limit: int
 ) -> Select[Any]:
     return statement.order_by(*(column.desc() for column in order)).limit(limit)
-
-
-def percentile(values: Sequence[int], percent: int) -> int | None:
-    """Return the nearest-rank percentile, which is one of `values`; None if there are none."""
-    if not values:
-        return None
-    rank = max(1, math.ceil(len(values) * percent / 100))
-    return sorted(values)[rank - 1]
-
-
-def known(values: Iterable[int | None]) -> list[int]:
-    """Return the values that are not None."""
-    return [value for value in values if value is not None]

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 
 from app.ledger.cells import Cell, list_cells
+from app.ledger.reports.latencies import LatencyReader
 from app.ledger.reports.lookup import RequestLookup
 from app.ledger.reports.reader import UsageReader
 from app.ledger.reports.recent import RecentReader
+from app.ledger.reports.refusals import RefusalReader
 from app.vocabulary.errors import LedgerUnavailable
 
 #: How long reports read from the primary after the replica has failed, in seconds.
@@ -37,6 +39,16 @@ class ReportSource:
     def usage(self) -> UsageReader:
         """The reader of totals."""
         return UsageReader(self.engine)
+
+    @property
+    def latencies(self) -> LatencyReader:
+        """The reader of how requests ended, and how long they took."""
+        return LatencyReader(self.engine)
+
+    @property
+    def refusals(self) -> RefusalReader:
+        """The reader of refused requests."""
+        return RefusalReader(self.engine)
 
     @property
     def recent(self) -> RecentReader:

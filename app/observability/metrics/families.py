@@ -68,6 +68,11 @@ class Families:
             ("vendor",),
         )
 
+        self.refused = self._counter(
+            "tollgate_refused_requests",
+            "Requests that were refused before any vendor was called, by reason.",
+            ("endpoint", "reason"),
+        )
         self.unlimited = self._counter(
             "tollgate_unlimited_requests",
             "Requests that were served without a check of their limits, by reason.",

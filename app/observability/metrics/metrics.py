@@ -16,6 +16,7 @@ from app.admission.unchecked import REASONS
 from app.observability.metrics.families import Families
 from app.usage.messages.event import UsageEvent
 from app.vendors.vendor import Vendor
+from app.vocabulary.statuses import FAILED_STATUSES
 
 P = ParamSpec("P")
 
@@ -111,13 +112,18 @@ class Metrics:
         series.count(event)
         if event.source == "estimated":
             self._families.estimated.labels(key[0]).inc()
-        if event.status in ("failed", "truncated"):
+        if event.status in FAILED_STATUSES:
             self._families.vendor_errors.labels(key[0], _status(event.http_status)).inc()
 
     @_never_raising
     def unlimited(self, reason: str) -> None:
         """Count a request that was served without a check of its limits."""
         self._families.unlimited.labels(reason).inc()
+
+    @_never_raising
+    def refused(self, endpoint: str, reason: str) -> None:
+        """Count a request that was refused before any vendor was called."""
+        self._families.refused.labels(endpoint or "none", reason).inc()
 
     @_never_raising
     def unknown_reason(self, vendor: str, word: str) -> None:

@@ -17,3 +17,7 @@ LIMITS = "limits:"
 UNCHECKED = "limits:unchecked"
 #: Written to find out whether Redis accepts writes.
 PROBE = "usage:probe"
+#: Refused requests that the ledger does not have yet, and the last report of each process.
+REFUSALS = "usage:refusals"
+REFUSALS_BATCH = "usage:refusals:batch"
+REFUSALS_OF = "usage:refusals:of:"

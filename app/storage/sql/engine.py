@@ -25,7 +25,10 @@ def create_engine(url: str) -> Engine:
         if parsed.get_backend_name() == "postgresql":
             return postgresql_engine(parsed)
     except ModuleNotFoundError as exc:
-        raise ConfigError(f"DATABASE_URL needs a driver that is not installed: {exc.name}") from exc
+        raise ConfigError(
+            f"DATABASE_URL needs a driver that is not installed: {exc.name}."
+            " Run: pip install -e '.[postgres]'"
+        ) from exc
     except SQLAlchemyError as exc:
         raise ConfigError("DATABASE_URL is not a database URL") from exc
     raise ConfigError("DATABASE_URL must begin with sqlite:///, postgres:// or postgresql://")

@@ -11,7 +11,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from app.storage.sql.postgresql import rejected_parameter
 from app.vocabulary.errors import LedgerUnavailable
 
-_MISSING_TABLE = "42P01"
+_NOT_IN_SCHEMA = frozenset({"42P01", "42703"})  # a table, a column
 _RETRYABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
 _LOCK_TIMEOUT = "55P03"
 _CHECK_VIOLATION = "23514"
@@ -71,7 +71,7 @@ def _message(error: DBAPIError) -> str:
             f"The pooler of the usage ledger rejects the startup parameter `{parameter}`:"
             " remove it from DATABASE_URL, or add it to PgBouncer's ignore_startup_parameters."
         )
-    if _is_table_missing(error):
+    if _is_missing_in_schema(error):
         return _NOT_MIGRATED
     return _FILE_ERRORS.get(_sqlite_code(error), _UNAVAILABLE)
 
@@ -85,5 +85,7 @@ def _sqlite_code(error: DBAPIError) -> int:
     return (getattr(error.orig, "sqlite_errorcode", 0) or 0) & 0xFF
 
 
-def _is_table_missing(error: DBAPIError) -> bool:
-    return _sqlstate(error) == _MISSING_TABLE or "no such table" in str(error.orig)
+def _is_missing_in_schema(error: DBAPIError) -> bool:
+    text = str(error.orig)
+    is_in_sqlite = "no such table" in text or "no such column" in text or "has no column" in text
+    return _sqlstate(error) in _NOT_IN_SCHEMA or is_in_sqlite

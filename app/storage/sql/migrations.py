@@ -63,7 +63,7 @@ def schema_is_current(engine: Engine) -> bool:
     Raises: LedgerUnavailable.
     """
     with reading(engine) as connection:
-        revision = _revision(connection)
+        revision = revision_of(connection)
     return revision is not None and revision not in known_revisions()[:-1]
 
 
@@ -107,7 +107,7 @@ def _prepared(engine: Engine) -> Iterator[None]:
     It is a context, in which the migrations run. A new database needs none.
     """
     with reading(engine) as connection:
-        revision = _revision(connection)
+        revision = revision_of(connection)
     with ledger_errors(), ExitStack() as contexts:
         if revision in known_revisions()[:-1]:
             from alembic.script import ScriptDirectory  # noqa: PLC0415 - as below
@@ -125,7 +125,7 @@ def _run_migrations(connection: Connection) -> str | None:
         # A migration that waits for a table blocks all later users of that table, so it fails
         # instead.
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{MIGRATION_WAIT_S}s'")
-    revision = _revision(connection)
+    revision = revision_of(connection)
     if revision is not None and revision not in known_revisions():
         _check_tables(connection)
         return revision
@@ -156,7 +156,8 @@ def _check_tables(connection: Connection) -> None:
         )
 
 
-def _revision(connection: Connection) -> str | None:
+def revision_of(connection: Connection) -> str | None:
+    """Return the revision of a database's schema; None before the first migration."""
     if not sa.inspect(connection).has_table(_REVISION.name):
         return None
     return connection.scalar(sa.select(_REVISION.c.version_num))

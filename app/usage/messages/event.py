@@ -27,11 +27,9 @@ from app.usage.messages.stored_text import clip, cut_or_none
 from app.vocabulary.completion import USAGE_COUNTS, Usage
 from app.vocabulary.text import TEXT_LIMIT
 
-Status = Literal["completed", "failed", "disconnected", "truncated", "abandoned"]
 Source = Literal["vendor", "read", "estimated", "none"]
 SideSource = Literal["vendor", "estimated", "none"]
 
-STATUSES: frozenset[str] = frozenset(get_args(Status))
 SOURCES: frozenset[str] = frozenset(get_args(Source))
 SIDE_SOURCES: frozenset[str] = frozenset(get_args(SideSource))
 

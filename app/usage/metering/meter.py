@@ -11,7 +11,7 @@ from app.admission.at_most import CostCandidate
 from app.admission.limiter import Admission, AdmissionRequest
 from app.tracing.trace_context import Trace
 from app.usage.messages.call_usage import CallUsage
-from app.usage.messages.event import SideSource, Status, UsageEvent
+from app.usage.messages.event import SideSource, UsageEvent
 from app.usage.messages.event_id import new_event_id
 from app.usage.messages.open_record import OpenRecord
 from app.usage.messages.stored_text import clip_or_none
@@ -22,6 +22,7 @@ from app.usage.metering.request_context import RequestContext
 from app.usage.recording.live_request import LiveRequest
 from app.usage.recording.recorder import Recorder
 from app.vocabulary.completion import USAGE_COUNTS, CompletionRequest, Usage
+from app.vocabulary.statuses import Status
 
 #: What a finish reason looks like, unlike a sentence.
 _WORD = re.compile(r"[A-Za-z][\w.:/-]*", re.ASCII)

@@ -20,6 +20,7 @@ Does not depend on any HTTP library; only `app.api.errors` renders them.
     ├── InvalidAPIKey                  401
     ├── PermissionDenied               403
     │   ├── AccountNotAllowed
+    │   ├── AccountDisabled
     │   └── ScopeMissing
     ├── LimitReached                   429  a limit of the account or of the key:
     │   ├── RateLimited                     for now; `retry-after` gives the time to retry
@@ -48,6 +49,7 @@ from app.vocabulary.errors.base import (
     TollgateError,
 )
 from app.vocabulary.errors.caller import (
+    AccountDisabled,
     AccountNotAllowed,
     IdempotencyConflict,
     IdempotencyInProgress,
@@ -95,6 +97,7 @@ from app.vocabulary.errors.vendor import (
 
 __all__ = [
     "SHOULD_RETRY",
+    "AccountDisabled",
     "AccountNotAllowed",
     "Cancelled",
     "GatewayError",

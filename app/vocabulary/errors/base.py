@@ -27,6 +27,11 @@ class TollgateError(Exception):
         self.code = code or type(self).code
         self.headers: dict[str, str] = dict(headers or {})
 
+    @property
+    def refusal_reason(self) -> str:
+        """The stable word by which a request is counted that this error refuses."""
+        return self.code or self.type
+
     def body(self) -> dict[str, dict[str, str | None]]:
         """Return OpenAI's error body, which the official clients parse."""
         return {

@@ -115,6 +115,12 @@ class AccountNotAllowed(PermissionDenied):
     code = "account_not_allowed"
 
 
+class AccountDisabled(PermissionDenied):
+    """An operator has disabled the account; the key works again once it is enabled."""
+
+    code = "account_disabled"
+
+
 class ScopeMissing(PermissionDenied):
     """The key lacks the scope that the route requires."""
 
@@ -126,6 +132,13 @@ class LimitReached(TollgateError):
 
     status = 429
     type = "rate_limit_error"
+    #: The limit that was reached, such as `account/requests_per_minute` or `key/budget`.
+    limit = ""
+
+    @property
+    def refusal_reason(self) -> str:
+        """The code and the limit."""
+        return f"{self.code}/{self.limit}"
 
 
 class RateLimited(LimitReached):

@@ -34,6 +34,8 @@ def test_arrays_are_read_in_both_spellings() -> None:
         ([("bucket_width", "1m"), ("limit", "1441")], "limit", "invalid_value"),
         ([("format", "csv"), ("limit", "5")], "limit", "invalid_value"),
         ([("format", "csv"), ("page", "x")], "page", "invalid_value"),
+        ([("bom", "true")], "bom", "invalid_value"),
+        ([("format", "csv"), ("bom", "yes")], "bom", "invalid_type"),
         ([("colour", "red")], "colour", "unknown_parameter"),
     ],
 )
@@ -54,6 +56,11 @@ def test_costs_have_days_and_line_items() -> None:
     assert (params.models, params.user_ids, params.batch) == (frozenset({"v/m"}), None, None)
     with pytest.raises(InvalidRequest):
         load_costs_params(MultiDict([("start_time", "0"), ("bucket_width", "1h")]))
+
+
+def test_a_page_of_the_version_before_leads_to_the_next() -> None:
+    same = b'[0,null,[86400,7,31],"UTC",null,null,null,null,null,[],0,null,false]'
+    assert load().fingerprint() == same
 
 
 def test_pages_belong_to_the_query_but_not_to_their_size() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ledger.reports.csv_cells import csv_line
+from app.ledger.reports.csv_cells import csv_headings, csv_line
 
 
 def cells(line: str) -> list[str]:
@@ -54,3 +54,8 @@ def test_no_cell_starts_a_formula_and_no_text_is_lost(texts: list[str]) -> None:
     for text, cell in zip(texts, found, strict=True):
         assert cell in (text, f"'{text}")
         assert not cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+
+
+def test_a_file_may_start_with_a_byte_order_mark() -> None:
+    assert csv_headings(["day", "user"]) == "day,user\r\n"
+    assert csv_headings(["day"], bom=True).encode() == b"\xef\xbb\xbfday\r\n"

@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 
 from app.ledger.posting import Ledger
 from app.ledger.reports.query import UsageQuery
-from app.ledger.reports.recent import Position, RecentReader, RequestOutcome, percentile
+from app.ledger.reports.recent import Position, RecentReader
 from app.usage.messages.event import UsageEvent
 from tests.support.events import usage_event
 
@@ -70,7 +70,6 @@ def test_the_newest_of_several_accounts_come_in_one_order(engine: Engine) -> Non
     assert [request.event_id for request in page] == ["10", "09", "07"]
     page = reader.requests(two, 3, after=page[-1].position)
     assert [request.event_id for request in page] == ["06", "04", "03"]
-    assert len(reader.outcomes(two, 5)) == 5
 
 
 def test_requests_are_found_by_how_they_ended(engine: Engine) -> None:
@@ -78,16 +77,6 @@ def test_requests_are_found_by_how_they_ended(engine: Engine) -> None:
     statuses = frozenset({"failed", "truncated"})
     found = RecentReader(engine).requests(ALL, 10, statuses=statuses)
     assert [request.status for request in found] == ["truncated", "failed"]
-
-
-def test_outcomes_are_those_of_the_vendor_that_served(engine: Engine) -> None:
-    failed = {"status": "failed", "http_status": 500, "first_token_ms": None, "duration_ms": 7}
-    post(engine, at(1, "a", vendor_served="groq"), at(2, "b", vendor_served=None, **failed))
-    assert RecentReader(engine).outcomes(ALL) == [
-        RequestOutcome("openai", "failed", 500, None, 7),
-        RequestOutcome("groq", "completed", 200, 40, 90),
-    ]
-    assert len(RecentReader(engine).outcomes(ALL, 1)) == 1
 
 
 def test_a_position_between_entries_is_valid(engine: Engine) -> None:
@@ -112,20 +101,3 @@ def test_each_side_says_whose_count_it_is(
     post(engine, at(1, "a", source=source, prompt_source=prompt, completion_source=completion))
     (found,) = RecentReader(engine).requests(ALL, 1)
     assert (found.guessed_prompt, found.guessed_completion) == guessed
-
-
-@pytest.mark.parametrize(
-    ("values", "percent", "found"),
-    [
-        ([], 50, None),
-        ([7], 50, 7),
-        ([7], 99, 7),
-        ([3, 1, 2, 4], 50, 2),
-        ([3, 1, 2, 4], 95, 4),
-        (list(range(1, 101)), 95, 95),
-    ],
-)
-def test_a_percentile_is_one_of_the_values(
-    values: list[int], percent: int, found: int | None
-) -> None:
-    assert percentile(values, percent) == found

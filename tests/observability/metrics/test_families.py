@@ -56,7 +56,7 @@ def lines(families: Families) -> list[str]:
 def test_each_family_has_a_help_text_and_no_series_before_its_first_count() -> None:
     found = lines(Families())
     names = {line.split()[2] for line in found if line.startswith("# TYPE ")}
-    assert len(names) == 12
+    assert len(names) == 13
     assert names == {line.split()[2] for line in found if line.startswith("# HELP ")}
     assert all(name.startswith("tollgate_") for name in names)
     assert not [line for line in found if not line.startswith("#")]

@@ -3,12 +3,15 @@
 import sqlite3
 
 import pytest
+import sqlalchemy as sa
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from app.storage.sql.engine import create_engine
 from app.storage.sql.errors import is_retryable, ledger_errors
 from app.storage.sql.migrations import schema_is_current, upgrade
+from app.storage.sql.tables import audit
+from app.storage.sql.transactions import write
 from app.vocabulary.errors import LedgerUnavailable
 from tests.storage.sql.account_rows import account_ids, add
 
@@ -97,3 +100,15 @@ def test_a_parameter_that_a_pooler_rejects_is_named_with_what_to_do() -> None:
 def test_other_errors_pass_unchanged() -> None:
     with pytest.raises(KeyError), ledger_errors():
         raise KeyError("our own mistake")
+
+
+@pytest.mark.parametrize("change", ["ALTER TABLE audit DROP COLUMN detail", "DROP TABLE audit"])
+def test_a_schema_of_an_older_version_is_named(engine: Engine, change: str) -> None:
+    with engine.execution_options(writes=True).begin() as connection:
+        connection.execute(sa.text(change))
+    row = {"at_ms": 1, "actor": "a", "channel": "cli", "action": "x", "account_ids": ""}
+    insert = audit.insert().values(**row, detail="{}")
+    with pytest.raises(LedgerUnavailable, match="schema is not up to date"):
+        write(engine, lambda connection: connection.execute(sa.select(audit)))
+    with pytest.raises(LedgerUnavailable, match="schema is not up to date"):
+        write(engine, lambda connection: connection.execute(insert))

@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from app.settings import ROOT
@@ -48,9 +49,21 @@ def find_nginx() -> str | None:
 
 
 class Nginx:
-    """One nginx; `ours` as the documentation has it, over TLS, else with its defaults."""
+    """One nginx; `ours` as the documentation has it, over TLS, else with its defaults.
 
-    def __init__(self, program: str, folder: Path, target: int, *, ours: bool) -> None:
+    `changes`: what an operator changes in the documentation's file, besides names and addresses.
+    """
+
+    def __init__(
+        self,
+        program: str,
+        folder: Path,
+        target: int,
+        *,
+        ours: bool,
+        changes: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        self._changes = changes
         self._program = program
         self._folder = folder
         self.port = free_port()
@@ -73,6 +86,7 @@ class Nginx:
             ("listen 443 ssl", f"listen 127.0.0.1:{self.port} ssl"),
             ("/etc/ssl/tollgate/fullchain.pem", str(self.certificate)),
             ("/etc/ssl/tollgate/privkey.pem", str(self._folder / "key.pem")),
+            *self._changes,
         ):
             assert text.count(before) == 1, before
             text = text.replace(before, after)

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -143,6 +144,18 @@ class Postgres:
         )
         return self._url(name)
 
+    def add_user(self, name: str, password: str) -> None:
+        """Let a superuser log in, who needs a password; the others need none."""
+        with self.connect() as connection:
+            if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone():
+                return
+            user, secret = sql.Identifier(name), sql.Literal(password)
+            role = sql.SQL("CREATE ROLE {} SUPERUSER LOGIN PASSWORD {}").format(user, secret)
+            connection.execute(role)
+            rules = self._cluster / "pg_hba.conf"
+            rules.write_text(f"local all {name} scram-sha-256\n{rules.read_text()}")
+            connection.execute("SELECT pg_reload_conf()")
+
     def rename(self, url: str) -> str:
         """Give a database that nobody is connected to another name; return its new URL."""
         name = self._new_name()
@@ -204,10 +217,14 @@ class Postgres:
             return False
         return True
 
+    def connect(self, database: str = "postgres") -> "psycopg.Connection[Any]":
+        """Return a connection that commits each statement."""
+        return psycopg.connect(
+            host=str(self._folder), user="postgres", dbname=database, autocommit=True
+        )
+
     def _execute(self, statement: sql.SQL | sql.Composed) -> None:
-        with psycopg.connect(
-            host=str(self._folder), user="postgres", dbname="postgres", autocommit=True
-        ) as connection:
+        with self.connect() as connection:
             connection.execute(statement)
 
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from app.usage.messages.call_attempt import CallAttempt
 from app.usage.messages.call_usage import CallUsage
-from app.usage.messages.event import FORMER_SOURCES, SIDE_SOURCES, SOURCES, STATUSES, UsageEvent
+from app.usage.messages.event import FORMER_SOURCES, SIDE_SOURCES, SOURCES, UsageEvent
 from app.usage.messages.message import NUMBER_LIMIT, UndecodableMessage
 from app.usage.messages.stored_text import clip, cut_or_none
 from app.vocabulary.completion import USAGE_COUNTS, Usage
+from app.vocabulary.statuses import STATUSES
 from app.vocabulary.text import SENTENCE_LIMIT, TEXT_LIMIT
 from tests.support.events import DEFAULTS, usage_event
 

@@ -12,7 +12,7 @@ from redis import Redis
 
 from app.storage.redis.connection import connect
 from app.storage.redis.keys import EVENTS, OPEN
-from app.usage.messages.event import Status, UsageEvent
+from app.usage.messages.event import UsageEvent
 from app.usage.metering.call_meter import CallMeter
 from app.usage.metering.meter import Meter
 from app.usage.metering.request_context import RequestContext
@@ -20,6 +20,7 @@ from app.usage.recording.recorder import Recorder
 from app.usage.redis.stores import Stores
 from app.vocabulary.completion import CompletionRequest, Usage
 from app.vocabulary.errors import VendorOverloaded, VendorTimeout
+from app.vocabulary.statuses import Status
 from app.vocabulary.text import TEXT_LIMIT
 from tests.support.services.polling import wait_until
 from tests.usage.calls import ASKED, COUNT, chunk

@@ -5,10 +5,13 @@ the unit at the end of the column's name.
 """
 
 from app.storage.sql.tables.accounts import accounts, api_key_accounts, api_keys, limits, sessions
+from app.storage.sql.tables.audit import audit
 from app.storage.sql.tables.columns import BYTEWISE, metadata
 from app.storage.sql.tables.entries import entries
+from app.storage.sql.tables.latencies import LATENCY_KEY, latencies, latency_hours
 from app.storage.sql.tables.prices import corrections, prices, repricings
 from app.storage.sql.tables.progress import cells, processes, retention
+from app.storage.sql.tables.refusals import refusal_batches, refusals
 from app.storage.sql.tables.rollups import (
     DAY_S,
     HOUR_S,
@@ -26,6 +29,7 @@ __all__ = [
     "BYTEWISE",
     "DAY_S",
     "HOUR_S",
+    "LATENCY_KEY",
     "LATER_MEASURES",
     "ROLLUP_KEY",
     "ROLLUP_MEASURES",
@@ -34,14 +38,19 @@ __all__ = [
     "accounts",
     "api_key_accounts",
     "api_keys",
+    "audit",
     "cells",
     "corrections",
     "daily_rollups",
     "entries",
+    "latencies",
+    "latency_hours",
     "limits",
     "metadata",
     "prices",
     "processes",
+    "refusal_batches",
+    "refusals",
     "repricings",
     "retention",
     "rollups",

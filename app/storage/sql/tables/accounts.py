@@ -10,6 +10,9 @@ accounts = Table(
     Column("account_id", BYTEWISE, primary_key=True),
     Column("name", Text, nullable=False),
     Column("created_at_ms", BigInteger, nullable=False),
+    Column("description", Text),
+    #: Null while its keys are accepted.
+    Column("disabled_at_ms", BigInteger),
 )
 
 api_keys = Table(
@@ -25,6 +28,13 @@ api_keys = Table(
     Column("revoked_at_ms", BigInteger),
     Column("rotated_from", BYTEWISE, ForeignKey("api_keys.key_id")),
     Column("operation_id", BYTEWISE),
+    #: Written at most once a minute.
+    Column("last_used_at_ms", BigInteger),
+    #: The first characters of the secret. Null for a key that was created before they were stored,
+    #: until it is used.
+    Column("secret_prefix", BYTEWISE),
+    #: When a rotation with an overlap set the key's expiry; null otherwise.
+    Column("retired_at_ms", BigInteger),
     UniqueConstraint("rotated_from", "operation_id", name="api_keys_one_per_operation"),
 )
 

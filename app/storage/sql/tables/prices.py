@@ -14,6 +14,7 @@ prices = Table(
 )
 
 #: A row for each re-pricing: its range (Unix ms), how many entries it changed, and by how much.
+#: `account_ids` and `models` are JSON lists, null if it was not narrowed to some of them.
 repricings = Table(
     "repricings",
     metadata,
@@ -23,6 +24,8 @@ repricings = Table(
     Column("end_ms", BigInteger, nullable=False),
     Column("changed_entries", BigInteger, nullable=False),
     Column("added_nanousd", BigInteger, nullable=False),
+    Column("account_ids", Text),
+    Column("models", Text),
 )
 
 #: Changes of costs that budgets have already counted, summed by the day of the usage.

@@ -1,0 +1,127 @@
+"""What only web processes check before they start: vendors, traces, gunicorn's settings, disk."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from app.gateways.families import GATEWAY_SPECS
+from app.observability.disk_alarms import DiskAlarms
+from app.observability.logs import configure
+from app.settings import Settings
+from app.startup.common import (
+    ReadSettings,
+    check_common,
+    findings_of,
+    read_settings,
+    setting_findings,
+)
+from app.startup.deadline import Check
+from app.startup.finding import WEB, Finding, State, refused, start_or_exit
+from app.startup.server_settings import (
+    address_fault,
+    directory_fault,
+    read_server_settings,
+    temporary_directory,
+)
+from app.storage.sql.start_check import check_server
+from app.tracing.setup import check_tracing
+from app.transport.trust import TrustUnreadable, trust_in
+from app.vendors.table import load_vendors
+
+#: How long a read replica may take to respond, in seconds.
+REPLICA_S = 0.5
+
+_NO_VENDOR = "no vendor is configured, so no model can be called: see `tollgate vendors`"
+
+
+def check_web(read: ReadSettings) -> Iterator[Finding]:
+    """Check what web processes need beyond what `check_common` checks."""
+    settings = read.settings
+    _, problems = read_server_settings(settings.env)
+    yield from setting_findings(problems, WEB)
+    for found in findings_of("TOLLGATE_VENDORS", lambda: _check_vendors(settings), WEB):
+        yield found if found.message else Finding("TOLLGATE_VENDORS", "warning", _NO_VENDOR, WEB)
+    yield from findings_of("OTEL_*", lambda: check_tracing(settings.env), WEB)
+    yield from _trust(settings.env)
+    yield from _replica(settings)
+
+
+def _check_vendors(settings: Settings) -> str:
+    table = load_vendors(settings.vendors_file, settings.env, GATEWAY_SPECS)
+    names = [vendor.name for vendor in table.configured()]
+    return f"configured: {', '.join(names)}" if names else ""
+
+
+def _trust(env: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield a warning if the certificates cannot be read: calls of vendors over TLS fail then."""
+    try:
+        trust_in(env)
+    except TrustUnreadable as exc:
+        name, _, problem = str(exc).partition(" ")
+        yield Finding(name, "warning", f"{problem}: vendors cannot be called over TLS", WEB)
+
+
+def _replica(settings: Settings) -> Iterator[Finding]:
+    """Yield a finding about the read replica, without which reports read the ledger itself."""
+    if settings.database_read_url is None:
+        return
+    url = settings.database_read_url
+    check = Check(lambda: check_server(url), REPLICA_S)
+    for found in findings_of("DATABASE_READ_URL", check.result, WEB):
+        if found.state == "ok":
+            yield found
+        else:
+            problem = f"{found.message}. Reports read DATABASE_URL meanwhile"
+            yield Finding(found.subject, "warning", problem, WEB)
+
+
+def spool_findings(settings: Settings) -> Iterator[Finding]:
+    """Yield what is wrong with the spool's directory, without creating it."""
+    directory = settings.spool_dir
+    if not directory.exists():
+        parent = next(it for it in directory.absolute().parents if it.exists())
+        state: State = "ok"
+        message = f"{directory} will be created"
+        if not os.access(parent, os.W_OK | os.X_OK):
+            state, message = "warning", f"{directory} cannot be created in {parent}"
+        yield Finding("TOLLGATE_SPOOL_DIR", state, message, WEB)
+        return
+    _, alarms = DiskAlarms(directory, writes=True).check()
+    for alarm in alarms.values():
+        yield Finding("TOLLGATE_SPOOL_DIR", "warning", alarm, WEB)
+    if not alarms:
+        yield Finding("TOLLGATE_SPOOL_DIR", "ok", f"{directory} is writable", WEB)
+
+
+def check_host(settings: Settings) -> Iterator[Finding]:
+    """Check the directories and the port of this host, for a process that may run already."""
+    yield from spool_findings(settings)
+    fault = directory_fault(temporary_directory())
+    yield _host_finding("TMPDIR", fault, "the metrics and gunicorn's files can be written")
+    server, problems = read_server_settings(settings.env)
+    if "PORT" in problems:
+        return
+    fault = address_fault(server.interface, server.port, wait_s=0)
+    problem = f"port {server.port} cannot be used now ({fault}): by a web process that runs?"
+    well = f"port {server.port} is free"
+    yield Finding("PORT", "warning" if fault else "ok", problem if fault else well, WEB)
+
+
+def check_web_start(addresses: Sequence[tuple[str, int]], temporary: str | None) -> None:
+    """Check what web processes need, and that they can listen on `addresses`.
+
+    `temporary` is the directory of gunicorn's files and of the metrics.
+    Raises: SystemExit after one line in the log.
+    """
+    read = read_settings()
+    configure(read.settings.log_format)
+    found = [*check_common(read), *check_web(read)]
+    found.append(_host_finding("TMPDIR", directory_fault(temporary), "writable"))
+    for host, port in [] if refused(found) else addresses:
+        fault = address_fault(host, port)
+        problem = fault and f"cannot listen on {host}:{port} ({fault}): stop what does, or set PORT"
+        found.append(_host_finding("PORT", problem, "free"))
+    start_or_exit(found)
+
+
+def _host_finding(subject: str, fault: str | None, well: str) -> Finding:
+    return Finding(subject, "refused" if fault else "ok", fault or well, WEB)

@@ -1,0 +1,84 @@
+"""`tollgate refusals`."""
+
+import csv
+import io
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Engine
+
+from app.ledger.refusals import post_refusals
+from app.storage.sql.engine import create_engine
+from app.usage.refusal import Refusal
+from tests.cli.command import Tollgate
+
+#: The start of an hour, five hours ago.
+HOUR_S = int(time.time()) // 3600 * 3600 - 5 * 3600
+
+
+@pytest.fixture
+def engine(sqlite_url: str) -> Iterator[Engine]:
+    engine = create_engine(sqlite_url)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def tollgate(sqlite_url: str, engine: Engine) -> Tollgate:
+    return Tollgate(sqlite_url, engine)
+
+
+@pytest.fixture
+def refused(engine: Engine) -> None:
+    """Refused requests of two accounts, and of nobody."""
+    counts = {
+        Refusal(HOUR_S, "acme", "key_1", "completions", "invalid_json"): 1,
+        Refusal(HOUR_S, "", "", "completions", "invalid_api_key"): 4,
+        Refusal(HOUR_S + 3600, "beta", "key_2", "completions", "invalid_json"): 2,
+    }
+    post_refusals(engine, "b", counts, 0)
+
+
+@pytest.mark.usefixtures("refused")
+def test_the_table_is_by_reason_with_the_most_first_and_a_total(tollgate: Tollgate) -> None:
+    assert tollgate.run("refusals").stdout == (
+        "reason           refused\n"
+        "invalid_api_key        4\n"
+        "invalid_json           3\n"
+        "total                  7\n"
+    )
+
+
+@pytest.mark.usefixtures("refused")
+@pytest.mark.parametrize(
+    ("arguments", "rows"),
+    [
+        (["--by", "account"], [["", "4"], ["beta", "2"], ["acme", "1"]]),
+        (["--by", "key,reason"], [["", "invalid_api_key", "4"], ["key_2", "invalid_json", "2"]]),
+        (["--account", "acme"], [["invalid_json", "1"]]),
+        (["--account", "acme", "--account", "beta"], [["invalid_json", "3"]]),
+        (["--key", "key_2", "--by", "account"], [["beta", "2"]]),
+        (["--until", "150m", "--account", "none"], []),
+    ],
+)
+def test_rows_are_grouped_and_filtered(
+    tollgate: Tollgate, arguments: list[str], rows: list[list[str]]
+) -> None:
+    text = tollgate.run("refusals", *arguments, "--format", "csv").stdout
+    assert list(csv.reader(io.StringIO(text)))[1:][: len(rows)] == rows
+
+
+@pytest.mark.usefixtures("refused")
+def test_json_has_hours_in_their_order(tollgate: Tollgate) -> None:
+    found = json.loads(tollgate.run("refusals", "--by", "hour", "--format", "json").stdout)
+    assert [it["refused_requests"] for it in found["rows"]] == [5, 2]
+    assert found["rows"][0]["hour"] < found["rows"][1]["hour"]
+    assert found["total"] == {"refused_requests": 7}
+
+
+def test_an_empty_ledger_and_a_wrong_range_are_said(tollgate: Tollgate) -> None:
+    assert "No refused requests" in tollgate.run("refusals").stderr
+    result = tollgate.run("refusals", "--since", "1h", "--until", "9h", exit_code=2)
+    assert "--since must be before --until" in result.stderr

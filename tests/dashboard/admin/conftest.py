@@ -1,0 +1,5 @@
+"""The administration under test."""
+
+from tests.dashboard.admin.desk import desk
+
+__all__ = ["desk"]

@@ -1,0 +1,75 @@
+"""What web processes check beyond the others."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from app.startup.common import read_settings
+from app.startup.finding import Finding
+from app.startup.web import check_host, check_web, check_web_start, spool_findings
+from tests.support.ports import free_port
+
+
+def found_for(**env: str) -> dict[str, Finding]:
+    """Return the findings of an environment by their subject."""
+    read = read_settings({"REDIS_URL": "redis://127.0.0.1:1/0", **env})
+    return {it.subject: it for it in [*check_web(read), *check_host(read.settings)]}
+
+
+def test_vendors_are_counted_and_none_is_a_warning(tmp_path: Path) -> None:
+    spool = str(tmp_path / "spool")
+    without = found_for(TOLLGATE_SPOOL_DIR=spool)
+    assert without["TOLLGATE_VENDORS"].state == "warning"
+    found = found_for(TOLLGATE_SPOOL_DIR=spool, OPENAI_API_KEY="sk-hunter2")
+    assert found["TOLLGATE_VENDORS"].message == "configured: openai"
+    assert {it.state for it in found.values()} <= {"ok", "warning"}
+    assert not Path(spool).exists()  # the user who checks may not be that of the web processes
+
+
+def test_each_fault_is_named(tmp_path: Path) -> None:
+    vendors = tmp_path / "vendors.toml"
+    vendors.write_text('[vendors.x]\ngateway = "none"\n')
+    found = found_for(TOLLGATE_VENDORS=str(vendors), WEB_CONCURRENCY="many", PORT="x")
+    refused = {name for name, it in found.items() if it.state == "refused"}
+    assert refused == {"TOLLGATE_VENDORS", "WEB_CONCURRENCY", "PORT"}
+
+
+def test_what_is_worse_without_it_is_a_warning(tmp_path: Path) -> None:
+    replica = f"postgresql://u:hunter2@127.0.0.1:{free_port()}/d"
+    with socket.create_server(("0.0.0.0", 0)) as listener:  # noqa: S104
+        found = found_for(
+            DATABASE_READ_URL=replica,
+            SSL_CERT_FILE=str(tmp_path / "none.pem"),
+            PORT=str(listener.getsockname()[1]),
+            TOLLGATE_SPOOL_DIR=str(tmp_path),
+        )
+    for subject in ("DATABASE_READ_URL", "SSL_CERT_FILE", "PORT"):
+        assert found[subject].state == "warning", found[subject]
+    assert "Reports read DATABASE_URL" in found["DATABASE_READ_URL"].message
+    assert not any("hunter2" in it.message for it in found.values())
+
+
+def test_a_spool_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    env = {"REDIS_URL": "redis://", "TOLLGATE_SPOOL_DIR": str(file)}
+    (found,) = spool_findings(read_settings(env).settings)
+    assert found.state == "warning"
+    assert "is not writable" in found.message
+
+
+def test_a_web_process_exits_before_it_binds_a_port_in_use(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    redis_url: str,
+    sqlite_url: str,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    monkeypatch.setenv("DATABASE_URL", sqlite_url)
+    monkeypatch.setattr("app.startup.web.configure", lambda _: None)
+    check_web_start([("127.0.0.1", free_port())], str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(SystemExit):
+        check_web_start([listener.getsockname()], str(tmp_path))
+    assert "PORT: cannot listen on 127.0.0.1:" in caplog.text
