@@ -3,15 +3,7 @@
 Only `admin` changes anything. Read `site` first, then `overview`.
 """
 
-from app.dashboard import (
-    accounts,
-    admin,
-    overview,
-    preferences,
-    request_page,
-    requests,
-    sign_in,
-)
+from app.dashboard import accounts, admin, overview, preferences, request_page, requests, sign_in
 from app.dashboard.site import dashboard_blueprint
 
 __all__ = [

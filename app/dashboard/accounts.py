@@ -10,10 +10,9 @@ from app.accounts.accounts import Account
 from app.accounts.apikey import ApiKey
 from app.container import services
 from app.dashboard.budgets import read_allowances
-from app.dashboard.preferences import stored_zone
+from app.dashboard.preferences import zoned_page
 from app.dashboard.sign_in import SessionUser, current_user
-from app.dashboard.site import dashboard_blueprint, page
-from app.dashboard.time_ranges import find_zone
+from app.dashboard.site import dashboard_blueprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +34,11 @@ def accounts() -> Response:
     subjects = {("account", it.account_id) for it in shown}
     subjects |= {("key", line.key.key_id) for line in keys}
     limits = [it for it in stored.list_limits() if (it.kind, it.subject_id) in subjects]
-    return page(
+    return zoned_page(
         "accounts.html",
         accounts=shown,
         keys=keys,
         allowances=read_allowances(limits, current_user().account_ids, now_ms),
-        zone=find_zone(stored_zone()),
-        zone_name=stored_zone(),
     )
 
 

@@ -48,9 +48,9 @@ def overview() -> Response:
         view=view,
         charts=view.charts,
         stacked_bars=stacked_bars,
-        budgets=_budgets(now_s),
         **_endings(source.latencies.read(query, now_s)),
         refusals=refusal_table(source.refusals.rows(refusal_query(query))),
+        budgets=_budgets(now_s),
         complete_until_s=until_s,
         pipeline=read_pipeline(now_s) if current_user().is_admin else None,
     )

@@ -27,6 +27,12 @@ def stored_zone() -> str:
     return name if name in zone_names() else "UTC"
 
 
+def zoned_page(template: str, http_status: int = 200, **values: Any) -> Response:
+    """Return a page that shows times in the zone that the browser remembers."""
+    name = stored_zone()
+    return page(template, http_status, zone=find_zone(name), zone_name=name, **values)
+
+
 def filtered_page(template: str, filters: Filters, **values: Any) -> Response:
     """Return a page with filters, and with what their form and the refresh button need."""
     return page(

@@ -10,6 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, g, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
 
+from app import __version__
 from app.dashboard import formatting
 from app.dashboard.assets import asset, keep_in_browser
 from app.vocabulary.errors import TollgateError
@@ -46,9 +47,7 @@ NAVIGATION: tuple[NavigationLink, ...] = (
     NavigationLink("Usage", ("overview",)),
     NavigationLink("Requests", ("requests", "request_page")),
     NavigationLink("Accounts", ("accounts",)),
-    NavigationLink(
-        "Administration", ("admin", "audit", "admin_form", "submit_admin_form"), admins_only=True
-    ),
+    NavigationLink("Administration", ("admin", "admin_form", "audit"), admins_only=True),
 )
 
 for _filter in (
@@ -78,6 +77,7 @@ def page(template: str, http_status: int = 200, **values: Any) -> Response:
         "navigation": NAVIGATION,
         "here": _here(),
         "asset": asset,
+        "version": __version__,
     }
     html = render_template(f"dashboard/{template}", **shared, **values)
     response = make_response(html, http_status)

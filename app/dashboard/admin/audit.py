@@ -5,7 +5,8 @@ from flask import Response, request
 from app.accounts.audit_text import detail_text
 from app.container import services
 from app.dashboard.admin.views import require_admin
-from app.dashboard.site import dashboard_blueprint, page
+from app.dashboard.preferences import zoned_page
+from app.dashboard.site import dashboard_blueprint
 from app.storage.sql.audit import AuditQuery, audit_entries
 from app.vocabulary.errors import InvalidRequest
 
@@ -24,7 +25,7 @@ def audit() -> Response:
         before_id=_before(request.args.get("before", "")),
     )
     found = audit_entries(services().engine, query, PAGE + 1)
-    return page(
+    return zoned_page(
         "admin/audit.html",
         asked=asked,
         entries=[(it, detail_text(it.change.detail)) for it in found[:PAGE]],

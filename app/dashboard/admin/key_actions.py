@@ -35,22 +35,9 @@ _SCOPE_LABELS = {
 
 
 def _create(context: Context, values: Values) -> Plan:
-    problems = Problems()
     name = text_of(values, "name") or None
     account_ids, scopes = values.getlist("accounts"), values.getlist("scopes")
-    expires_at_ms = None
-    if name is not None:
-        with problems.of("name"):
-            checked_text("name", name)
-    with problems.of("expires"):
-        expires_at_ms = read_expiry(text_of(values, "expires"), context.now_ms)
-    with problems.of("accounts"):
-        _check_accounts(context, account_ids, scopes)
-    with problems.of("scopes"):
-        if not scopes:
-            raise AccountsError("Choose what the key may do.")
-        _check_scopes(scopes, context.now_ms)
-    problems.check()
+    expires_at_ms = _checked_expiry(context, values)
 
     def apply(accounts: Accounts) -> Outcome:
         key, secret = accounts.create_key(account_ids, scopes, name, expires_at_ms)
@@ -67,6 +54,28 @@ def _create(context: Context, values: Values) -> Plan:
     )
     said = (f"Create a key{called} {of}, which works {until}.", *uses, *disabled, _ONCE)
     return Plan(said, apply)
+
+
+def _checked_expiry(context: Context, values: Values) -> int | None:
+    """Check the form of a new key; return when the key expires.
+
+    Raises: Problems.
+    """
+    problems = Problems()
+    expires_at_ms, scopes = None, values.getlist("scopes")
+    if text_of(values, "name"):
+        with problems.of("name"):
+            checked_text("name", text_of(values, "name"))
+    with problems.of("expires"):
+        expires_at_ms = read_expiry(text_of(values, "expires"), context.now_ms)
+    with problems.of("accounts"):
+        _check_accounts(context, values.getlist("accounts"), scopes)
+    with problems.of("scopes"):
+        if not scopes:
+            raise AccountsError("Choose what the key may do.")
+        _check_scopes(scopes, context.now_ms)
+    problems.check()
+    return expires_at_ms
 
 
 def _rotate(context: Context, values: Values) -> Plan:

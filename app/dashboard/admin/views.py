@@ -20,6 +20,7 @@ from app.dashboard.admin.action import Action, Context, Plan, Problems, Values
 from app.dashboard.admin.effects import last_use
 from app.dashboard.admin.key_actions import KEY_ACTIONS
 from app.dashboard.admin.limit_actions import LIMIT_ACTIONS
+from app.dashboard.preferences import zoned_page
 from app.dashboard.sign_in import current_user, require_form_token
 from app.dashboard.site import dashboard_blueprint, page
 from app.storage.sql.audit import Actor, AlreadyDone
@@ -58,7 +59,7 @@ def admin() -> Response:
     require_admin()
     context = _context()
     keys = sorted(context.accounts.list_keys(), key=lambda it: not it.is_live(context.now_ms))
-    return page(
+    return zoned_page(
         "admin/index.html",
         accounts=context.accounts.list(),
         keys=[(it, it.state(context.now_ms), last_use(it, context.now_ms)) for it in keys],
@@ -114,8 +115,8 @@ def _apply(form: _Form) -> Response:
         except AlreadyDone as exc:
             done = exc.entry
         else:
-            return page("admin/done.html", action=form.action, outcome=outcome)
-    return page("admin/done.html", 409, action=form.action, already=done)
+            return zoned_page("admin/done.html", action=form.action, outcome=outcome)
+    return zoned_page("admin/done.html", 409, action=form.action, already=done)
 
 
 def _show_form(form: _Form, problems: dict[str, str] | None = None) -> Response:
