@@ -61,7 +61,7 @@ def known() -> dict[str, set[str]]:
         for name in (f"{metric._name}_total", f"{metric._name}_bucket", metric._name)
     }
     labels["up"] = {"job", "instance"}  # Prometheus' own
-    for family in services.backlog.describe():
+    for family in (*services.backlog.describe(), *services.budgets.describe()):
         name = f"{family.name}_total" if family.type == "counter" else family.name
         labels[name] = set(vars(family)["_labelnames"])
     return labels
