@@ -160,7 +160,8 @@ def test_a_bar_has_its_time_its_series_and_its_values(
     assert size["height"] > 1
 
 
-PAGES = ["", "?by=user", "/requests", "/requests/req_of_beta", "/accounts", "/time-zone"]
+ADMIN = ["/admin", "/admin/audit", "/admin/create-key", "/admin/set-limits?account=acme"]
+PAGES = ["", "?by=user", "/requests", "/requests/req_of_beta", "/accounts", "/time-zone", *ADMIN]
 LONG = "a-long-name-" + "x" * 188
 #: Cells and other text outside of the window, or hidden behind another's edge, with their place.
 OFF_SCREEN = """
