@@ -8,7 +8,12 @@ from itertools import islice
 
 from flask import g, request
 
-from app.accounts.access import require_enabled, require_scope, select_account
+from app.accounts.access import (
+    ACCOUNT_HEADER,
+    require_enabled,
+    require_scope,
+    select_account,
+)
 from app.accounts.apikey import ApiKey
 from app.container import services
 from app.vocabulary.errors import InvalidAPIKey
@@ -32,6 +37,8 @@ def authenticate(scope: str, *others: str) -> ApiKey:
     """
     key = _valid_key()
     g.api_key_id = key.key_id
+    if len(key.account_ids) == 1:  # known, also if the request is refused before it is selected
+        g.account_id = key.account_ids[0]
     require_enabled(key)
     if key.scopes.isdisjoint(others):
         require_scope(key, scope)
@@ -43,9 +50,10 @@ def selected_account(key: ApiKey) -> str:
 
     Raises: AccountNotAllowed, AccountDisabled, InvalidRequest.
     """
-    account_id = select_account(key, request.headers.get("x-selected-account-id"))
-    g.account_id = account_id
-    return account_id
+    selected = request.headers.get(ACCOUNT_HEADER)
+    if selected in key.account_ids:
+        g.account_id = selected
+    return select_account(key, selected)
 
 
 def log_rejected_key(secret: str) -> None:

@@ -91,8 +91,7 @@ def _book(file: PriceFile, snapshot: Snapshot) -> PriceBook:
         provider = file.providers.get(vendor)
         known = (snapshot.find(provider, model, tier) for model in models if provider is not None)
         below = next((it for it in known if it is not None), UNKNOWN)
-        fitting = (file.fitting(f"{vendor}/{model}", tier) for model in models)
-        rows = next((it for it in fitting if it), [])
+        rows = file.fitting_any((f"{vendor}/{model}" for model in models), tier)
         # In a history, the last period has priority; in a file, the first row.
         return PriceHistory((*below.periods, *((row.period, row.price) for row in reversed(rows))))
 

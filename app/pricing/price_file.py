@@ -4,7 +4,7 @@
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -69,6 +69,15 @@ class PriceFile:
     def fitting(self, model: str, tier: str | None = None) -> list[PriceRow]:
         """Return the rows for `vendor/name` in a tier, in order of priority."""
         return [row for row in self.rows if row.fits(model, tier)]
+
+    def fitting_any(self, models: Iterable[str], tier: str | None = None) -> list[PriceRow]:
+        """Return the rows for the model that has these names, the most reliable first.
+
+        They are the rows of one name: the first that has a row of its own, otherwise the first that
+        a glob matches.
+        """
+        fitting = [rows for rows in (self.fitting(it, tier) for it in models) if rows]
+        return min(fitting, key=lambda rows: _is_glob(rows[0].model), default=[])
 
     def of_vendor(self, vendor: str) -> list[Price]:
         """Return the prices of all rows that may apply to a vendor's models, at any time."""

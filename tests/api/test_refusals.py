@@ -55,8 +55,8 @@ def test_requests_that_never_reach_a_vendor_are_counted_by_reason_account_and_ke
         ("model_not_found", "acme", "key"): 1,
         ("invalid_type", "acme", "key"): 1,
         ("invalid_api_key", "", ""): 1,
-        ("scope_missing", "", "key"): 1,
-        ("account_not_allowed", "", "key"): 1,
+        ("scope_missing", "readers", "key"): 1,
+        ("account_not_allowed", "acme", "key"): 1,
         ("unsupported_content_encoding", "acme", "key"): 1,
         ("request_too_large", "acme", "key"): 1,
         ("rate_limit_exceeded/account/requests_per_minute", "acme", "key"): 2,
@@ -64,6 +64,20 @@ def test_requests_that_never_reach_a_vendor_are_counted_by_reason_account_and_ke
     text = requests.get(gateway.base_url.removesuffix("/v5") + "/metrics", timeout=60).text
     line = 'tollgate_refused_requests_total{endpoint="completions",reason="invalid_api_key"} 1.0'
     assert line in text
+
+
+def test_requests_for_a_disabled_account_count_for_it(gateway: Gateway) -> None:
+    gateway.add_account("other")
+    _, both = gateway.accounts.create_key(["acme", "other"], ["completions"])
+    gateway.accounts.disable("acme")
+    assert gateway.post(PROMPT).status_code == 403
+    header = {"x-api-key": both, "x-selected-account-id": "acme"}
+    assert gateway.post(PROMPT, headers=header).status_code == 403
+    assert gateway.post(PROMPT, headers={"x-api-key": both}).status_code == 400
+    assert refused(gateway, 3) == {
+        ("account_disabled", "acme", "key"): 2,
+        ("account_required", "", "key"): 1,
+    }
 
 
 def test_what_a_vendor_rejects_and_what_is_no_completion_is_not_refused(

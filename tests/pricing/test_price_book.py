@@ -105,6 +105,21 @@ def test_a_deployments_file_overrides_the_prices_that_come_with_tollgate(tmp_pat
     assert price.name == "file:azure/my-deployment"
 
 
+def test_a_row_for_the_name_that_callers_use_outweighs_a_glob_that_the_served_name_matches(
+    tmp_path: Path,
+) -> None:
+    own = book(tmp_path, row("x/*", "1") + row("x/m", "9") + row("x/m-2026-02-02", "5"))
+
+    def price(model_served: str) -> str:
+        event = usage_event(vendor="x", model="m", vendor_served="x", model_served=model_served)
+        return cost_of(event, own).prices[0].name
+
+    assert price("m-2026-01-01") == price("m") == "file:x/m"
+    assert price("m-2026-02-02") == "file:x/m-2026-02-02"
+    other = usage_event(vendor="x", model="n", vendor_served="x", model_served="n-2026-01-01")
+    assert cost_of(other, own).prices[0].name == "file:x/*"
+
+
 def test_a_service_tier_has_its_own_price_or_none(tmp_path: Path) -> None:
     own = book(tmp_path, row("x/m", "4") + row("x/m", "2", 'service_tier = "Flex"'))
 
