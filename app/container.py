@@ -13,6 +13,7 @@ from app.ledger.reports.reader import UsageReader
 from app.ledger.reports.source import Reports
 from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
+from app.observability.budget_metrics import BudgetCollector
 from app.observability.metrics.metrics import Metrics
 from app.observability.refusals import Refusals
 from app.serving.circuit_breaker import CircuitBreaker
@@ -48,6 +49,7 @@ class Services:
     metrics: Metrics
     refusals: Refusals
     backlog: BacklogCollector
+    budgets: BudgetCollector
     tracing: Tracing
 
 

@@ -25,6 +25,7 @@ from app.ledger.reports.reader import UsageReader
 from app.ledger.reports.source import Reports
 from app.observability.alarms import Alarms
 from app.observability.backlog import BacklogCollector
+from app.observability.budget_metrics import BudgetCollector
 from app.observability.disk_alarms import DiskAlarms
 from app.observability.metrics.metrics import Metrics
 from app.observability.refusals import Refusals
@@ -153,6 +154,7 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         metrics=metrics,
         refusals=Refusals(RefusalCounts(storage.redis), metrics),
         backlog=_backlog(settings, storage, usage_reader, circuit_breaker, vendors),
+        budgets=BudgetCollector(accounts, usage_reader),
         tracing=tracing(settings.env),
     )
 

@@ -15,5 +15,6 @@ def metrics() -> Response:
     registry = CollectorRegistry()
     registry.register(services().metrics.collector())
     registry.register(services().backlog)
+    registry.register(services().budgets)
     registry.register(BuildInfo())
     return Response(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)

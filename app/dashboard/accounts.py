@@ -9,10 +9,10 @@ from flask import Response
 from app.accounts.accounts import Account
 from app.accounts.apikey import ApiKey
 from app.container import services
-from app.dashboard.budgets import read_allowances
 from app.dashboard.preferences import zoned_page
 from app.dashboard.sign_in import SessionUser, current_user
 from app.dashboard.site import dashboard_blueprint
+from app.ledger.reports.allowances import read_allowances
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,9 @@ def accounts() -> Response:
         "accounts.html",
         accounts=shown,
         keys=keys,
-        allowances=read_allowances(limits, current_user().account_ids, now_ms),
+        allowances=read_allowances(
+            services().usage_reader, limits, current_user().account_ids, now_ms
+        ),
     )
 
 

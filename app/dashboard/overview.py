@@ -8,7 +8,6 @@ from flask import Response, request
 from app.api.usage_pages import complete_until_s
 from app.container import services
 from app.dashboard import stacked_bars
-from app.dashboard.budgets import Allowance, by_share, read_allowances
 from app.dashboard.downloads import csv_file, series_lines, total_lines
 from app.dashboard.filters import Filters
 from app.dashboard.latencies import FAILURES_LIMIT, failures, latencies
@@ -18,6 +17,7 @@ from app.dashboard.refusals import refusal_query, refusal_table
 from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint
 from app.dashboard.usage_view import read_usage
+from app.ledger.reports.allowances import Allowance, by_share, read_allowances
 from app.ledger.reports.latencies import LatencyReport
 from app.vocabulary.errors import InvalidRequest
 
@@ -77,5 +77,5 @@ def _budgets(now_s: float) -> list[Allowance]:
         keys = {it.key_id for it in stored.list_keys() if not mine.isdisjoint(it.account_ids)}
         subjects = {("account", it) for it in mine} | {("key", it) for it in keys}
         with_budget = [it for it in with_budget if (it.kind, it.subject_id) in subjects]
-    found = read_allowances(with_budget, mine, int(now_s * 1000))
+    found = read_allowances(services().usage_reader, with_budget, mine, int(now_s * 1000))
     return by_share(found.values())[:BUDGETS_LIMIT]

@@ -1,7 +1,8 @@
 """What only web processes check before they start: vendors, traces, gunicorn's settings, disk."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from app.gateways.families import GATEWAY_SPECS
 from app.observability.disk_alarms import DiskAlarms
@@ -81,8 +82,8 @@ def spool_findings(settings: Settings) -> Iterator[Finding]:
         parent = next(it for it in directory.absolute().parents if it.exists())
         state: State = "ok"
         message = f"{directory} will be created"
-        if not os.access(parent, os.W_OK | os.X_OK):
-            state, message = "warning", f"{directory} cannot be created in {parent}"
+        if (fault := _creation_fault(parent)) is not None:
+            state, message = "warning", f"{directory} cannot be created in {parent} ({fault})"
         yield Finding("TOLLGATE_SPOOL_DIR", state, message, WEB)
         return
     _, alarms = DiskAlarms(directory, writes=True).check()
@@ -90,6 +91,15 @@ def spool_findings(settings: Settings) -> Iterator[Finding]:
         yield Finding("TOLLGATE_SPOOL_DIR", "warning", alarm, WEB)
     if not alarms:
         yield Finding("TOLLGATE_SPOOL_DIR", "ok", f"{directory} is writable", WEB)
+
+
+def _creation_fault(parent: Path) -> str | None:
+    """Return why no directory can be created in `parent`; None if one can."""
+    try:
+        with TemporaryDirectory(dir=parent):
+            return None
+    except OSError as exc:
+        return exc.strerror or str(exc)
 
 
 def check_host(settings: Settings) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
+from app.ledger.latencies import compute_latencies
 from app.vocabulary.money import NANO
 from tests.dashboard.site import DashboardSite, at
 from tests.support.events import usage_event
@@ -93,6 +94,7 @@ def scheme(chrome: webdriver.Chrome, name: str) -> Iterator[None]:
 
 
 def test_an_admin_signs_in_filters_and_signs_out(chrome: webdriver.Chrome, served: Served) -> None:
+    compute_latencies(served[1].engine, time.time())
     sign_in(chrome, served, "admin", f"?{RANGE}")
     assert said(chrome, "requests") == "4"
     assert said(chrome, "cost") == "$1.41 +"
@@ -158,7 +160,8 @@ def test_a_bar_has_its_time_its_series_and_its_values(
     assert size["height"] > 1
 
 
-PAGES = ["", "?by=user", "/requests", "/requests/req_of_beta", "/accounts", "/time-zone"]
+ADMIN = ["/admin", "/admin/audit", "/admin/create-key", "/admin/set-limits?account=acme"]
+PAGES = ["", "?by=user", "/requests", "/requests/req_of_beta", "/accounts", "/time-zone", *ADMIN]
 LONG = "a-long-name-" + "x" * 188
 #: Cells and other text outside of the window, or hidden behind another's edge, with their place.
 OFF_SCREEN = """

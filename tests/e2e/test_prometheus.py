@@ -80,6 +80,7 @@ def test_every_panel_shows_what_happens_and_every_rule_is_healthy(
 
         def some_traffic() -> None:
             vendor.reply(json_reply({"error": {"message": "no"}}, 500))
+            gateway.post({"model": "sim/m", "prompt": 5})
             for stream in (False, False, True):
                 gateway.post({"model": "sim/m", "prompt": "one two", "stream": stream})
 

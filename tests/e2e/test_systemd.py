@@ -259,7 +259,6 @@ def children(pid: int) -> set[str]:
     return set(Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
 
 
-@pytest.mark.skipif(not (ROOT / "app" / "startup").exists(), reason="nothing checks a start yet")
 @pytest.mark.parametrize("name", STARTED)
 def test_a_service_whose_settings_are_wrong_is_not_started_again(
     env: dict[str, str], tmp_path: Path, name: str

@@ -195,6 +195,8 @@ def test_every_other_alert_fires_on_what_it_is_for(
         "tollgate_dead_events": "1+0x90",
         'tollgate_missing_events{process="web-1"}': "1+0x90",
         "tollgate_unpriced_requests": "1+0x90",
+        'tollgate_budgets{state="near"}': "2+0x90",
+        'tollgate_budgets{state="over"}': "1+0x90",
         "tollgate_spool_usable": "0+0x90",
         "tollgate_spool_free_bytes": f"{ENOUGH_BYTES - 1}+0x90",
         'tollgate_vendor_circuit_open{vendor="openai"}': "1+0x90",

@@ -11,6 +11,7 @@ import yaml
 
 from app.container import EXTENSION
 from app.factory import create_app
+from app.observability.build_info import BuildInfo
 from app.observability.metrics.families import Families
 from app.settings import ROOT, Settings
 
@@ -61,7 +62,11 @@ def known() -> dict[str, set[str]]:
         for name in (f"{metric._name}_total", f"{metric._name}_bucket", metric._name)
     }
     labels["up"] = {"job", "instance"}  # Prometheus' own
-    for family in services.backlog.describe():
+    for family in (
+        *services.backlog.describe(),
+        *services.budgets.describe(),
+        *BuildInfo().collect(),
+    ):
         name = f"{family.name}_total" if family.type == "counter" else family.name
         labels[name] = set(vars(family)["_labelnames"])
     return labels

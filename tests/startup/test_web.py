@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.startup.common import read_settings
+from app.startup.common import check_common, read_settings
 from app.startup.finding import Finding
 from app.startup.web import check_host, check_web, check_web_start, spool_findings
 from tests.support.ports import free_port
@@ -73,3 +73,18 @@ def test_a_web_process_exits_before_it_binds_a_port_in_use(
     with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(SystemExit):
         check_web_start([listener.getsockname()], str(tmp_path))
     assert "PORT: cannot listen on 127.0.0.1:" in caplog.text
+
+
+def test_a_directory_that_the_system_does_not_allow_is_told_even_to_root() -> None:
+    env = {"REDIS_URL": "redis://", "TOLLGATE_SPOOL_DIR": "/proc/spool"}
+    (found,) = spool_findings(read_settings(env).settings)
+    assert (found.state, found.subject) == ("warning", "TOLLGATE_SPOOL_DIR")
+    assert found.message.startswith("/proc/spool cannot be created in /proc (")
+
+
+def test_variables_are_only_called_valid_if_all_are(tmp_path: Path) -> None:
+    env = {"REDIS_URL": "redis://127.0.0.1:1", "DATABASE_URL": f"sqlite:///{tmp_path}/new.db"}
+    for grace, states in (("20", ["ok"]), ("soon", [])):
+        read = read_settings(env | {"TOLLGATE_GRACE_S": grace})
+        found = [it for it in check_common(read) if it.subject == "settings"]
+        assert [it.state for it in found] == states

@@ -1,6 +1,7 @@
 """The OpenAPI document: schemas and operations."""
 
 import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from apispec import APISpec
@@ -13,7 +14,8 @@ from app import __version__
 from app.api.models import ModelListParams
 from app.api.openapi import request_record, responses
 from app.api.openapi.descriptions import DESCRIPTION, FIELDS
-from app.api.openapi.operations import COMPLETIONS, MODEL, OURS, Operation, models, report
+from app.api.openapi.keyless import KEYLESS
+from app.api.openapi.operations import COMPLETIONS, MODEL, Operation, models, report
 from app.api.schemas.completion import CompletionRequestSchema
 from app.api.schemas.usage_params import (
     CostsParamsSchema,
@@ -73,21 +75,32 @@ def _operations(plugin: MarshmallowPlugin) -> list[Operation]:
         parameters: list[Any] = _converter(plugin).schema2parameters(schema, location="query")
         return parameters
 
-    usage = report(
+    return [
+        COMPLETIONS,
+        models(query(ModelListParams())),
+        MODEL,
+        *_reports(query),
+        request_record.OPERATION,
+        *KEYLESS,
+    ]
+
+
+def _reports(query: Callable[[Schema], list[Any]]) -> Iterator[Operation]:
+    yield report(
         "/v5/organization/usage/completions",
         "listCompletionsUsage",
         "Get tokens and requests per bucket",
         "UsagePage",
         query(UsageParamsSchema()),
     )
-    costs = report(
+    yield report(
         "/v5/organization/costs",
         "listCosts",
         "Get costs per day",
         "CostsPage",
         query(CostsParamsSchema()),
     )
-    refusals = report(
+    yield report(
         "/v5/organization/usage/refusals",
         "listRefusals",
         "Get refused requests per bucket",
@@ -95,15 +108,6 @@ def _operations(plugin: MarshmallowPlugin) -> list[Operation]:
         query(RefusalsParamsSchema()),
         of="Tollgate's own, in the shape of OpenAI's usage API",
     )
-    reports = (usage, costs, refusals)
-    return [
-        COMPLETIONS,
-        models(query(ModelListParams())),
-        MODEL,
-        *reports,
-        request_record.OPERATION,
-        *OURS,
-    ]
 
 
 def _converter(plugin: MarshmallowPlugin) -> OpenAPIConverter:

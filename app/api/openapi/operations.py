@@ -105,7 +105,6 @@ IDEMPOTENCY = _header(
     pattern="^[!-~]+$",
 )
 
-_WORDS = {"type": "object", "additionalProperties": {"type": "string"}}
 _PLAIN = {"type": "string"}
 
 #: One event of a stream. An unnamed event is a `message`; its data is a completion in JSON.
@@ -200,53 +199,3 @@ def report(
         headers=UNTIL if of == "OpenAI's API" else {},
         errors=(InvalidRequest, AccountNotAllowed, *KEYED),
     )
-
-
-OURS = [
-    Operation(
-        "get",
-        "/livez",
-        "livez",
-        "Check that the process responds",
-        is_keyed=False,
-        answers={"200": ("The process responds.", {"application/json": _WORDS})},
-    ),
-    Operation(
-        "get",
-        "/readyz",
-        "readyz",
-        "Check readiness",
-        is_keyed=False,
-        answers={
-            "200": ("Ready.", {"application/json": {"type": "object"}}),
-            "503": (
-                "Not ready; the body names the failed check.",
-                {"application/json": {"type": "object"}},
-            ),
-        },
-    ),
-    Operation(
-        "get",
-        "/metrics",
-        "metrics",
-        "Metrics for Prometheus",
-        is_keyed=False,
-        answers={"200": ("Prometheus's text format.", {"text/plain": _PLAIN})},
-    ),
-    Operation(
-        "get",
-        "/openapi.json",
-        "openapi",
-        "This description",
-        is_keyed=False,
-        answers={"200": ("An OpenAPI document.", {"application/json": {"type": "object"}})},
-    ),
-    Operation(
-        "get",
-        "/docs",
-        "docs",
-        "This description, as a page",
-        is_keyed=False,
-        answers={"200": ("A page.", {"text/html": _PLAIN})},
-    ),
-]

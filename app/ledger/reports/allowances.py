@@ -1,15 +1,17 @@
 """Budgets: what accounts and keys have spent of them in the current day or month (UTC)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.container import services
-from app.dashboard.aggregates import LABELS
 from app.ledger.reports.query import GroupKey, UsageQuery
+from app.ledger.reports.reader import UsageReader
 from app.vocabulary.limits import Kind, Limits, Period, period_end, period_start
 
 _GROUPS: Mapping[Kind, GroupKey] = {"account": "account", "key": "api_key"}
+
+#: The states of a budget.
+STATES = ("ok", "near", "over")
 
 #: The share of a budget from which it is nearly spent, unless its soft bound is reached before.
 NEAR = 0.8
@@ -46,7 +48,10 @@ class Allowance:
 
 
 def read_allowances(
-    limits: Iterable[Limits], account_ids: frozenset[str] | None, now_ms: int
+    reader: UsageReader,
+    limits: Iterable[Limits],
+    account_ids: frozenset[str] | None,
+    now_ms: int,
 ) -> dict[tuple[Kind, str], Allowance]:
     """Return allowances by kind and id, with one query per kind and period of budgets.
 
@@ -59,8 +64,8 @@ def read_allowances(
         found[it.kind, it.subject_id] = Allowance(it, 0)
         if it.has_budget:
             budgets[it.kind, it.period].append(it)
-    for (kind, period), of_period in budgets.items():
-        spent = _spent(kind, period, of_period, account_ids, now_ms)
+    for (kind, _), of_period in budgets.items():
+        spent = _spent(reader, of_period, account_ids, now_ms)
         for it in of_period:
             found[kind, it.subject_id] = Allowance(it, spent.get(it.subject_id, 0))
     return found
@@ -73,12 +78,10 @@ def by_share(allowances: Iterable[Allowance]) -> list[Allowance]:
 
 
 def _spent(
-    kind: Kind,
-    period: Period,
-    limits: Iterable[Limits],
-    account_ids: frozenset[str] | None,
-    now_ms: int,
+    reader: UsageReader, limits: Sequence[Limits], account_ids: frozenset[str] | None, now_ms: int
 ) -> dict[str | None, int]:
+    """Return what the subjects of limits, all of one kind and period, have spent."""
+    kind, period = limits[0].kind, limits[0].period
     subjects = frozenset(it.subject_id for it in limits)
     start = period_start(period, now_ms)
     query = UsageQuery(
@@ -88,5 +91,7 @@ def _spent(
         api_key_ids=subjects if kind == "key" else None,
         group_by=(_GROUPS[kind],),
     )
-    rows = services().usage_reader.rows(query)
-    return {LABELS[_GROUPS[kind]](row): row.cost_nanousd for row in rows}
+    rows = reader.rows(query)
+    return {
+        row.account_id if kind == "account" else row.api_key_id: row.cost_nanousd for row in rows
+    }

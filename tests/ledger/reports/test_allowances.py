@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.dashboard.budgets import Allowance, by_share
+from app.ledger.reports.allowances import Allowance, by_share
 from app.vocabulary.limits import Limits
 
 
