@@ -22,6 +22,7 @@ import requests
 
 from app.settings import ROOT, Settings
 from tests.support.gateway import Gateway, sse_events, text_of, vendor_table, with_account
+from tests.support.operator import start_commands
 from tests.support.ports import free_port
 from tests.support.processes import ended, started
 from tests.support.services.polling import wait_until
@@ -67,14 +68,6 @@ class Running:
         return True
 
 
-def documented() -> str:
-    """Return the command with which docs/deploying.md starts everything."""
-    page = (ROOT / "docs" / "deploying.md").read_text(encoding="utf-8")
-    section = page.partition("## On one host\n")[2].partition("\n## ")[0]
-    (command,) = re.findall(r"^ +(tollgate start.*)$", section, re.MULTILINE)
-    return str(command)
-
-
 @pytest.fixture
 def valkey(tmp_path: Path) -> Iterator[Valkey]:
     """A Valkey with a password."""
@@ -107,7 +100,7 @@ def running(
     ready = f"http://127.0.0.1:{port}/readyz"
     with log.open("w") as output:
         options = {"cwd": ROOT, "env": env, "stdout": output, "stderr": subprocess.STDOUT}
-        with started(["sh", "-c", f"exec {documented()}"], text=True, **options) as process:
+        with started(["sh", "-c", f"exec {start_commands()[-1]}"], text=True, **options) as process:
             wait_until(lambda: process.poll() is not None or answers(ready))
             wait_until(lambda: process.poll() is not None or " ready." in log.read_text())
             assert process.poll() is None, log.read_text()
@@ -182,7 +175,12 @@ def test_a_release_that_fails_starts_nothing(tmp_path: Path, valkey: Valkey) -> 
     env = {**tool_env(tmp_path), "REDIS_URL": valkey.url}
     env |= {"DATABASE_URL": "mysql://user:hunter2@localhost/x"}
     run = subprocess.run(
-        ["sh", "-c", documented()], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+        ["sh", "-c", start_commands()[-1]],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode == 1
     assert "DATABASE_URL must begin with sqlite:///" in run.stderr

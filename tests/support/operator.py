@@ -17,12 +17,25 @@ RUNUSER = '#!/bin/sh\nshift 3\nexec "$@"\n'
 
 def commands(page: str, heading: str) -> list[str]:
     """Return the shell lines of a section of a page in docs/, in their order."""
+    blocks = _BLOCK.findall(_section(page, heading))
+    return [line for block in blocks for line in block.splitlines()]
+
+
+def start_commands() -> list[str]:
+    """Return the lines with which docs/deploying.md starts everything without systemd."""
+    lines = re.findall(
+        r"^    (\S.*)$", _section("deploying.md", "## Without systemd"), re.MULTILINE
+    )
+    assert lines[-1].startswith("tollgate start"), lines
+    return lines
+
+
+def _section(page: str, heading: str) -> str:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     level, title = heading.split(" ", 1)
     parts = re.split(rf"^{level} {re.escape(title)}$", text, flags=re.MULTILINE)
     assert len(parts) == 2, f"{page} has no section {heading}"
-    section = re.split(rf"^#{{2,{len(level)}}} ", parts[1], flags=re.MULTILINE)[0]
-    return [line for block in _BLOCK.findall(section) for line in block.splitlines()]
+    return re.split(rf"^#{{2,{len(level)}}} ", parts[1], flags=re.MULTILINE)[0]
 
 
 def adapted(text: str, changes: Mapping[str, str], *, all_of: bool = True) -> str:
