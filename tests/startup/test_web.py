@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.startup.common import read_settings
+from app.startup.common import check_common, read_settings
 from app.startup.finding import Finding
 from app.startup.web import check_host, check_web, check_web_start, spool_findings
 from tests.support.ports import free_port
@@ -33,6 +33,24 @@ def test_each_fault_is_named(tmp_path: Path) -> None:
     found = found_for(TOLLGATE_VENDORS=str(vendors), WEB_CONCURRENCY="many", PORT="x")
     refused = {name for name, it in found.items() if it.state == "refused"}
     assert refused == {"TOLLGATE_VENDORS", "WEB_CONCURRENCY", "PORT"}
+
+
+def test_a_file_that_is_missing_is_named_once(tmp_path: Path) -> None:
+    nowhere = str(tmp_path / "none.toml")
+    read = read_settings(
+        {"REDIS_URL": "redis://", "TOLLGATE_VENDORS": nowhere, "TOLLGATE_PRICES": nowhere}
+    )
+    found = [it.subject for it in [*check_common(read), *check_web(read)]]
+    assert (found.count("TOLLGATE_VENDORS"), found.count("TOLLGATE_PRICES")) == (1, 1)
+
+
+def test_an_interface_that_this_host_does_not_have_is_the_fault_of_bind() -> None:
+    found = found_for(BIND="192.0.2.1")
+    assert found["BIND"].state == "refused"
+    assert found["BIND"].line == (
+        "BIND must be an address of this host, not '192.0.2.1' (Cannot assign requested address)"
+    )
+    assert "PORT" not in found
 
 
 def test_what_is_worse_without_it_is_a_warning(tmp_path: Path) -> None:
