@@ -11,6 +11,7 @@ from app.pricing.price_book import load_prices
 from app.settings import ConfigError, Settings, database_url
 from app.startup.deadline import Check
 from app.startup.finding import RELEASE, SERVING, Finding, start_or_exit
+from app.startup.misspelt import misspelt
 from app.storage.redis.start_check import check_redis
 from app.storage.sql.start_check import check_ledger, check_server
 from app.vocabulary.errors import Unavailable
@@ -53,6 +54,7 @@ def check_common(read: ReadSettings, limit_s: float = LIMIT_S) -> Iterator[Findi
     yield from setting_findings(read.problems, SERVING)
     if not read.problems:
         yield Finding("settings", "ok", "the variables that all of them read are valid")
+    yield from misspelt(settings.env)
     # Before the time of the services begins: reading prices takes the processor.
     if "TOLLGATE_PRICES" not in read.problems:
         yield from findings_of("TOLLGATE_PRICES", lambda: _check_prices(settings))
