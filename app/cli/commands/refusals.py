@@ -95,6 +95,10 @@ def refusals_command(
     )
     with open_reports() as source:
         rows = source.refusals.rows(query)
+    if form == "table":
+        click.echo(
+            f"Refused from {show_time(start_s * 1000)} to {show_time(end_s * 1000)}", err=True
+        )
     FORMS[form](by, _sorted(rows, by))
 
 
