@@ -66,7 +66,7 @@ def _check_operation(connection: Connection, key_id: str, operation_id: str) -> 
     if not _was_never_shown(connection, created):
         raise AccountsError(
             f"The operation {operation_id!r} has already created the key {created}, and printed it"
-            f" then. If it is lost, revoke {created} and rotate with another operation ID."
+            f" then. If it is lost, rotate {created} in its place, and then revoke it."
         )
     delete_key(connection, created)
 

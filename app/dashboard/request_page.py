@@ -1,6 +1,7 @@
 """`GET /dashboard/requests/ID`: everything that the ledger has of one request."""
 
-from flask import Response, request
+from flask import Response, redirect, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
 
 from app.container import services
 from app.dashboard.choices import read_choices
@@ -36,6 +37,14 @@ RATE_OF = {
 }
 
 
+@dashboard_blueprint.get("/find-request")
+def find_request() -> AnyResponse:
+    """Lead to the page of the request with the `id`; without one, to the list."""
+    if any_id := request.args.get("id", "").strip():
+        return redirect(url_for("dashboard.request_page", any_id=any_id), 303)
+    return redirect(url_for("dashboard.requests"), 303)
+
+
 @dashboard_blueprint.get("/requests/<path:any_id>")
 def request_page(any_id: str) -> Response:
     """Show a request, found by its id, the vendor's or the event's.
@@ -48,7 +57,10 @@ def request_page(any_id: str) -> Response:
     event_id = request.args.get("event", "")
     chosen = [it for it in found if not event_id or it.event.event_id == event_id]
     if not chosen:
-        message = f"No request {any_id} is recorded. A request appears once a worker posted it."
+        message = (
+            f"No request {any_id} is recorded. A request appears once a worker posted it. One that"
+            " was refused before a vendor was called is only counted, by reason, and in the log."
+        )
         return page("error.html", 404, title="Request not found", message=message)
     entry = chosen[0]
     return page(

@@ -53,17 +53,18 @@ def parse_model(model: str) -> Knobs:
     settings: dict[str, int | float] = {}
     for knob, text in parse_qsl(query, keep_blank_values=True):
         if knob in settings:
-            raise SandboxError(f"The knob `{knob}` is set twice.", param="model")
+            raise SandboxError(f"The parameter `{knob}` is set twice.", param="model")
         settings[knob] = _number(knob, text)
     if "retry_after" in settings and "status" not in settings:
-        raise SandboxError("The knob `retry_after` needs `status`.", param="model")
+        raise SandboxError("The parameter `retry_after` needs `status`.", param="model")
     return Knobs(**settings)  # type: ignore[arg-type]  # RANGES has each field's type
 
 
 def _number(knob: str, text: str) -> int | float:
     if knob not in RANGES:
         known = ", ".join(RANGES)
-        raise SandboxError(f"There is no knob `{knob}`. Knobs are {known}.", param="model")
+        message = f"The sandbox has no parameter `{knob}`. Its parameters are {known}."
+        raise SandboxError(message, param="model")
     convert, lowest, highest = RANGES[knob]
     try:
         number = convert(text)
@@ -72,7 +73,7 @@ def _number(knob: str, text: str) -> int | float:
     if not lowest <= number <= highest:
         kind = "a whole number" if convert is int else "a number"
         raise SandboxError(
-            f"The knob `{knob}` must be {kind} from {lowest} to {highest}, not {text[:64]!r}.",
+            f"The parameter `{knob}` must be {kind} from {lowest} to {highest}, not {text[:64]!r}.",
             param="model",
         )
     return number

@@ -11,7 +11,7 @@ from app.pricing.price_book import load_prices
 from app.settings import ConfigError, Settings, database_url
 from app.startup.deadline import Check
 from app.startup.finding import RELEASE, SERVING, Finding, start_or_exit
-from app.startup.server_settings import read_server_settings
+from app.startup.misspelt import misspelt
 from app.storage.redis.start_check import check_redis
 from app.storage.sql.start_check import check_ledger, check_server
 from app.vocabulary.errors import Unavailable
@@ -52,10 +52,12 @@ def check_common(read: ReadSettings, limit_s: float = LIMIT_S) -> Iterator[Findi
     """Check what each of web, worker and beat needs; the services have `limit_s` to respond."""
     settings = read.settings
     yield from setting_findings(read.problems, SERVING)
-    if not read.problems and not read_server_settings(settings.env)[1]:
-        yield Finding("settings", "ok", "all variables are valid")
+    if not read.problems:
+        yield Finding("settings", "ok", "the variables that all of them read are valid")
+    yield from misspelt(settings.env)
     # Before the time of the services begins: reading prices takes the processor.
-    yield from findings_of("TOLLGATE_PRICES", lambda: _check_prices(settings))
+    if "TOLLGATE_PRICES" not in read.problems:
+        yield from findings_of("TOLLGATE_PRICES", lambda: _check_prices(settings))
     database = Check(lambda: check_ledger(settings.database_url), limit_s)
     redis = Check(lambda: check_redis(settings.redis_url), limit_s) if read.knows_redis else None
     if redis is not None:

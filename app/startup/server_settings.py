@@ -89,6 +89,14 @@ def directory_fault(directory: str | None) -> str | None:
         )
 
 
+def interface_fault(host: str) -> str | None:
+    """Return why no process of this host can listen on an interface; None if one can."""
+    error = _bind_error(host, 0)
+    if error is None:
+        return None
+    return f"must be an address of this host, not {host!r} ({error.strerror or error})"
+
+
 def address_fault(host: str, port: int, wait_s: float = PORT_WAIT_S) -> str | None:
     """Return why a web process cannot listen on an address; None if it can.
 

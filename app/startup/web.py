@@ -20,6 +20,7 @@ from app.startup.finding import WEB, Finding, State, refused, start_or_exit
 from app.startup.server_settings import (
     address_fault,
     directory_fault,
+    interface_fault,
     read_server_settings,
     temporary_directory,
 )
@@ -39,11 +40,16 @@ def check_web(read: ReadSettings) -> Iterator[Finding]:
     settings = read.settings
     _, problems = read_server_settings(settings.env)
     yield from setting_findings(problems, WEB)
-    for found in findings_of("TOLLGATE_VENDORS", lambda: _check_vendors(settings), WEB):
-        yield found if found.message else Finding("TOLLGATE_VENDORS", "warning", _NO_VENDOR, WEB)
+    if "TOLLGATE_VENDORS" not in read.problems:
+        yield from _vendors(settings)
     yield from findings_of("OTEL_*", lambda: check_tracing(settings.env), WEB)
     yield from _trust(settings.env)
     yield from _replica(settings)
+
+
+def _vendors(settings: Settings) -> Iterator[Finding]:
+    for found in findings_of("TOLLGATE_VENDORS", lambda: _check_vendors(settings), WEB):
+        yield found if found.message else Finding("TOLLGATE_VENDORS", "warning", _NO_VENDOR, WEB)
 
 
 def _check_vendors(settings: Settings) -> str:
@@ -108,6 +114,9 @@ def check_host(settings: Settings) -> Iterator[Finding]:
     fault = directory_fault(temporary_directory())
     yield _host_finding("TMPDIR", fault, "the metrics and gunicorn's files can be written")
     server, problems = read_server_settings(settings.env)
+    if problem := interface_fault(server.interface):
+        yield Finding("BIND", "refused", problem, WEB)
+        return
     if "PORT" in problems:
         return
     fault = address_fault(server.interface, server.port, wait_s=0)
@@ -127,10 +136,17 @@ def check_web_start(addresses: Sequence[tuple[str, int]], temporary: str | None)
     found = [*check_common(read), *check_web(read)]
     found.append(_host_finding("TMPDIR", directory_fault(temporary), "writable"))
     for host, port in [] if refused(found) else addresses:
-        fault = address_fault(host, port)
-        problem = fault and f"cannot listen on {host}:{port} ({fault}): stop what does, or set PORT"
-        found.append(_host_finding("PORT", problem, "free"))
+        found.append(_address_finding(host, port))
     start_or_exit(found)
+
+
+def _address_finding(host: str, port: int) -> Finding:
+    """Return whether gunicorn can listen on an address."""
+    if problem := interface_fault(host):
+        return Finding("BIND", "refused", problem, WEB)
+    fault = address_fault(host, port)
+    problem = fault and f"cannot listen on {host}:{port} ({fault}): stop what does, or set PORT"
+    return _host_finding("PORT", problem, "free")
 
 
 def _host_finding(subject: str, fault: str | None, well: str) -> Finding:

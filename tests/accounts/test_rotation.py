@@ -33,9 +33,22 @@ def test_one_operation_makes_one_key_and_names_it_when_repeated(accounts: Accoun
     old, _ = accounts.create_key(["acme"], ["completions"])
     new, _ = accounts.rotate(old.key_id, "rotation 1")
     accounts.revoke(old.key_id)
-    with pytest.raises(AccountsError, match=new.key_id):
+    with pytest.raises(AccountsError, match=f"If it is lost, rotate {new.key_id} in its place"):
         accounts.rotate(old.key_id, "rotation 1")
     assert len(accounts.list_keys()) == 2
+
+
+def test_a_lost_successor_of_a_key_that_expires_is_rotated_in_its_place(
+    accounts: Accounts,
+) -> None:
+    old, _ = accounts.create_key(["acme"], ["completions"])
+    lost, _ = accounts.rotate(old.key_id, "rotation 1", overlap_s=60)
+    with pytest.raises(AccountsError, match=f"rotate {lost.key_id} in its place"):
+        accounts.rotate(old.key_id, "rotation 1", overlap_s=60)
+    found, _ = accounts.rotate(lost.key_id, "rotation 1")
+    accounts.revoke(lost.key_id)
+    live = [key.key_id for key in accounts.list_keys() if key.revoked_at_ms is None]
+    assert sorted(live) == sorted([old.key_id, found.key_id])
 
 
 def test_an_operation_id_counts_for_one_key_alone(accounts: Accounts) -> None:

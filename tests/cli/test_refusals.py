@@ -49,7 +49,9 @@ def refused(engine: Engine) -> None:
 
 @pytest.mark.usefixtures("refused")
 def test_the_table_is_by_reason_with_the_most_first_and_a_total(tollgate: Tollgate) -> None:
-    assert tollgate.run("refusals").stdout == (
+    result = tollgate.run("refusals")
+    assert result.stderr.startswith("Refused from ")
+    assert result.stdout == (
         "reason           refused\n"
         "invalid_api_key        4\n"
         "invalid_json           3\n"

@@ -57,6 +57,20 @@ def test_requests_of_the_same_id_lead_to_each_other(site: DashboardSite) -> None
     assert older.event_id in plain(site.page("/requests/twice", event=older.event_id))
 
 
+def test_a_request_is_found_by_an_id_that_is_pasted(site: DashboardSite) -> None:
+    site.post(at(5, request_id="req_5", vendor_request_id="chat/5"))
+    site.sign_in("admin")
+    assert 'action="/dashboard/find-request"' in site.page("/requests")
+    for pasted, path in (
+        (" req_5 ", "/dashboard/requests/req_5"),
+        ("chat/5", "/dashboard/requests/chat/5"),
+        ("", "/dashboard/requests"),
+    ):
+        response = site.get("/find-request", id=pasted)
+        assert (response.status_code, response.location) == (303, path)
+        assert site.get(path.removeprefix("/dashboard")).status_code == 200
+
+
 def test_anothers_request_is_not_found(site: DashboardSite) -> None:
     site.sign_in("usage")
     for request_id in ("req_of_beta", "nothing"):

@@ -32,7 +32,7 @@ def test_bounds_are_inclusive(knob: str) -> None:
     ("model", "status", "message"),
     [
         ("gpt-4o", 404, "has only `echo`"),
-        ("echo?colour=1", 400, "Knobs are words"),
+        ("echo?colour=1", 400, "Its parameters are words"),
         ("echo?words=1&words=1", 400, "set twice"),
         ("echo?words=1.5", 400, "a whole number from 0 to 10000, not '1.5'"),
         ("echo?words=", 400, "a whole number"),

@@ -10,6 +10,7 @@ from app.startup.server_settings import (
     ServerSettings,
     address_fault,
     directory_fault,
+    interface_fault,
     read_server_settings,
 )
 
@@ -45,6 +46,13 @@ def test_a_port_in_use_is_a_fault_unless_it_is_released_in_time() -> None:
     assert address_fault("127.0.0.1", port, wait_s=60) is None
     assert address_fault("::1", port, wait_s=0) in (None, "Cannot assign requested address")
     assert address_fault("192.0.2.1", port, wait_s=60) == "Cannot assign requested address"
+
+
+def test_an_interface_is_one_of_this_host() -> None:
+    assert interface_fault("127.0.0.1") is None
+    fault = interface_fault("192.0.2.1")
+    assert fault is not None
+    assert fault.startswith("must be an address of this host, not '192.0.2.1'")
 
 
 def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:

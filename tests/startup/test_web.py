@@ -35,6 +35,24 @@ def test_each_fault_is_named(tmp_path: Path) -> None:
     assert refused == {"TOLLGATE_VENDORS", "WEB_CONCURRENCY", "PORT"}
 
 
+def test_a_file_that_is_missing_is_named_once(tmp_path: Path) -> None:
+    nowhere = str(tmp_path / "none.toml")
+    read = read_settings(
+        {"REDIS_URL": "redis://", "TOLLGATE_VENDORS": nowhere, "TOLLGATE_PRICES": nowhere}
+    )
+    found = [it.subject for it in [*check_common(read), *check_web(read)]]
+    assert (found.count("TOLLGATE_VENDORS"), found.count("TOLLGATE_PRICES")) == (1, 1)
+
+
+def test_an_interface_that_this_host_does_not_have_is_the_fault_of_bind() -> None:
+    found = found_for(BIND="192.0.2.1")
+    assert found["BIND"].state == "refused"
+    assert found["BIND"].line == (
+        "BIND must be an address of this host, not '192.0.2.1' (Cannot assign requested address)"
+    )
+    assert "PORT" not in found
+
+
 def test_what_is_worse_without_it_is_a_warning(tmp_path: Path) -> None:
     replica = f"postgresql://u:hunter2@127.0.0.1:{free_port()}/d"
     with socket.create_server(("0.0.0.0", 0)) as listener:  # noqa: S104
@@ -80,11 +98,3 @@ def test_a_directory_that_the_system_does_not_allow_is_told_even_to_root() -> No
     (found,) = spool_findings(read_settings(env).settings)
     assert (found.state, found.subject) == ("warning", "TOLLGATE_SPOOL_DIR")
     assert found.message.startswith("/proc/spool cannot be created in /proc (")
-
-
-def test_variables_are_only_called_valid_if_all_are(tmp_path: Path) -> None:
-    env = {"REDIS_URL": "redis://127.0.0.1:1", "DATABASE_URL": f"sqlite:///{tmp_path}/new.db"}
-    for grace, states in (("20", ["ok"]), ("soon", [])):
-        read = read_settings(env | {"TOLLGATE_GRACE_S": grace})
-        found = [it for it in check_common(read) if it.subject == "settings"]
-        assert [it.state for it in found] == states

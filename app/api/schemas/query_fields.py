@@ -147,4 +147,7 @@ class Words(Texts):
         return {"type": "array", "items": {"type": "string", "enum": list(self.choices)}}
 
     def problem(self, text: str) -> str | None:
-        return None if text in self.choices else f"must be one of {', '.join(self.choices)}"
+        if text in self.choices:
+            return None
+        more = "; repeat the parameter for each of several" if "," in text else ""
+        return f"must be one of {', '.join(self.choices)}{more}"

@@ -82,10 +82,7 @@ def refusals_command(
     They are not in `tollgate usage`, and cost nothing. The reason is the error's code, for limits
     with the limit that was reached. Account and key are empty if the request did not tell them.
     """
-    start_s = floor_to(math.floor(since.timestamp()), HOUR_S)
-    end_s = math.ceil(time.time() if until is None else until.timestamp())
-    if start_s >= end_s:
-        raise click.UsageError("--since must be before --until")
+    start_s, end_s = _range_s(since, until)
     query = UsageQuery(
         start_s=start_s,
         end_s=end_s,
@@ -97,7 +94,23 @@ def refusals_command(
     with open_reports() as source:
         check_names(source.engine, account_ids=accounts, api_key_ids=keys)
         rows = source.refusals.rows(query)
+    if form == "table":
+        click.echo(
+            f"Refused from {show_time(start_s * 1000)} to {show_time(end_s * 1000)}", err=True
+        )
     FORMS[form](by, _sorted(rows, by))
+
+
+def _range_s(since: datetime, until: datetime | None) -> tuple[int, int]:
+    """Return the start, which is the start of an hour, and the end in Unix seconds.
+
+    Raises: click.UsageError.
+    """
+    start_s = floor_to(math.floor(since.timestamp()), HOUR_S)
+    end_s = math.ceil(time.time() if until is None else until.timestamp())
+    if start_s >= end_s:
+        raise click.UsageError("--since must be before --until")
+    return start_s, end_s
 
 
 def _sorted(rows: Iterable[RefusalRow], by: Sequence[str]) -> list[RefusalRow]:

@@ -23,7 +23,8 @@ IDS = ("event_id", "request_id", "vendor_request_id")
 NOT_FOUND = (
     "No request with this id is in the ledger. The id of a request, of its usage event, or the"
     " vendor's request id finds one. A request is in the ledger a few seconds after its end; one"
-    " that was rejected before a vendor was called is not."
+    " that was refused before a vendor was called is not: the web process's log line has the id and"
+    " the code, and refused requests are counted by reason."
 )
 
 #: What an entry does not store of its event.

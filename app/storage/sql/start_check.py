@@ -182,7 +182,10 @@ def _version(engine: Engine) -> str:
 
 
 def _name(url: URL) -> str:
-    return str(url.database) if url.get_backend_name() == "sqlite" else repr(url.database)
+    """Return the database: of SQLite, the path; of PostgreSQL, the name, by default the user's."""
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    return repr(url.database or url.username) if url.database or url.username else "the database"
 
 
 def _place(url: URL) -> str:

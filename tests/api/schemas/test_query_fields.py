@@ -64,3 +64,5 @@ def test_the_first_invalid_item_of_an_array_is_named() -> None:
     assert messages_of(Texts(), ["a", ""]) == {1: ["must not be empty or contain NUL"]}
     assert list(messages_of(Models(), ["v/m", "m"])) == [1]
     assert messages_of(Words(("model",)), ["model", "user"]) == {1: ["must be one of model"]}
+    several = {0: ["must be one of a, b; repeat the parameter for each of several"]}
+    assert messages_of(Words(("a", "b")), ["a,b"]) == several

@@ -79,6 +79,11 @@ def test_rights_that_a_user_lacks_are_named(postgres: Postgres) -> None:
     assert "has no user 'nosuch'" in fault(url.replace("postgres@", "nosuch@"))
 
 
+def test_a_database_that_the_url_leaves_out_has_the_users_name(postgres: Postgres) -> None:
+    url = f"postgresql+psycopg://postgres@?host={postgres.folder}"
+    assert fault(url) == "'postgres' has no tables yet: run `tollgate db upgrade`"
+
+
 def test_a_migration_needs_a_server_and_no_tables(postgres: Postgres, tmp_path: Path) -> None:
     check_server(postgres.create("template0"))
     check_server(f"sqlite:///{tmp_path / 'new' / 'ledger.db'}")
