@@ -1,9 +1,8 @@
-"""An installation on one host, as docs/deploying.md has it, with the settings of .env.example.
+"""An installation that is started as docs/deploying.md says, with the settings of .env.example.
 
 PostgreSQL and Redis ask for passwords; two web processes serve; there are two simulated vendors.
 """
 
-import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ import requests
 from app.settings import ROOT
 from app.storage.sql.engine import create_engine
 from tests.e2e.operators_day import Day
-from tests.support.operator import adapted
+from tests.support.operator import adapted, start_commands
 from tests.support.ports import free_port
 from tests.support.processes import started
 from tests.support.services.polling import wait_until
@@ -44,13 +43,6 @@ retries = 1
 KEY_CACHE_S = 1
 
 
-def documented() -> list[str]:
-    """Return the lines with which docs/deploying.md starts everything on one host."""
-    page = (ROOT / "docs" / "deploying.md").read_text(encoding="utf-8")
-    section = page.partition("## On one host\n")[2].partition("\n## ")[0]
-    return re.findall(r"^    (\S.*)$", section, re.MULTILINE)
-
-
 @contextmanager
 def installed(root: Path, postgres: Postgres, price_file: Path) -> Iterator[Day]:
     """Write the settings, run the documented lines, and yield what runs then."""
@@ -64,7 +56,7 @@ def installed(root: Path, postgres: Postgres, price_file: Path) -> Iterator[Day]
         settings = _settings(root, valkey.url, database, price_file)
         (root / ".env").write_text(settings)
         tools = tool_env(root)
-        lines = [line.replace("./.env", str(root / ".env")) for line in documented()]
+        lines = [line.replace("./.env", str(root / ".env")) for line in start_commands()]
         script = "; ".join(["set -e", *lines[:-1], f"exec {lines[-1]}"])
         log, options = root / "log", {"cwd": ROOT, "env": tools, "stderr": subprocess.STDOUT}
         with (
