@@ -89,7 +89,7 @@ class CommandTable(click.Group):
         try:
             return super().invoke(ctx)
         except click.ClickException as exc:
-            exc.message = readable(exc.message)
+            vars(exc)["message"] = readable(exc.message)  # click declares it final
             raise
         except ConfigError as exc:
             raise click.ClickException(str(exc)) from exc
