@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from app import __version__
-from app.cli.output import OutputFailed, checked_output
+from app.cli.output import OutputFailed, checked_output, readable
 from app.settings import ConfigError
 
 
@@ -69,6 +69,13 @@ class CommandTable(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name].summary) for name in sorted(COMMANDS)])
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Reject arguments that are not text: neither a database nor an output takes them."""
+        for arg in args:
+            if not _is_text(arg):
+                raise click.UsageError(f"The argument {arg!a} is not valid UTF-8 text. Correct it.")
+        return super().parse_args(ctx, args)
+
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command line; exit with 1 if its output cannot be written."""
         with checked_output():
@@ -81,12 +88,20 @@ class CommandTable(click.Group):
         """Run the command; exit with 1 and a message for invalid settings and file errors."""
         try:
             return super().invoke(ctx)
+        except click.ClickException as exc:
+            vars(exc)["message"] = readable(exc.message)  # click declares it final
+            raise
         except ConfigError as exc:
             raise click.ClickException(str(exc)) from exc
         except OSError as exc:
             if exc.filename is None:
                 raise
             raise click.ClickException(f"{exc.filename}: {exc.strerror}.") from exc
+
+
+def _is_text(arg: str) -> bool:
+    """Whether an argument is text; Python keeps bytes that are not UTF-8 as surrogates."""
+    return "\0" not in arg and not any("\ud800" <= character <= "\udfff" for character in arg)
 
 
 @click.command("tollgate", cls=CommandTable)

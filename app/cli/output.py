@@ -14,6 +14,9 @@ from typing import Any
 
 import click
 
+#: Longest line of an error, in characters.
+LINE_LIMIT = 600
+
 
 class OutputFailed(click.ClickException):
     """Output could not be written; the command exits with 1 and, if possible, one line."""
@@ -34,6 +37,22 @@ def checked_output() -> Iterator[None]:
         sys.stdout, sys.stderr = before
         for stream in checked:
             stream.discard_if_failed()
+
+
+def readable(message: str) -> str:
+    """Return a message that cannot control a terminal, each line at most LINE_LIMIT characters.
+
+    It may repeat an argument, which somebody has pasted.
+    """
+    return "\n".join(map(_readable_line, message.split("\n")))
+
+
+def _readable_line(line: str) -> str:
+    line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+    if len(line) <= LINE_LIMIT:
+        return line
+    # The end says what to do next.
+    return f"{line[: LINE_LIMIT // 2]} … {line[3 - LINE_LIMIT // 2 :]}"
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -10,6 +10,8 @@ from zoneinfo import ZoneInfo, available_timezones
 import click
 
 _SPAN = re.compile(r"([0-9]{1,6})([dhm])")
+#: Other times would overflow in a time zone, or at the end of their day.
+YEARS = range(2, 9999)
 _UNITS: Mapping[str, str] = {"d": "days", "h": "hours", "m": "minutes"}
 
 
@@ -35,14 +37,18 @@ class Moment(click.ParamType[datetime]):
         if isinstance(value, datetime):
             return value
         try:
-            return self._span(value) or _iso(value, None if self.local else UTC)
+            moment = self._span(value) or _iso(value, None if self.local else UTC)
         except (ValueError, OverflowError):
+            moment = None
+        if moment is None or moment.year not in YEARS:
             self.fail(
                 f"must be a duration (30d, 12h, 90m) or an ISO date or time"
-                f" (2026-11-29, 2026-11-29T15:30), not {value!r}",
+                f" (2026-11-29, 2026-11-29T15:30) in the years {YEARS[0]} to {YEARS[-1]},"
+                f" not {value!r}",
                 param,
                 ctx,
             )
+        return moment
 
     def _span(self, text: str) -> datetime | None:
         match = _SPAN.fullmatch(text)

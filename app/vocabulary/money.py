@@ -1,12 +1,14 @@
 """Money: whole nano-dollars inside Tollgate, dollars for people and in JSON. No I/O."""
 
-from decimal import Context, Decimal
+from decimal import Context, Decimal, Inexact, InvalidOperation
 
 #: Nano-dollars per dollar.
 NANO = 10**9
 
 #: Wide enough for every sum, so that a division never rounds.
 _EXACT = Context(prec=40)
+_WHOLE = Context(prec=40, traps=[Inexact, InvalidOperation])
+_NANO_USD = Decimal("1e-9")
 
 
 def usd_of(nanousd: int) -> Decimal:
@@ -29,12 +31,15 @@ def show_usd(nanousd: int) -> str:
 def nanousd_of(usd: Decimal) -> int:
     """Return dollars in nano-dollars.
 
-    Raises: ValueError when `usd` is not finite, or is not a whole number of nano-dollars.
+    Raises: ValueError when `usd` is not finite, is not a whole number of nano-dollars, or has more
+    than 40 digits: a short text such as 1e999999999 may be a number of a gigabyte.
     """
-    nano = usd * NANO
-    if not nano.is_finite() or nano != nano.to_integral_value():
-        raise ValueError(f"{usd} is not a whole number of nano-dollars")
-    return int(nano)
+    try:
+        if usd.is_finite():
+            return int(_EXACT.scaleb(usd.quantize(_NANO_USD, context=_WHOLE), 9))
+    except (Inexact, InvalidOperation):
+        pass
+    raise ValueError("the amount is not a whole number of nano-dollars")
 
 
 def nearest_nanousd(usd: Decimal) -> int:

@@ -4,7 +4,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from app.accounts.accounts import Accounts
 from app.cli import COMMANDS, load_command, main
+from app.cli.output import LINE_LIMIT
+from tests.cli.command import Tollgate
 
 
 @pytest.fixture
@@ -37,3 +40,42 @@ def test_a_wrong_setting_is_a_sentence_and_exit_code_1(run: CliRunner, command: 
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith("Error: DATABASE_URL must begin with")
     assert "secret" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["accounts", "create", "caf\udce9"],
+        ["accounts", "rename", "acme", "caf\udce9"],
+        ["audit", "list", "--actor", "caf\udce9"],
+        ["usage", "--user=caf\udce9"],
+        ["requests", "show", "a\0b"],
+    ],
+)
+def test_an_argument_that_is_not_text_is_named(run: CliRunner, command: list[str]) -> None:
+    result = run.invoke(main, command, env={"DATABASE_URL": "sqlite:////nowhere/ledger.db"})
+    assert (result.exit_code, result.stdout) == (2, "")
+    *_, message = result.stderr.splitlines()
+    assert message.startswith("Error: The argument '")
+    assert "is not valid UTF-8 text" in message
+
+
+def test_a_message_repeats_little_of_an_argument_and_none_of_its_control_characters(
+    tollgate: Tollgate,
+) -> None:
+    result = tollgate.run("accounts", "enable", f"\x1b]0;title\x07\n{'a' * 5_000}", exit_code=1)
+    for line in result.stderr.splitlines():
+        assert line.isprintable()
+        assert len(line.removeprefix("Error: ")) <= LINE_LIMIT
+    assert "tollgate accounts list" in result.stderr
+
+
+@pytest.mark.parametrize("usd", ["1e999999999", "9" * 5_000, "1e-999999999", "1e31"])
+@pytest.mark.parametrize("option", ["--budget-usd", "--soft-usd"])
+def test_an_amount_of_any_size_is_answered_by_one_line(
+    tollgate: Tollgate, option: str, usd: str
+) -> None:
+    Accounts(tollgate.engine).create("acme", "Acme")
+    result = tollgate.run("accounts", "limit", "acme", option, usd, exit_code=2)
+    *_, message = result.stderr.splitlines()
+    assert f"'{option}'" in message

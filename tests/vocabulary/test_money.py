@@ -43,7 +43,10 @@ def test_what_is_written_reads_as_the_same_amount(nanousd: int) -> None:
     assert usd_of(nanousd) * NANO == nanousd
 
 
-@pytest.mark.parametrize("usd", ["0.0000000001", "NaN", "Infinity"])
+@pytest.mark.parametrize(
+    "usd",
+    ["0.0000000001", "NaN", "sNaN", "Infinity", "1e-999999999", "1e999999999", f"1.{'0' * 50}1"],
+)
 def test_an_amount_that_is_not_whole_nano_dollars_is_rejected(usd: str) -> None:
     with pytest.raises(ValueError, match="nano-dollars"):
         nanousd_of(Decimal(usd))

@@ -174,11 +174,16 @@ def _query(
 
 
 def _shortened(query: UsageQuery, engine: Engine) -> UsageQuery:
-    """Return the query without the days before the first usage, of which there may be thousands."""
+    """Return the query without the days before the first usage and after tomorrow.
+
+    There may be millions of them.
+    """
     if query.end_s - query.start_s < LONG_S:
         return query
     first_s = first_day_s(engine)
-    return query if first_s is None else replace(query, start_s=max(query.start_s, first_s))
+    start_s = query.start_s if first_s is None else max(query.start_s, first_s)
+    end_s = min(query.end_s, max(start_s, int(time.time())) + 2 * WIDTHS_S["day"])
+    return replace(query, start_s=start_s, end_s=end_s)
 
 
 def _rows(

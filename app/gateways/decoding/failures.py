@@ -4,7 +4,6 @@ The status decides. A message is only passed on, never interpreted; vendors' mod
 Source: docs/vendors.md and the shapes listed in `detail_of`.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from app.formats import strict_json
 from app.gateways.decoding.choices.texts import sanitized
 from app.gateways.decoding.parsing import plain_mapping
 from app.gateways.decoding.retry_hints import retry_after, should_retry
+from app.gateways.decoding.secrets import HIDDEN, hide_secrets
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import (
     SHOULD_RETRY,
@@ -202,17 +202,8 @@ def _rejected(vendor: Vendor, code: int, detail: Detail, message: str | None) ->
     )
 
 
-_KEY_LIKE = re.compile(
-    r"""
-    \b(?:sk|gsk|xai|nvapi)[-_][\w*.-]{6,}              # OpenAI, and vendors that follow it
-    | \b(?:fw|hf|key|pk|r8|rk|tg)[-_](?=\w*[\d*])[\w*.-]{6,}  # ordinary words begin like that, too
-    | \bAIza[\w*-]{8,} | \bA[KS]IA[A-Z0-9*]{8,}       # Google, AWS
-    | \beyJ[\w-]{8,}\.[\w.-]+                         # a JSON web token
-    | (?<=Bearer[ ])[\w.~+/*-]{6,}
-    | (?<=[?&]key=)[^\s&"']+ | (?<=[_-]key=)[^\s&"']+ | (?<=token=)[^\s&"']+
-    """,
-    re.VERBOSE,
-)
+#: How much of a text is searched for keys, in characters: far more than is passed on.
+SCRUBBED_LIMIT = 16 * MESSAGE_LIMIT
 
 #: Shorter keys are not secrets but words ("EMPTY", "none"), as for servers without keys.
 SECRET_LENGTH = 8
@@ -222,8 +213,8 @@ def scrubbed(vendor: Vendor, message: str | None, limit: int = MESSAGE_LIMIT) ->
     """Return a vendor's text, at most `limit` characters, with everything like a key replaced."""
     if message is None:
         return None
-    message = sanitized(message)
+    message = sanitized(message[:SCRUBBED_LIMIT])
     for secret in (vendor.api_key, *vendor.headers.values()):
         if secret and len(secret) >= SECRET_LENGTH:
-            message = message.replace(secret, "***")
-    return _KEY_LIKE.sub("***", message)[:limit]
+            message = message.replace(secret, HIDDEN)
+    return hide_secrets(message)[:limit]

@@ -1,27 +1,20 @@
 """Why a request failed: its error and its vendor calls, as the ledger keeps them. No I/O.
 
 Neither prompts nor keys get into the ledger. Gateways replace keys in what vendors say; parts of
-the prompts that a vendor quotes are replaced here.
+the prompts that a vendor quotes are replaced here (`quotes`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping, Sequence
 
 from app.usage.messages.call_attempt import CallAttempt
 from app.usage.metering.call_meter import CallMeter
+from app.usage.metering.quotes import without_quotes
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError, TollgateError
 from app.vocabulary.text import SENTENCE_LIMIT
 
 #: The most calls that are kept: the first and the last ones.
 ATTEMPTS_LIMIT = 20
-
-#: A part of a prompt is replaced from this length on, in characters; shorter ones are words that
-#: the prompt and the vendor's sentence may both have.
-QUOTE_LENGTH = 16
-
-#: What replaces a part of a prompt.
-QUOTE = "[prompt]"
 
 #: The code of a rejection for which the vendor named none.
 REJECTED = "vendor_rejected"
@@ -85,28 +78,3 @@ def _attempt(call: CallMeter, messages: Mapping[str, str], started_s: float) -> 
         error_code=error_code(call.error),
         error_message=messages[words] if words else None,
     )
-
-
-def without_quotes(message: str, request: CompletionRequest) -> str:
-    """Return the message with every part that it shares with a prompt replaced.
-
-    A part has at least QUOTE_LENGTH characters.
-    """
-    quoted = set[int]()
-    for prompt in request.prompts:
-        if isinstance(prompt, str):
-            quoted.update(*(range(at, at + QUOTE_LENGTH) for at in _shared(message, prompt)))
-    parts = groupby(enumerate(message), lambda it: it[0] in quoted)
-    return "".join(QUOTE if is_quoted else "".join(c for _, c in part) for is_quoted, part in parts)
-
-
-def _shared(message: str, prompt: str) -> Iterator[int]:
-    """Yield where parts of the message begin that are QUOTE_LENGTH long and in the prompt.
-
-    A long prompt is searched for few of them: each contains an aligned piece of half the length.
-    """
-    half = QUOTE_LENGTH // 2
-    pieces = {at for at in range(0, len(message), half) if message[at : at + half] in prompt}
-    for at in range(len(message) - QUOTE_LENGTH + 1):
-        if -(-at // half) * half in pieces and message[at : at + QUOTE_LENGTH] in prompt:
-            yield at

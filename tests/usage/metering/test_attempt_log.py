@@ -1,19 +1,15 @@
 """What the ledger keeps of a failed request: its error and its vendor calls, and no prompt."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.usage.metering.attempt_log import (
     ATTEMPTS_LIMIT,
-    QUOTE,
-    QUOTE_LENGTH,
     attempt_log,
     error_code,
     error_message,
-    without_quotes,
 )
 from app.usage.metering.call_meter import CallMeter
+from app.usage.metering.quotes import QUOTE
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import (
     Cancelled,
@@ -99,31 +95,6 @@ def test_a_quoted_prompt_is_not_kept() -> None:
     assert "Smith" not in kept
     assert "diagnosis" not in kept
     assert kept == f"Blocked: '{QUOTE}' violates the policy '{QUOTE}'"
-
-
-def test_words_that_both_have_stay() -> None:
-    assert without_quotes("the model is full", asked("is the model big?")) == "the model is full"
-
-
-def test_token_ids_are_no_text() -> None:
-    request = CompletionRequest(model="sim/m", prompt=[[1, 2, 3]])
-    assert without_quotes("the model is overloaded", request) == "the model is overloaded"
-
-
-@given(
-    before=st.text(max_size=40),
-    prompt=st.text(alphabet="ab ", min_size=QUOTE_LENGTH, max_size=200),
-    after=st.text(max_size=40),
-    data=st.data(),
-)
-def test_no_part_of_a_prompt_of_that_length_stays(
-    before: str, prompt: str, after: str, data: st.DataObject
-) -> None:
-    start = data.draw(st.integers(0, len(prompt) - QUOTE_LENGTH))
-    end = data.draw(st.integers(start + QUOTE_LENGTH, len(prompt)))
-    message = without_quotes(f"{before}{prompt[start:end]}{after}", asked(prompt))
-    parts = [message[at : at + QUOTE_LENGTH] for at in range(len(message) - QUOTE_LENGTH + 1)]
-    assert [part for part in parts if part in prompt] == []
 
 
 def test_a_cancelled_call_has_no_words_of_ours() -> None:
