@@ -4,6 +4,8 @@ from datetime import UTC, datetime, tzinfo
 
 from app.vocabulary.money import NANO, show_usd, usd_of
 
+#: Characters of a name in a legend, and how many of them are its last ones if it is longer.
+NAME_LIMIT, NAME_TAIL = 36, 12
 #: Suffixes for a thousand, a million, and so on.
 _SUFFIXES = ("", "k", "M", "G", "T", "P", "E")
 
@@ -91,18 +93,22 @@ def iso_moment(unix_ms: int, zone: tzinfo = UTC) -> str:
 
 
 def short_moment(time_s: int, width_s: int, zone: tzinfo = UTC) -> str:
-    """Return a time below bars that are `width_s` wide: `29 Nov`, `29 Nov 15:00`, `15:04`."""
+    """Return a time below bars that are `width_s` wide: `29 Nov`, or `15:04` below a day."""
     moment = datetime.fromtimestamp(time_s, zone)
-    day = f"{moment.day} {moment:%b}"
-    if width_s >= 86_400:
-        return day
-    return f"{moment:%H:%M}" if width_s < 3600 else f"{day} {moment:%H:%M}"
+    return f"{moment.day} {moment:%b}" if width_s >= 86_400 else f"{moment:%H:%M}"
 
 
 def offset(unix_ms: int, zone: tzinfo) -> str:
     """Return a zone's offset from UTC at a time: `UTC+01:00`; empty for UTC itself."""
     text = f"{datetime.fromtimestamp(unix_ms // 1000, zone):%z}"
     return "" if zone is UTC else f"UTC{text[:3]}:{text[3:5]}"
+
+
+def shortened(text: str) -> str:
+    """Return a name for a legend: a long one without its middle, as ids often begin alike."""
+    if len(text) <= NAME_LIMIT:
+        return text
+    return f"{text[: NAME_LIMIT - NAME_TAIL - 1]}\N{HORIZONTAL ELLIPSIS}{text[-NAME_TAIL:]}"
 
 
 def plural(number: int, one: str, many: str = "") -> str:
