@@ -4,8 +4,6 @@ from datetime import UTC, datetime, tzinfo
 
 from app.vocabulary.money import NANO, show_usd, usd_of
 
-#: Characters of a name in a legend, and how many of them are its last ones if it is longer.
-NAME_LIMIT, NAME_TAIL = 36, 12
 #: Suffixes for a thousand, a million, and so on.
 _SUFFIXES = ("", "k", "M", "G", "T", "P", "E")
 
@@ -102,13 +100,6 @@ def offset(unix_ms: int, zone: tzinfo) -> str:
     """Return a zone's offset from UTC at a time: `UTC+01:00`; empty for UTC itself."""
     text = f"{datetime.fromtimestamp(unix_ms // 1000, zone):%z}"
     return "" if zone is UTC else f"UTC{text[:3]}:{text[3:5]}"
-
-
-def shortened(text: str) -> str:
-    """Return a name for a legend: a long one without its middle, as ids often begin alike."""
-    if len(text) <= NAME_LIMIT:
-        return text
-    return f"{text[: NAME_LIMIT - NAME_TAIL - 1]}\N{HORIZONTAL ELLIPSIS}{text[-NAME_TAIL:]}"
 
 
 def plural(number: int, one: str, many: str = "") -> str:

@@ -65,7 +65,6 @@ for _filter in (
     formatting.short_moment,
     formatting.offset,
     formatting.plural,
-    formatting.shortened,
 ):
     dashboard_blueprint.app_template_filter(f"dashboard_{_filter.__name__}")(_filter)
 

@@ -91,16 +91,6 @@ def test_times_below_a_chart_are_short(width_s: int, text: str) -> None:
     assert formatting.short_moment(1_788_220_800 + 14 * 3600 + 300, width_s) == text
 
 
-def test_names_that_begin_alike_can_be_told_apart_in_a_legend() -> None:
-    names = [f"https://example.com/tenants/42/users/{number:08}" for number in range(3)]
-    assert (
-        formatting.shortened(names[2])
-        == "https://example.com/ten\N{HORIZONTAL ELLIPSIS}ers/00000002"
-    )
-    assert len({formatting.shortened(it) for it in names}) == 3
-    assert formatting.shortened("openai/gpt-4o-mini") == "openai/gpt-4o-mini"
-
-
 @pytest.mark.parametrize(
     ("number", "unit", "exact", "short"),
     [
