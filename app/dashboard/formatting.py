@@ -91,12 +91,9 @@ def iso_moment(unix_ms: int, zone: tzinfo = UTC) -> str:
 
 
 def short_moment(time_s: int, width_s: int, zone: tzinfo = UTC) -> str:
-    """Return a time below bars that are `width_s` wide: `29 Nov`, `29 Nov 15:00`, `15:04`."""
+    """Return a time below bars that are `width_s` wide: `29 Nov`, or `15:04` below a day."""
     moment = datetime.fromtimestamp(time_s, zone)
-    day = f"{moment.day} {moment:%b}"
-    if width_s >= 86_400:
-        return day
-    return f"{moment:%H:%M}" if width_s < 3600 else f"{day} {moment:%H:%M}"
+    return f"{moment.day} {moment:%b}" if width_s >= 86_400 else f"{moment:%H:%M}"
 
 
 def offset(unix_ms: int, zone: tzinfo) -> str:

@@ -58,16 +58,20 @@ def request_page(any_id: str) -> Response:
     chosen = [it for it in found if not event_id or it.event.event_id == event_id]
     if not chosen:
         message = (
-            f"No request {any_id} is recorded. A request appears once a worker posted it. One that"
-            " was refused before a vendor was called is only counted, by reason, and in the log."
+            f'No request with the id "{any_id}" is recorded. A request appears once a worker has'
+            " posted it. One that was refused before a vendor was called is only counted, by"
+            " reason, and in the log."
         )
         return page("error.html", 404, title="Request not found", message=message)
     entry = chosen[0]
+    prices = read_used_prices(source.engine, entry)
+    names = [f"{it.name}, per million" for it in prices]
     return page(
         "request.html",
         it=entry.event,
         entry=entry,
-        prices=read_used_prices(source.engine, entry),
+        prices=prices,
+        heads=names if len(prices) > 1 else ["Price per million"],
         others=[other.event for other in found if other is not entry],
         counts={name: getattr(entry.event, name) for name in (*COUNT_NAMES, *USAGE_COUNTS)},
         count_names=COUNT_NAMES,

@@ -6,8 +6,10 @@ are in per cent, so that a drawing fills any width without distorting its text.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 
 from app.dashboard.charts import Chart
+from app.ledger.slots import DAY_S, HOUR_S
 
 #: The height of the bars' area, and the space above it, in pixels.
 HEIGHT, TOP = 180, 10
@@ -20,6 +22,12 @@ TIMES_LIMIT = 6
 
 #: The smallest step of an axis: 1 for counts, a nano-dollar for dollars.
 _STEPS = (1, 2, 5)
+#: The distances of the labels below bars that are narrower than a day, in seconds. Each divides a
+#: day, so that labels are at round times: `15:10`, `18:00`.
+_TIME_STEPS_S = (
+    *(60 * it for it in (1, 2, 5, 10, 15, 20, 30)),
+    *(HOUR_S * it for it in (1, 2, 3, 4, 6, 12, 24)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +104,36 @@ def bars(chart: Chart) -> Iterator[Bar]:
         )
 
 
-def labelled_times(chart: Chart) -> list[tuple[float, int]]:
-    """Return the times to write below the chart, with the middle of their bars in per cent."""
+def labelled_times(chart: Chart, zone: tzinfo = UTC) -> list[tuple[float, int]]:
+    """Return the times to write below the chart, with the middle of their bars in per cent.
+
+    Below bars narrower than a day, they are round times by the clocks of `zone`.
+    """
     count = len(chart.times_s)
+    places = _round_places(chart, zone) or _even_places(count)
+    return [(round((at + 0.5) * 100 / count, 2), chart.times_s[at]) for at in places]
+
+
+def _even_places(count: int) -> list[int]:
     step = next(
         (it for it in (1, 2, 3, 4, 5, 6, 7, 10, 12, 14, 15, 20, 30) if count / it <= TIMES_LIMIT),
         -(-count // TIMES_LIMIT),
     )
-    first = (step - 1) // 2
-    places = range(first, count, step)
-    return [(round((at + 0.5) * 100 / count, 2), chart.times_s[at]) for at in places]
+    return list(range((step - 1) // 2, count, step))
+
+
+def _round_places(chart: Chart, zone: tzinfo) -> list[int]:
+    """Return the bars that start at round times; none if bars are days, or too many."""
+    length_s = chart.end_s - chart.times_s[0]
+    if length_s > DAY_S // 2 * len(chart.times_s):
+        return []
+    step_s = next((it for it in _TIME_STEPS_S if length_s / it <= TIMES_LIMIT), None)
+    if step_s is None:
+        return []
+    clocks_s = [_time_of_day_s(time_s, zone) for time_s in chart.times_s]
+    return [at for at, clock_s in enumerate(clocks_s) if clock_s % step_s == 0]
+
+
+def _time_of_day_s(time_s: int, zone: tzinfo) -> int:
+    moment = datetime.fromtimestamp(time_s, zone)
+    return moment.hour * HOUR_S + moment.minute * 60 + moment.second

@@ -206,6 +206,18 @@ def test_nothing_is_hidden_by_the_width_of_the_window(
         assert shortened.get_attribute("textContent") == LONG
 
 
+def test_a_card_leaves_out_what_is_blank(chrome: webdriver.Chrome, served: Served) -> None:
+    served[1].accounts.create_key(["acme"], ["completions"])  # has no name
+    blank = "return Array.from(document.querySelectorAll('.cards td > div:not(:has(svg))'))"
+    blank += ".filter((it) => !it.textContent.trim() && it.checkVisibility()).length"
+    sign_in(chrome, served, "admin", "")
+    for page in ("/accounts", "/admin", "/admin/audit"):
+        chrome.get(f"{served[0]}{page}")
+        assert look(chrome, blank) > 0, page
+        with width_of(chrome, 390):
+            assert look(chrome, blank) == 0, page
+
+
 #: Runs all of its rules: those of WCAG, and good practice.
 AXE = """
 const done = arguments[arguments.length - 1];
@@ -294,6 +306,8 @@ def test_a_page_prints_in_light_colours_without_what_can_only_be_clicked(
             assert variable(chrome, "card") == (255, 255, 255)
             assert not chrome.find_element(By.CLASS_NAME, "sign-out").is_displayed()
             assert chrome.find_element(By.CSS_SELECTOR, ".plot .bars").is_displayed()
+            with width_of(chrome, 700):  # a sheet of paper's, where screens have cards
+                assert chrome.find_element(By.CSS_SELECTOR, "#groups thead").size["width"] > 300
         finally:
             chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 

@@ -31,7 +31,7 @@ def test_requests_are_listed_newest_first_without_another_word(site: DashboardSi
         ["2026-09-01 00:01:00", "openai/gpt-4o-mini", "completed 200", "1,000 + 200", "$1.40"],
     ]
     assert [row[6] for row in rows] == ["beta", "acme", "acme", "acme"]
-    assert "of 4 requests, 1 failed" in plain(site.page("/requests"))
+    assert "4 requests, 1 failed in this range" in plain(site.page("/requests"))
     failed = table(site.page("/requests", status="failed"), "list")
     assert [row[2] for row in failed] == ["failed 503"]
 

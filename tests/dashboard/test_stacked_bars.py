@@ -1,16 +1,19 @@
 """Stacked bars: their places and sizes, and the steps of the axes."""
 
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
 import pytest
 
 from app.dashboard.charts import Chart, Series
 from app.dashboard.stacked_bars import HEIGHT, TIMES_LIMIT, TOP, bars, labelled_times, ticks
 
 
-def chart(*values: list[int]) -> Chart:
-    """Return a chart with a series for each list."""
+def chart(*values: list[int], start_s: int = 0, width_s: int = 3600) -> Chart:
+    """Return a chart with a series for each list, and bars of a width."""
     series = [Series(f"s{at}", at + 1, of) for at, of in enumerate(values)]
-    times_s = [it * 3600 for it in range(len(values[0]))]
-    return Chart("tokens", "Tokens", "tokens", times_s, len(times_s) * 3600, series)
+    times_s = [start_s + it * width_s for it in range(len(values[0]))]
+    return Chart("tokens", "Tokens", "tokens", times_s, times_s[-1] + width_s, series)
 
 
 def test_the_values_of_a_bar_stand_on_each_other() -> None:
@@ -49,3 +52,20 @@ def test_times_are_written_below_few_bars(count: int) -> None:
     assert 1 <= len(places) <= TIMES_LIMIT + 1
     assert all(0 < x < 100 for x, _ in places)
     assert [time_s % 3600 for _, time_s in places] == [0] * len(places)
+
+
+@pytest.mark.parametrize(
+    ("count", "width_s", "start", "labels"),
+    [
+        (60, 60, "15:03", ["15:10", "15:20", "15:30", "15:40", "15:50", "16:00"]),
+        (24, 3600, "17:00", ["20:00", "00:00", "04:00", "08:00", "12:00", "16:00"]),
+        (72, 3600, "07:00", ["12:00", "00:00", "12:00", "00:00", "12:00", "00:00"]),
+    ],
+)
+def test_bars_narrower_than_a_day_have_round_times_by_the_zones_clocks(
+    count: int, width_s: int, start: str, labels: list[str]
+) -> None:
+    zone = ZoneInfo("Asia/Kolkata")
+    start_s = int(datetime.fromisoformat(f"2026-11-01T{start}").replace(tzinfo=zone).timestamp())
+    places = labelled_times(chart([1] * count, start_s=start_s, width_s=width_s), zone)
+    assert [f"{datetime.fromtimestamp(it, zone):%H:%M}" for _, it in places] == labels
