@@ -57,12 +57,7 @@ def request_page(any_id: str) -> Response:
     event_id = request.args.get("event", "")
     chosen = [it for it in found if not event_id or it.event.event_id == event_id]
     if not chosen:
-        message = (
-            f'No request with the id "{any_id}" is recorded. A request appears once a worker has'
-            " posted it. One that was refused before a vendor was called is only counted, by"
-            " reason, and in the log."
-        )
-        return page("error.html", 404, title="Request not found", message=message)
+        return _not_found(any_id)
     entry = chosen[0]
     prices = read_used_prices(source.engine, entry)
     names = [f"{it.name}, per million" for it in prices]
@@ -80,3 +75,12 @@ def request_page(any_id: str) -> Response:
         zone=find_zone(zone),
         zone_name=zone,
     )
+
+
+def _not_found(any_id: str) -> Response:
+    message = (
+        f'No request with the id "{any_id}" is recorded. A request appears once a worker has posted'
+        " it. One that was refused before a vendor was called is only counted, by reason, and in"
+        " the log."
+    )
+    return page("error.html", 404, title="Request not found", message=message)

@@ -95,9 +95,8 @@ def refusals_command(
         check_names(source.engine, account_ids=accounts, api_key_ids=keys)
         rows = source.refusals.rows(query)
     if form == "table":
-        click.echo(
-            f"Refused from {show_time(start_s * 1000)} to {show_time(end_s * 1000)}", err=True
-        )
+        span = f"from {show_time(start_s * 1000)} to {show_time(end_s * 1000)}"
+        click.echo(f"Refused {span}", err=True)
     FORMS[form](by, _sorted(rows, by))
 
 
