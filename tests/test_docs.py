@@ -114,7 +114,7 @@ def test_the_guide_for_contributors_names_the_file_of_each_name() -> None:
 def test_the_samples_are_what_the_commands_print() -> None:
     limits = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
     shown = limits.partition("$ tollgate accounts limit acme\n")[2].partition("```")[0].splitlines()
-    labels = {re.split(r"  +| per month", line)[0] for line in shown}
+    labels = {re.split(r"  +| per month| month \(", line)[0] for line in shown}
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = readme.partition("$ tollgate reconcile\n")[2].partition("```")[0].splitlines()
     labels |= {re.split(r"  +|: \d", line.removeprefix("! "))[0] for line in shown}

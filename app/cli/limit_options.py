@@ -1,6 +1,7 @@
 """`tollgate accounts limit` and `tollgate keys limit`: the options, and the shared command."""
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from decimal import Decimal, InvalidOperation
@@ -8,8 +9,12 @@ from typing import Any, Final, Literal, TypeVar
 
 import click
 
+from app.accounts.accounts import Accounts
 from app.accounts.keyring import REVOCATION_BOUND_S
-from app.cli.actor import open_accounts
+from app.cli.actor import cli_actor
+from app.cli.ledger import open_ledger
+from app.ledger.reports.allowances import Allowance, read_allowance
+from app.ledger.reports.reader import UsageReader
 from app.vocabulary.limits import PERIODS, Kind, Limits
 from app.vocabulary.money import nanousd_of, show_usd
 
@@ -80,19 +85,24 @@ def limit_options(command: Command) -> Command:
 
 
 def change_and_show(kind: Kind, subject_id: str, options: dict[str, Any], *, as_json: bool) -> None:
-    """Change the given limits and print all limits."""
+    """Change the given limits and print all limits, and what is spent of a budget."""
     given = {name: value for name, value in options.items() if value is not None}
     changes = {name: None if value == NONE else value for name, value in given.items()}
-    with open_accounts() as accounts:
+    actor = cli_actor()
+    with open_ledger() as engine:
+        accounts = Accounts(engine, actor=actor)
         if changes:
             limits = accounts.set_limits(kind, subject_id, **changes)
             click.echo(f"Effective in every web process within {REVOCATION_BOUND_S} s.", err=True)
         else:
             limits = accounts.limits(kind, subject_id)
-    click.echo(json.dumps(asdict(limits), indent=2) if as_json else "\n".join(_lines(limits)))
+        spent = read_allowance(UsageReader(engine), limits, int(time.time() * 1000))
+    click.echo(
+        json.dumps(asdict(limits), indent=2) if as_json else "\n".join(_lines(limits, spent))
+    )
 
 
-def _lines(limits: Limits) -> list[str]:
+def _lines(limits: Limits, spent: Allowance | None) -> list[str]:
     rows = {
         "requests per minute": limits.requests_per_minute,
         "tokens per minute": limits.tokens_per_minute,
@@ -100,6 +110,8 @@ def _lines(limits: Limits) -> list[str]:
         f"budget per {limits.period} (UTC)": _usd(limits.budget_nanousd),
         f"warning per {limits.period} (UTC)": _usd(limits.soft_nanousd),
     }
+    if spent is not None:
+        rows[f"spent this {limits.period} (UTC)"] = f"{_usd(spent.spent_nanousd)}, {spent.state}"
     width = max(map(len, rows))
     return [f"{name:{width}}  {NONE if limit is None else limit}" for name, limit in rows.items()]
 

@@ -1,14 +1,18 @@
 """`tollgate accounts limit` and `tollgate keys limit`."""
 
 import json
+import time
 from typing import Any
 
 import pytest
 
 from app.accounts.accounts import Accounts
+from app.ledger.posting import Ledger
+from app.pricing.price_book import PriceBook
 from app.vocabulary.limits import Limits
 from app.vocabulary.money import NANO
 from tests.cli.command import Tollgate
+from tests.support.events import usage_event
 
 
 def shown(tollgate: Tollgate, *arguments: str) -> dict[str, Any]:
@@ -27,6 +31,7 @@ def test_limits_are_set_one_by_one_and_lifted(tollgate: Tollgate) -> None:
         "concurrent streams",
         "budget per day (UTC)",
         "warning per day (UTC)",
+        "spent this day (UTC)",
     ]
     assert [line.split()[-1] for line in result.stdout.splitlines()] == [
         "60",
@@ -34,6 +39,7 @@ def test_limits_are_set_one_by_one_and_lifted(tollgate: Tollgate) -> None:
         "none",
         "$10.50",
         "none",
+        "ok",
     ]
     tollgate.run(*limit, "--tpm", "1000", "--streams", "5", "--rpm", "none", "--soft-usd", "0.01")
     assert shown(tollgate, *limit) == {
@@ -46,6 +52,17 @@ def test_limits_are_set_one_by_one_and_lifted(tollgate: Tollgate) -> None:
         "soft_nanousd": 10_000_000,
         "period": "day",
     }
+
+
+def test_what_is_spent_of_a_budget_is_shown_and_nothing_without_one(
+    tollgate: Tollgate, prices: PriceBook
+) -> None:
+    tollgate.run("accounts", "create", "acme")
+    assert "spent" not in tollgate.run("accounts", "limit", "acme", "--rpm", "5").stdout
+    event = usage_event(account_id="acme", started_at_ms=time.time_ns() // 1_000_000)
+    Ledger(tollgate.engine, prices).post([event])
+    output = tollgate.run("accounts", "limit", "acme", "--budget-usd", "0.000001").stdout
+    assert output.splitlines()[-1].endswith("$0.00000165, over")
 
 
 def test_a_key_has_limits_of_its_own_and_its_successor_inherits_them(tollgate: Tollgate) -> None:

@@ -71,6 +71,16 @@ def read_allowances(
     return found
 
 
+def read_allowance(reader: UsageReader, limits: Limits, now_ms: int) -> Allowance | None:
+    """Return one account's or key's allowance; None if it has no budget.
+
+    Raises: LedgerUnavailable.
+    """
+    if not limits.has_budget:
+        return None
+    return read_allowances(reader, [limits], None, now_ms)[limits.kind, limits.subject_id]
+
+
 def by_share(allowances: Iterable[Allowance]) -> list[Allowance]:
     """Return those with a budget, the fullest first."""
     with_budget = [it for it in allowances if it.limits.has_budget]
