@@ -92,6 +92,9 @@ def spool_findings(settings: Settings) -> Iterator[Finding]:
         yield Finding("TOLLGATE_SPOOL_DIR", "ok", f"{directory} is writable", WEB)
 
 
+_SET_BIND = "set BIND to a name or an address of this host, without a port"
+
+
 def check_host(settings: Settings) -> Iterator[Finding]:
     """Check the directories and the port of this host, for a process that may run already."""
     yield from spool_findings(settings)
@@ -100,10 +103,17 @@ def check_host(settings: Settings) -> Iterator[Finding]:
     server, problems = read_server_settings(settings.env)
     if "PORT" in problems:
         return
-    fault = address_fault(server.interface, server.port, wait_s=0)
-    problem = f"port {server.port} cannot be used now ({fault}): by a web process that runs?"
-    well = f"port {server.port} is free"
-    yield Finding("PORT", "warning" if fault else "ok", problem if fault else well, WEB)
+    found = address_fault(server.interface, server.port, wait_s=0)
+    if found is None:
+        yield Finding("PORT", "ok", f"port {server.port} is free", WEB)
+    elif found.variable == "PORT":
+        problem = (
+            f"port {server.port} cannot be used now ({found.words}): by a web process that runs?"
+        )
+        yield Finding("PORT", "warning", problem, WEB)
+    else:
+        problem = f"no process can listen on {server.interface!r} ({found.words}): {_SET_BIND}"
+        yield _host_finding("BIND", problem, "")
 
 
 def check_web_start(addresses: Sequence[tuple[str, int]], temporary: str | None) -> None:
@@ -117,9 +127,10 @@ def check_web_start(addresses: Sequence[tuple[str, int]], temporary: str | None)
     found = [*check_common(read), *check_web(read)]
     found.append(_host_finding("TMPDIR", directory_fault(temporary), "writable"))
     for host, port in [] if refused(found) else addresses:
-        fault = address_fault(host, port)
-        problem = fault and f"cannot listen on {host}:{port} ({fault}): stop what does, or set PORT"
-        found.append(_host_finding("PORT", problem, "free"))
+        if fault := address_fault(host, port):
+            next_step = "stop what does, or set PORT" if fault.variable == "PORT" else _SET_BIND
+            problem = f"cannot listen on {host}:{port} ({fault.words}): {next_step}"
+            found.append(_host_finding(fault.variable, problem, "free"))
     start_or_exit(found)
 
 

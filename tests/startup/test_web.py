@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.settings import Settings
 from app.startup.common import read_settings
 from app.startup.finding import Finding
 from app.startup.web import check_host, check_web, check_web_start, spool_findings
@@ -73,3 +74,27 @@ def test_a_web_process_exits_before_it_binds_a_port_in_use(
     with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(SystemExit):
         check_web_start([listener.getsockname()], str(tmp_path))
     assert "PORT: cannot listen on 127.0.0.1:" in caplog.text
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "127.0.0.1:8000", "192.0.2.1"])
+def test_a_wrong_bind_is_a_fault_before_the_start_and_at_the_start(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    redis_url: str,
+    sqlite_url: str,
+    tmp_path: Path,
+    host: str,
+) -> None:
+    environment = {"REDIS_URL": redis_url, "DATABASE_URL": sqlite_url, "BIND": host}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("app.startup.web.configure", lambda _: None)
+    settings = Settings(
+        redis_url=redis_url, database_url=sqlite_url, spool_dir=tmp_path, env=environment
+    )
+    (before,) = (it for it in check_host(settings) if it.subject in ("BIND", "PORT"))
+    assert (before.subject, before.state) == ("BIND", "refused")
+    with pytest.raises(SystemExit):
+        check_web_start([(host, 8000)], str(tmp_path))
+    assert "BIND: cannot listen on" in caplog.text
+    assert "set BIND to" in before.message
