@@ -72,6 +72,7 @@ def _require_session() -> Response | None:
         request.max_content_length = FORM_LIMIT_BYTES
         _require_own_form()
         _require_whole_form()
+    _require_no_nul()
     if request.endpoint in _OPEN:
         return None
     found = _session_user()
@@ -180,6 +181,17 @@ def _require_own_form() -> None:
         raise PermissionDenied(
             "This form was sent from another site. Open the page on this site and try again."
         )
+
+
+def _require_no_nul() -> None:
+    """Check that no text of the request contains NUL, which PostgreSQL rejects in any statement.
+
+    Raises: InvalidRequest.
+    """
+    for values in (request.args, request.form):
+        for name, texts in values.lists():
+            if "\0" in name or any("\0" in text for text in texts):
+                raise InvalidRequest("A text must not contain NUL.")
 
 
 def _require_whole_form() -> None:

@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 class LivePrices:
     """The prices of one process; `book` always has the newest valid ones.
 
+    A process may start with an empty file, but none takes one later: its writer has failed.
+
     `fault` says why the files as they are now were not taken; None if they were.
     """
 
@@ -87,8 +89,12 @@ class LivePrices:
     def _take(self, found: Signature) -> None:
         try:
             book, version = load_prices(self._path), prices_version(self._path)
+            is_empty = self._path is not None and not self._path.read_bytes().strip()
         except (ConfigError, ValueError, KeyError, OSError) as exc:
             self._reject(found, exc)
+            return
+        if is_empty:  # its disk was full
+            self._reject(found, ConfigError(f"the price file {self._path} is empty"))
             return
         if _signature(self._path) != found:  # written while it was read
             return

@@ -56,8 +56,8 @@ class PriceFile:
         Raises: ConfigError, which lists all problems of the file.
         """
         try:
-            table = tomllib.loads(path.read_text(), parse_float=Decimal)
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
+            table = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+        except (OSError, ValueError, RecursionError) as exc:  # not UTF-8, not TOML, too deep
             raise ConfigError(f"the price file {path} cannot be read: {exc}") from exc
         problems = list(_problems(table))
         if problems:

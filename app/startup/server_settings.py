@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 #: Longest wait for a port that another process is about to release, in seconds.
 PORT_WAIT_S = 1.0
@@ -89,15 +90,18 @@ def directory_fault(directory: str | None) -> str | None:
         )
 
 
-def interface_fault(host: str) -> str | None:
-    """Return why no process of this host can listen on an interface; None if one can."""
-    error = _bind_error(host, 0)
-    if error is None:
-        return None
-    return f"must be an address of this host, not {host!r} ({error.strerror or error})"
+@dataclass(frozen=True, slots=True)
+class AddressFault:
+    """Why a web process cannot listen on an address, in words.
+
+    `variable` is what to change: BIND if this host has no such address, otherwise PORT.
+    """
+
+    words: str
+    variable: Literal["BIND", "PORT"]
 
 
-def address_fault(host: str, port: int, wait_s: float = PORT_WAIT_S) -> str | None:
+def address_fault(host: str, port: int, wait_s: float = PORT_WAIT_S) -> AddressFault | None:
     """Return why a web process cannot listen on an address; None if it can.
 
     If another process listens there, wait for it to exit for `wait_s` seconds.
@@ -105,7 +109,8 @@ def address_fault(host: str, port: int, wait_s: float = PORT_WAIT_S) -> str | No
     deadline_s = time.monotonic() + wait_s
     while (error := _bind_error(host, port)) is not None:
         if error.errno != errno.EADDRINUSE or time.monotonic() >= deadline_s:
-            return error.strerror or str(error)
+            of_port = error.errno in (errno.EADDRINUSE, errno.EACCES)
+            return AddressFault(error.strerror or str(error), "PORT" if of_port else "BIND")
         time.sleep(_POLL_S)  # between two attempts, with a deadline
     return None
 
@@ -118,4 +123,6 @@ def _bind_error(host: str, port: int) -> OSError | None:
             probe.bind((host, port))
         except OSError as exc:
             return exc
+        except (UnicodeError, TypeError):  # Python cannot encode the name
+            return OSError(errno.EADDRNOTAVAIL, "it is not a host name")
     return None

@@ -20,7 +20,6 @@ from app.startup.finding import WEB, Finding, State, refused, start_or_exit
 from app.startup.server_settings import (
     address_fault,
     directory_fault,
-    interface_fault,
     read_server_settings,
     temporary_directory,
 )
@@ -32,6 +31,7 @@ from app.vendors.table import load_vendors
 #: How long a read replica may take to respond, in seconds.
 REPLICA_S = 0.5
 
+_SET_BIND = "set BIND to a name or an address of this host, without a port"
 _NO_VENDOR = "no vendor is configured, so no model can be called: see `tollgate vendors`"
 
 
@@ -114,15 +114,19 @@ def check_host(settings: Settings) -> Iterator[Finding]:
     fault = directory_fault(temporary_directory())
     yield _host_finding("TMPDIR", fault, "the metrics and gunicorn's files can be written")
     server, problems = read_server_settings(settings.env)
-    if problem := interface_fault(server.interface):
-        yield Finding("BIND", "refused", problem, WEB)
-        return
     if "PORT" in problems:
         return
-    fault = address_fault(server.interface, server.port, wait_s=0)
-    problem = f"port {server.port} cannot be used now ({fault}): by a web process that runs?"
-    well = f"port {server.port} is free"
-    yield Finding("PORT", "warning" if fault else "ok", problem if fault else well, WEB)
+    found = address_fault(server.interface, server.port, wait_s=0)
+    if found is None:
+        yield Finding("PORT", "ok", f"port {server.port} is free", WEB)
+    elif found.variable == "PORT":
+        problem = (
+            f"port {server.port} cannot be used now ({found.words}): by a web process that runs?"
+        )
+        yield Finding("PORT", "warning", problem, WEB)
+    else:
+        problem = f"no process can listen on {server.interface!r} ({found.words}): {_SET_BIND}"
+        yield _host_finding("BIND", problem, "")
 
 
 def check_web_start(addresses: Sequence[tuple[str, int]], temporary: str | None) -> None:
@@ -136,17 +140,11 @@ def check_web_start(addresses: Sequence[tuple[str, int]], temporary: str | None)
     found = [*check_common(read), *check_web(read)]
     found.append(_host_finding("TMPDIR", directory_fault(temporary), "writable"))
     for host, port in [] if refused(found) else addresses:
-        found.append(_address_finding(host, port))
+        if fault := address_fault(host, port):
+            next_step = "stop what does, or set PORT" if fault.variable == "PORT" else _SET_BIND
+            problem = f"cannot listen on {host}:{port} ({fault.words}): {next_step}"
+            found.append(_host_finding(fault.variable, problem, "free"))
     start_or_exit(found)
-
-
-def _address_finding(host: str, port: int) -> Finding:
-    """Return whether gunicorn can listen on an address."""
-    if problem := interface_fault(host):
-        return Finding("BIND", "refused", problem, WEB)
-    fault = address_fault(host, port)
-    problem = fault and f"cannot listen on {host}:{port} ({fault}): stop what does, or set PORT"
-    return _host_finding("PORT", problem, "free")
 
 
 def _host_finding(subject: str, fault: str | None, well: str) -> Finding:

@@ -197,3 +197,23 @@ def test_nothing_comes_from_elsewhere_and_nothing_runs_in_a_page(
         assert answer.headers["cache-control"] == "no-store"
         assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=", text)
         assert not re.search(r"(?:src|href)=\"(?:[a-z]+:)?//", text)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "?account=%00",
+        "/requests?key=a%00",
+        "/requests/req_1?event=%00",
+        "/accounts?%00=1",
+        "/admin/audit?actor=%00",
+        "/admin/revoke-key?key=%00",
+        "/admin/disable-account?account=%00",
+        "/time-zone?zone=%00",
+    ],
+)
+def test_a_nul_in_any_text_is_an_invalid_request(site: DashboardSite, page: str) -> None:
+    site.sign_in("admin")
+    response = site.client.get(f"/dashboard{page}", base_url=site.host)
+    assert response.status_code == 400
+    assert "NUL" in response.text

@@ -89,6 +89,24 @@ def test_an_invalid_file_changes_nothing_and_is_said_once(
     assert world.live.fault is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", " \n", "x = " + "[" * 100_000, f"x = {'9' * 5_000}", "[[prices]]\nmodel = 'x/m"),
+        *("\ufeff", "prices = 3", "[[prices]]\nmodel = 'x/m'\ninput = nan\noutput = 1e999"),
+    ],
+)
+def test_a_file_that_was_cut_or_makes_no_sense_changes_nothing_and_the_next_one_is_taken(
+    world: World, text: str
+) -> None:
+    world.write(text)
+    assert (world.look(), world.look()) == (1, 1)
+    assert world.live.fault
+    world.write(row("x/m", "2"))
+    assert world.look() == 2
+    assert not world.live.fault
+
+
 def test_a_file_that_is_being_written_is_left_until_it_stays_the_same(world: World) -> None:
     world.write(row("x/m", "2"), age_s=0)
     assert world.look() == 1

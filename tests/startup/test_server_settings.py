@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from app.startup.server_settings import (
+    AddressFault,
     ServerSettings,
     address_fault,
     directory_fault,
-    interface_fault,
     read_server_settings,
 )
 
@@ -41,18 +41,13 @@ def test_an_invalid_one_has_its_default_and_is_named(variable: str, texts: list[
 def test_a_port_in_use_is_a_fault_unless_it_is_released_in_time() -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    assert address_fault("127.0.0.1", port, wait_s=0) == "Address already in use"
+    in_use = AddressFault("Address already in use", "PORT")
+    assert address_fault("127.0.0.1", port, wait_s=0) == in_use
     threading.Timer(0.2, listener.close).start()
     assert address_fault("127.0.0.1", port, wait_s=60) is None
-    assert address_fault("::1", port, wait_s=0) in (None, "Cannot assign requested address")
-    assert address_fault("192.0.2.1", port, wait_s=60) == "Cannot assign requested address"
-
-
-def test_an_interface_is_one_of_this_host() -> None:
-    assert interface_fault("127.0.0.1") is None
-    fault = interface_fault("192.0.2.1")
-    assert fault is not None
-    assert fault.startswith("must be an address of this host, not '192.0.2.1'")
+    not_ours = AddressFault("Cannot assign requested address", "BIND")
+    assert address_fault("::1", port, wait_s=0) in (None, not_ours)
+    assert address_fault("192.0.2.1", port, wait_s=60) == not_ours
 
 
 def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -62,3 +57,13 @@ def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert fault is not None
     assert fault.startswith(f"files cannot be created in {tmp_path}/none (No such file")
     assert "worker-tmp-dir" in fault
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["no-such-host.invalid", "127.0.0.1:8000", "unix:/run/web", "256.1.1.1", "ü..", "a" * 300],
+)
+def test_what_is_no_address_of_this_host_is_a_fault_of_bind(host: str) -> None:
+    fault = address_fault(host, 8000, wait_s=0)
+    assert fault is not None
+    assert fault.variable == "BIND"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.settings import Settings
 from app.startup.common import check_common, read_settings
 from app.startup.finding import Finding
 from app.startup.web import check_host, check_web, check_web_start, spool_findings
@@ -42,15 +43,6 @@ def test_a_file_that_is_missing_is_named_once(tmp_path: Path) -> None:
     )
     found = [it.subject for it in [*check_common(read), *check_web(read)]]
     assert (found.count("TOLLGATE_VENDORS"), found.count("TOLLGATE_PRICES")) == (1, 1)
-
-
-def test_an_interface_that_this_host_does_not_have_is_the_fault_of_bind() -> None:
-    found = found_for(BIND="192.0.2.1")
-    assert found["BIND"].state == "refused"
-    assert found["BIND"].line == (
-        "BIND must be an address of this host, not '192.0.2.1' (Cannot assign requested address)"
-    )
-    assert "PORT" not in found
 
 
 def test_what_is_worse_without_it_is_a_warning(tmp_path: Path) -> None:
@@ -98,3 +90,27 @@ def test_a_directory_that_the_system_does_not_allow_is_told_even_to_root() -> No
     (found,) = spool_findings(read_settings(env).settings)
     assert (found.state, found.subject) == ("warning", "TOLLGATE_SPOOL_DIR")
     assert found.message.startswith("/proc/spool cannot be created in /proc (")
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "127.0.0.1:8000", "192.0.2.1"])
+def test_a_wrong_bind_is_a_fault_before_the_start_and_at_the_start(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    redis_url: str,
+    sqlite_url: str,
+    tmp_path: Path,
+    host: str,
+) -> None:
+    environment = {"REDIS_URL": redis_url, "DATABASE_URL": sqlite_url, "BIND": host}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("app.startup.web.configure", lambda _: None)
+    settings = Settings(
+        redis_url=redis_url, database_url=sqlite_url, spool_dir=tmp_path, env=environment
+    )
+    (before,) = (it for it in check_host(settings) if it.subject in ("BIND", "PORT"))
+    assert (before.subject, before.state) == ("BIND", "refused")
+    with pytest.raises(SystemExit):
+        check_web_start([(host, 8000)], str(tmp_path))
+    assert "BIND: cannot listen on" in caplog.text
+    assert "set BIND to" in before.message

@@ -1,12 +1,14 @@
 """The error tree: the status, type and code of each error."""
 
 import inspect
+from importlib import import_module
 
 import pytest
 
 from app.vocabulary import errors
 from app.vocabulary.errors import (
     GatewayError,
+    LimitReached,
     TollgateError,
     Unavailable,
     VendorAuthentication,
@@ -111,3 +113,15 @@ def test_no_failure_of_a_vendor_or_of_ours_looks_like_the_callers_key(
     error: type[TollgateError],
 ) -> None:
     assert error.status not in (401, 403)
+
+
+def test_what_a_caller_can_mend_is_not_named_a_fault_of_ours() -> None:
+    """The code is what logs, metrics and the counts of refusals have."""
+    import_module("app.factory")  # and with it the errors of every room
+    found, waiting = set[type[TollgateError]](), [TollgateError]
+    while waiting:
+        found.update(kinds := waiting.pop().__subclasses__())
+        waiting += kinds
+    assert len(found) > 20
+    found.remove(LimitReached)  # each names its limit
+    assert [it.__name__ for it in found if it.status < 500 and it.code == "internal_error"] == []

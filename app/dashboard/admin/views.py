@@ -33,6 +33,7 @@ class PageNotFound(TollgateError):
     """There is no such page."""
 
     status = 404
+    code = "not_found"
 
 
 @dataclass(frozen=True, slots=True)

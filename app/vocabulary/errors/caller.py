@@ -107,6 +107,7 @@ class PermissionDenied(TollgateError):
 
     status = 403
     type = "permission_error"
+    code = "permission_denied"
 
 
 class AccountNotAllowed(PermissionDenied):
