@@ -8,7 +8,7 @@ from app.dashboard.preferences import stored_zone
 from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint, page
 from app.dashboard.time_ranges import find_zone
-from app.ledger.reports.used_prices import read_used_prices
+from app.ledger.reports.used_prices import UsedPrice, read_used_prices
 from app.vocabulary.completion import USAGE_COUNTS
 
 #: The counts in the order of the page -> their names; parts follow what includes them.
@@ -48,20 +48,16 @@ def request_page(any_id: str) -> Response:
     event_id = request.args.get("event", "")
     chosen = [it for it in found if not event_id or it.event.event_id == event_id]
     if not chosen:
-        message = (
-            f'No request with the id "{any_id}" is recorded.'
-            " A request appears once a worker has posted it."
-        )
+        message = f'No request "{any_id}" is recorded. It appears once a worker has posted it.'
         return page("error.html", 404, title="Request not found", message=message)
     entry = chosen[0]
     prices = read_used_prices(source.engine, entry)
-    names = [f"{it.name}, per million" for it in prices]
     return page(
         "request.html",
         it=entry.event,
         entry=entry,
         prices=prices,
-        heads=names if len(prices) > 1 else ["Price per million"],
+        heads=_heads(prices),
         others=[other.event for other in found if other is not entry],
         counts={name: getattr(entry.event, name) for name in (*COUNT_NAMES, *USAGE_COUNTS)},
         count_names=COUNT_NAMES,
@@ -70,3 +66,10 @@ def request_page(any_id: str) -> Response:
         zone=find_zone(zone),
         zone_name=zone,
     )
+
+
+def _heads(prices: list[UsedPrice]) -> list[str]:
+    """Return the heads of the columns of rates."""
+    if len(prices) == 1:
+        return ["Price per million"]
+    return [f"{it.name}, per million" for it in prices]

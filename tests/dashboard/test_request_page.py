@@ -29,7 +29,15 @@ def test_a_request_shows_its_counts_its_price_and_its_ids(site: DashboardSite) -
     ]
     text = plain(page)
     assert "2026-09-01 02:00:05 Europe/Berlin" in text
-    for fact in ("$2.00", "chatcmpl-5", event.event_id, "u-5", "completed", "mini#"):
+    for fact in (
+        "Price per million",
+        "$2.00",
+        "chatcmpl-5",
+        event.event_id,
+        "u-5",
+        "completed",
+        "mini#",
+    ):
         assert fact in text
 
 
