@@ -55,6 +55,15 @@ def test_each_call_of_a_request_is_shown(site: DashboardSite) -> None:
     ]
 
 
+def test_a_request_that_used_nothing_has_no_column_of_rates(site: DashboardSite) -> None:
+    nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    site.post(at(5, request_id="req_5", status="failed", source="none", **nothing))
+    site.sign_in("admin")
+    page = site.page("/requests/req_5")
+    assert table(page, "counts") == [["Prompt", "0"], ["Completion", "0"], ["Total", "0"]]
+    assert "per million" not in plain(page)
+
+
 def test_requests_of_the_same_id_lead_to_each_other(site: DashboardSite) -> None:
     older, newer = at(5, request_id="twice"), at(6, request_id="twice")
     site.post(older, newer)
