@@ -9,7 +9,7 @@ from app.dashboard.preferences import stored_zone
 from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint, page
 from app.dashboard.time_ranges import find_zone
-from app.ledger.reports.used_prices import read_used_prices
+from app.ledger.reports.used_prices import UsedPrice, read_used_prices
 from app.vocabulary.completion import USAGE_COUNTS
 
 #: The counts in the order of the page -> their names; parts follow what includes them.
@@ -60,13 +60,12 @@ def request_page(any_id: str) -> Response:
         return _not_found(any_id)
     entry = chosen[0]
     prices = read_used_prices(source.engine, entry)
-    names = [f"{it.name}, per million" for it in prices]
     return page(
         "request.html",
         it=entry.event,
         entry=entry,
         prices=prices,
-        heads=names if len(prices) > 1 else ["Price per million"],
+        heads=_heads(prices),
         others=[other.event for other in found if other is not entry],
         counts={name: getattr(entry.event, name) for name in (*COUNT_NAMES, *USAGE_COUNTS)},
         count_names=COUNT_NAMES,
@@ -84,3 +83,10 @@ def _not_found(any_id: str) -> Response:
         " the log."
     )
     return page("error.html", 404, title="Request not found", message=message)
+
+
+def _heads(prices: list[UsedPrice]) -> list[str]:
+    """Return the heads of the columns of rates."""
+    if len(prices) == 1:
+        return ["Price per million"]
+    return [f"{it.name}, per million" for it in prices]

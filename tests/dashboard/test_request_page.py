@@ -29,7 +29,15 @@ def test_a_request_shows_its_counts_its_price_and_its_ids(site: DashboardSite) -
     ]
     text = plain(page)
     assert "2026-09-01 02:00:05 Europe/Berlin" in text
-    for fact in ("$2.00", "chatcmpl-5", event.event_id, "u-5", "completed", "mini#"):
+    for fact in (
+        "Price per million",
+        "$2.00",
+        "chatcmpl-5",
+        event.event_id,
+        "u-5",
+        "completed",
+        "mini#",
+    ):
         assert fact in text
 
 
@@ -45,6 +53,15 @@ def test_each_call_of_a_request_is_shown(site: DashboardSite) -> None:
         ["openai/gpt-4o-mini", "\N{EN DASH}", "10"],
         ["openai/m", "\N{EN DASH}", "0"],
     ]
+
+
+def test_a_request_that_used_nothing_has_no_column_of_rates(site: DashboardSite) -> None:
+    nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    site.post(at(5, request_id="req_5", status="failed", source="none", **nothing))
+    site.sign_in("admin")
+    page = site.page("/requests/req_5")
+    assert table(page, "counts") == [["Prompt", "0"], ["Completion", "0"], ["Total", "0"]]
+    assert "per million" not in plain(page)
 
 
 def test_requests_of_the_same_id_lead_to_each_other(site: DashboardSite) -> None:
