@@ -58,12 +58,14 @@ def _readable_line(line: str) -> str:
 def write_whole(path: Path, content: bytes) -> None:
     """Replace a file atomically.
 
-    Raises: OSError.
+    Raises: OSError, with the path as it was given.
     """
     new = path.with_name(f".{path.name}.new")
     try:
         new.write_bytes(content)
         new.replace(path)
+    except OSError as exc:
+        raise OSError(exc.errno, exc.strerror, str(path)) from exc
     finally:
         new.unlink(missing_ok=True)
 

@@ -26,7 +26,7 @@ RELEASE = "release"
 #: How often the children are checked, in seconds.
 POLL_S = 0.1
 
-_LINE = re.compile(r"^([\w-]+):\s*(.+)$", re.MULTILINE)
+_LINE = re.compile(r"^([\w-]+):[ \t]*(\S.*?)\s*$", re.MULTILINE)
 
 
 def read_procfile(text: str) -> dict[str, str]:
@@ -57,6 +57,9 @@ class ProcfileRun:
         It is 0 if a signal stopped all of them in time, otherwise that of the process that ended.
         """
         others = [name for name in self._commands if name != RELEASE]
+        if not others:
+            log.error("%s names no process: each line must be `name: command`", PROCFILE)
+            return 1
         with self._counting_signals():
             if RELEASE in self._commands:
                 self._start(RELEASE)

@@ -270,3 +270,10 @@ def test_a_file_that_cannot_be_written_is_told_and_stays_as_it_was(
 @contextmanager
 def _devnull() -> Iterator[int]:
     yield subprocess.DEVNULL
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_given(tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "invoice.csv"
+    with pytest.raises(FileNotFoundError) as caught:
+        write_whole(path, b"x")
+    assert caught.value.filename == str(path)

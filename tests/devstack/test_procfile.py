@@ -88,3 +88,16 @@ def test_a_signal_during_the_release_starts_nothing_else(tmp_path: Path) -> None
     signals((signal.SIGTERM, tmp_path / "ready"))
     assert run({"release": waits, "web": f"touch {tmp_path}/web"}) == 0
     assert not (tmp_path / "web").exists()
+
+
+def test_odd_lines_of_a_procfile_are_neither_joined_nor_kept_with_their_line_ends() -> None:
+    text = "web: a\r\n# no: comment\n\nempty:\nworker:\tb  \nnot a line\nempty2: \n"
+    assert read_procfile(text) == {"web": "a", "worker": "b"}
+
+
+@pytest.mark.parametrize("commands", [{}, {"release": "true"}])
+def test_a_procfile_without_a_process_ends_with_a_line(
+    caplog: pytest.LogCaptureFixture, commands: dict[str, str]
+) -> None:
+    assert ProcfileRun(commands, {}, 1.0, 1.0).run() == 1
+    assert "names no process" in caplog.text

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from app.pricing.price_file import PriceFile
 from app.settings import ConfigError
 from app.vocabulary.completion import Usage
 from tests.pricing.books import TOKENS, book, ms, row
@@ -93,3 +94,11 @@ def test_all_problems_of_a_file_are_listed(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refusal:
         book(tmp_path, row("openai", "1", "x = 1") + row("b/c", "-1"))
     assert len(str(refusal.value).splitlines()) == 3
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 100_000, f"x = {'9' * 5_000}"])
+def test_a_file_that_no_parser_ends_well_with_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"prices\.toml cannot be read"):
+        PriceFile.read(path)

@@ -170,3 +170,9 @@ def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:
     binary.write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="binary"):
         load_vendors(binary, {}, GATEWAY_SPECS)
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 100_000, f"x = {'9' * 5_000}"])
+def test_a_file_that_no_parser_ends_well_with_is_a_fault_of_the_file(load: Load, text: str) -> None:
+    with pytest.raises(ConfigError):
+        load(text)
