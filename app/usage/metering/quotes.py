@@ -19,6 +19,10 @@ QUOTE_LENGTH = 16
 #: What replaces a part of a prompt.
 QUOTE = "[prompt]"
 
+#: How many characters of the prompts are searched, from the first one on; of a prompt that is
+#: longer, its beginning and its end. A search of megabytes would hold up other requests.
+SEARCHED = 200_000
+
 #: What stands for a character: escapes of Python, JSON and HTML, in any depth.
 _CHARACTER = r"""
     \\+(?-i:U)000([0-9a-f]{5}) | \\+x([0-9a-f]{2})
@@ -44,10 +48,10 @@ class _Plain:
 def without_quotes(message: str, request: CompletionRequest) -> str:
     """Return the message with every part that it shares with a prompt or the suffix replaced.
 
-    A part has at least QUOTE_LENGTH characters.
+    A part has at least QUOTE_LENGTH characters. At most SEARCHED characters are searched.
     """
     plain, quoted = _plain(message), set[int]()
-    for prompt in [*map(_text, request.prompts), *filter(None, [request.suffix])]:
+    for prompt in _searched(request):
         for at in _shared(message, prompt):
             quoted.update(range(at, at + QUOTE_LENGTH))
         for at in _shared(plain.text, _plain_text(prompt)):
@@ -55,6 +59,19 @@ def without_quotes(message: str, request: CompletionRequest) -> str:
             quoted.update(range(begin, end))
     parts = groupby(enumerate(message), lambda it: it[0] in quoted)
     return "".join(QUOTE if is_quoted else "".join(c for _, c in part) for is_quoted, part in parts)
+
+
+def _searched(request: CompletionRequest) -> Iterator[str]:
+    left = SEARCHED
+    for prompt in (*filter(None, [request.suffix]), *request.prompts):
+        if left < QUOTE_LENGTH:
+            return
+        text = _text(prompt[:left])
+        if len(prompt) > left:
+            half = left // 2
+            text = f"{_text(prompt[:half])}\0{_text(prompt[-half:])}"
+        yield text
+        left -= len(prompt)
 
 
 def _text(prompt: str | Sequence[int]) -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.usage.metering.quotes import QUOTE, QUOTE_LENGTH, without_quotes
+from app.usage.metering.quotes import QUOTE, QUOTE_LENGTH, SEARCHED, without_quotes
 from app.vocabulary.completion import CompletionRequest
 
 
@@ -87,3 +87,19 @@ def test_no_part_of_a_prompt_of_that_length_stays(
     message = without_quotes(f"{before}{prompt[start:end]}{after}", asked(prompt))
     parts = [message[at : at + QUOTE_LENGTH] for at in range(len(message) - QUOTE_LENGTH + 1)]
     assert [part for part in parts if part in prompt] == []
+
+
+def test_of_a_very_long_prompt_the_beginning_and_the_end_are_searched() -> None:
+    begin, middle, end = "The first words of all", "Words in between", "The last words of all"
+    filler = "x" * SEARCHED
+    request = CompletionRequest(model="sim/m", prompt=f"{begin}{filler}{middle}{filler}{end}")
+    message = f"{begin} | {middle} | {end}"
+    assert without_quotes(message, request) == f"{QUOTE} | {middle} | {QUOTE}"
+
+
+def test_many_prompts_are_searched_until_the_limit() -> None:
+    filler, quoted = "x" * (SEARCHED // 2), "These words are quoted"
+    early = CompletionRequest(model="sim/m", prompt=[filler, quoted, filler, filler])
+    late = CompletionRequest(model="sim/m", prompt=[filler, filler, filler, quoted])
+    assert without_quotes(quoted, early) == QUOTE
+    assert without_quotes(quoted, late) == quoted
