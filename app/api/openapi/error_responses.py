@@ -11,9 +11,16 @@ from app.vocabulary.errors import TollgateError, VendorRejected
 FIELD_CODES = "`missing_required_parameter`, `invalid_type` or `invalid_value`"
 
 
+#: Where the errors are defined that callers of the API may meet.
+VOCABULARY = TollgateError.__module__.rpartition(".")[0]
+
+
 def every_error(root: type[TollgateError] = TollgateError) -> Iterator[type[TollgateError]]:
-    """Yield the class of an error and all subclasses that define a code."""
-    if "code" in vars(root):
+    """Yield the class of an error and all subclasses that define a code.
+
+    Errors of the dashboard's pages are not among them: they are defined beside the pages.
+    """
+    if "code" in vars(root) and root.__module__.startswith(VOCABULARY):
         yield root
     for below in root.__subclasses__():
         yield from every_error(below)
