@@ -9,7 +9,7 @@ from flask import Blueprint, Response, request
 
 from app.api.auth import authenticate
 from app.api.schemas.usage_params import REFUSAL_GROUPS, load_refusals_params
-from app.api.usage_pages import UsageReport, respond
+from app.api.usage_pages import UsageReport, group_cells, respond
 from app.ledger.reports.refusals import RefusalReader, RefusalRow
 from app.ledger.reports.source import ReportSource
 
@@ -35,8 +35,7 @@ def _result(row: RefusalRow, _group_by: frozenset[str]) -> dict[str, Any]:
 
 
 def _cells(row: RefusalRow, group_by: frozenset[str]) -> dict[str, Any]:
-    result = _result(row, group_by)
-    groups = {name: value for name, value in result.items() if name in group_by}
+    groups = group_cells(_result(row, group_by), group_by)
     return groups | {"num_refused_requests": row.requests}
 
 

@@ -7,7 +7,7 @@ from flask import Blueprint, Response, request
 
 from app.api.auth import authenticate
 from app.api.schemas.usage_params import COST_GROUPS, GROUPS, load_costs_params, load_usage_params
-from app.api.usage_pages import UsageReport, respond
+from app.api.usage_pages import UsageReport, group_cells, respond
 from app.ledger.reports.query import UsageRow
 from app.ledger.reports.reader import UsageReader
 from app.ledger.reports.source import ReportSource
@@ -63,7 +63,7 @@ def _usage_counts(row: UsageRow) -> dict[str, int]:
 
 
 def _usage_cells(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
-    return _group_cells(_usage_result(row, group_by), group_by) | _usage_counts(row)
+    return group_cells(_usage_result(row, group_by), group_by) | _usage_counts(row)
 
 
 def _costs_result(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _costs_result(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
 
 
 def _costs_cells(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
-    return _group_cells(_costs_result(row, group_by), group_by) | {
+    return group_cells(_costs_result(row, group_by), group_by) | {
         "amount_usd": _amount(row),
         "tokens": row.usage.total_tokens,
         "unpriced_requests": row.unpriced_requests,
@@ -99,10 +99,6 @@ def _costs_cells(row: UsageRow, group_by: frozenset[str]) -> dict[str, Any]:
 def _amount(row: UsageRow) -> str | None:
     nanousd = row.known_cost_nanousd
     return None if nanousd is None else dollars(nanousd)
-
-
-def _group_cells(result: dict[str, Any], group_by: frozenset[str]) -> dict[str, Any]:
-    return {name: value for name, value in result.items() if name in group_by}
 
 
 #: A row without usage.

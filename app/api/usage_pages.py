@@ -184,6 +184,11 @@ def _times(bucket: Bucket, params: UsageParams) -> list[str]:
     return [datetime.fromtimestamp(time_s, params.zone).isoformat() for time_s in times]
 
 
+def group_cells(result: dict[str, Any], group_by: frozenset[str]) -> dict[str, Any]:
+    """Return the cells of a result that name its group."""
+    return {name: value for name, value in result.items() if name in group_by}
+
+
 def complete_until_s(source: ReportSource) -> int | None:
     """Return the time before which `source` has every request's usage, in Unix seconds.
 

@@ -22,7 +22,7 @@ def wait_until_noticed(done: str, then: str) -> None:
             " the waiting.",
             err=True,
         )
-        time.sleep(bound_s)
+        time.sleep(bound_s)  # the longest that a web process keeps a key in its cache
     except KeyboardInterrupt:
         click.echo("Not waiting any longer.", err=True)
     else:

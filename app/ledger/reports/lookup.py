@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from msgspec.structs import replace
 from sqlalchemy import Engine, select, union_all
 
 from app.ledger.posting import Entry, entry_of
 from app.storage.sql.tables import entries
 from app.storage.sql.transactions import reading
+from app.vocabulary.errors import VendorAuthentication
 
 #: The most requests that one id finds: callers may name all their requests alike.
 FOUND_LIMIT = 100
@@ -26,6 +28,9 @@ NOT_FOUND = (
     " that was refused before a vendor was called is not: the web process's log line has the id and"
     " the code, and refused requests are counted by reason."
 )
+
+#: The code of errors of which vendors' words are for operators alone.
+_OPERATORS = VendorAuthentication.code
 
 #: What an entry does not store of its event.
 _NOT_STORED = ("process", "number")
@@ -41,7 +46,8 @@ class RequestLookup:
         """Return the requests with this id, newest first, at most FOUND_LIMIT.
 
         `any_id` is a request id, a vendor's request id or an event id. `account_ids` None searches
-        all accounts. Raises: LedgerUnavailable.
+        all accounts, for operators; others are not shown what vendors say of Tollgate's credentials
+        and billing. Raises: LedgerUnavailable.
         """
         if "\0" in any_id:
             return []  # no stored text contains it, and PostgreSQL rejects it
@@ -53,7 +59,19 @@ class RequestLookup:
         statement = select(entries).where(entries.c.event_id.in_(ids)).order_by(*newest)
         with reading(self.engine) as connection:
             rows = connection.execute(statement.limit(FOUND_LIMIT)).mappings().all()
-        return [entry_of(row) for row in rows]
+        found = map(entry_of, rows)
+        return list(found if account_ids is None else map(_for_others, found))
+
+
+def _for_others(entry: Entry) -> Entry:
+    """Return an entry without what is for operators alone."""
+    event = entry.event
+    attempts = tuple(
+        replace(it, error_message=None) if it.error_code == _OPERATORS else it
+        for it in event.attempt_log
+    )
+    message = None if event.error_code == _OPERATORS else event.error_message
+    return entry._replace(event=replace(event, error_message=message, attempt_log=attempts))
 
 
 def as_object(found: Sequence[Entry]) -> dict[str, Any]:

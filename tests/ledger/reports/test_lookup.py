@@ -77,3 +77,21 @@ def test_each_id_is_found_by_an_index(engine: Engine) -> None:
         key = sa.inspect(connection).get_pk_constraint("entries")["constrained_columns"]
     assert {"request_id", "vendor_request_id"} <= {it["column_names"][0] for it in found}
     assert key == ["event_id"]
+
+
+def test_what_a_vendor_says_of_our_credentials_is_for_operators_alone(engine: Engine) -> None:
+    """Also where another vendor then answered."""
+    code, said = "vendor_authentication", "The account tollgate-inc owes $9,000."
+    refused = CallAttempt("openai", "m", 0, 9, 401, "v-1", code, said)
+    others = CallAttempt("spare", "m", 9, 9, 503, "v-2", "vendor_overloaded", "It is full.")
+    failed = usage_event(event_id="e8", error_code=code, error_message=said, attempt_log=(refused,))
+    served = usage_event(event_id="e9", attempt_log=(refused, others))
+    Ledger(engine).post([failed, served])
+    lookup = RequestLookup(engine)
+    for event in (failed, served):
+        (operators,) = lookup.find(event.event_id)
+        assert operators.event == event
+        (theirs,) = lookup.find(event.event_id, frozenset({event.account_id}))
+        assert "tollgate-inc" not in theirs.event.encode().decode()
+        assert theirs.event.error_code == event.error_code
+    assert theirs.event.attempt_log[1] == others
