@@ -24,6 +24,8 @@ def keep_in_browser(response: Response) -> None:
     """Let the browser keep the static file that was requested, if its address has its digest."""
     if request.endpoint != "dashboard.static" or response.status_code != 200:
         return
+    if request.method not in ("GET", "HEAD"):  # OPTIONS succeeds for files that do not exist
+        return
     name = (request.view_args or {}).get("filename", "")
     if request.args.get("v") == _digest(name):
         response.headers["cache-control"] = KEPT_FOREVER

@@ -3,22 +3,27 @@
 `app.transport.call` sends the request that `encode` returns; a reader is fed the response.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from marshmallow.fields import Field
 
+from app.gateways.decoding.decoder import Decoder
+from app.gateways.decoding.framing import Framing
 from app.gateways.decoding.reader import ResponseReader
-from app.vendors.entry import GatewaySpec
 from app.vendors.vendor import Vendor
+from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.request import GenerationRequest
 from app.vocabulary.vendor_request import VendorRequest
 
+R_contra = TypeVar("R_contra", bound=GenerationRequest, contravariant=True)
 
-class Gateway(Protocol):
-    """One API format.
+
+class Gateway(Protocol[R_contra]):
+    """One API format, for one kind of request.
 
     unsupported   parameters that have no equivalent in the format
     list_prompts  whether one call accepts several prompts
@@ -31,14 +36,14 @@ class Gateway(Protocol):
     max_n: ClassVar[int]
     quirks: ClassVar[Mapping[str, Field[Any]]]
 
-    def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
+    def encode(self, vendor: Vendor, request: R_contra) -> VendorRequest:
         """Return the HTTP request: the caller's parameters, and required fields of the format.
 
         Raises: InvalidRequest, mostly UnsupportedParameter.
         """
         ...
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
+    def reader(self, vendor: Vendor, request: R_contra) -> ResponseReader:
         """Return a new reader for one response, whole or streamed."""
         ...
 
@@ -49,23 +54,38 @@ class Gateway(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """The gateways for one `gateway` name of the vendor table.
+class ChatGateway(ABC):
+    """The base of gateways for chat; `app.gateways.bridge` completes texts through them.
 
-    `native` sends a prompt unchanged; `chat` sends it as a user's message. The `native` globs of a
-    vendor entry decide which of its models use which.
+    `unsupported`, `max_n` and `quirks` are as in `Gateway`.
     """
 
-    native: Gateway | None = None
-    chat: Gateway | None = None
+    unsupported: ClassVar[frozenset[str]] = frozenset()
+    list_prompts: ClassVar[bool] = False
+    max_n: ClassVar[int] = 1
+    quirks: ClassVar[Mapping[str, Field[Any]]] = {}
 
-    def spec(self) -> GatewaySpec:
-        """Return the traits of the family that the vendor table needs."""
-        quirks: dict[str, Field[Any]] = {}
-        for gateway in (self.native, self.chat):
-            quirks |= gateway.quirks if gateway else {}
-        return GatewaySpec(takes_prompts=self.native is not None, quirks=quirks)
+    @abstractmethod
+    def encode(self, vendor: Vendor, request: ChatRequest) -> VendorRequest:
+        """Return the HTTP request, like `Gateway.encode`."""
+
+    @abstractmethod
+    def decoder(self, vendor: Vendor, request: ChatRequest) -> Decoder:
+        """Return a new decoder for one response."""
+
+    @abstractmethod
+    def decode_error(
+        self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
+    ) -> GatewayError:
+        """Return the error of a response without success."""
+
+    def framing(self, vendor: Vendor) -> Framing | None:  # noqa: ARG002 - overrides do
+        """Return how a response is divided into frames; None for events or JSON."""
+        return None
+
+    def reader(self, vendor: Vendor, request: ChatRequest) -> ResponseReader:
+        """Return a new reader for one response, whole or streamed."""
+        return ResponseReader(self.decoder(vendor, request), self.framing(vendor))
 
 
 def single_prompt(request: CompletionRequest) -> str:

@@ -18,11 +18,15 @@ class ModelRules:
     unsupported  parameters that it does not support
     renames      parameter -> the vendor's name for it
     sends        fields of every request, unless the caller sets them
+    bridge_sends the same, of text completions alone
+    efforts      word of `reasoning_effort` -> the vendor's word for it, or its budget in tokens
     """
 
     unsupported: frozenset[str]
     renames: Mapping[str, str]
     sends: Mapping[str, Any]
+    bridge_sends: Mapping[str, Any]
+    efforts: Mapping[str, str | int]
 
     def body(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a request with these parameters."""
@@ -35,13 +39,20 @@ def rules_of(vendor: Vendor, model_name: str) -> ModelRules:
     unsupported: set[str] = set()
     renames: dict[str, str] = {}
     sends: dict[str, Any] = {}
+    bridge_sends: dict[str, Any] = {}
+    efforts: dict[str, str | int] = {}
     for glob, rules in vendor.quirks.get("models", {}).items():
         if fnmatchcase(model_name, glob):
             unsupported.update(rules.get("unsupported", ()))
             renames.update(rules.get("renames", {}))
             sends.update(rules.get("sends", {}))
-    return ModelRules(frozenset(unsupported), renames, sends)
+            bridge_sends.update(rules.get("bridge_sends", {}))
+            efforts.update(rules.get("efforts", {}))
+    return ModelRules(frozenset(unsupported), renames, sends, bridge_sends, efforts)
 
+
+#: The contract's words of `reasoning_effort`, from the least on.
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 _PARAMETER = validate.OneOf(PARAMETERS)
 
@@ -53,6 +64,8 @@ class _RulesSchema(Schema):
     unsupported = fields.List(fields.String(validate=_PARAMETER))
     renames = fields.Dict(keys=fields.String(validate=_PARAMETER), values=fields.String())
     sends = fields.Dict(keys=fields.String())
+    bridge_sends = fields.Dict(keys=fields.String())
+    efforts = fields.Dict(keys=fields.String(validate=validate.OneOf(EFFORTS)))
 
 
 #: The `models` table of a vendor's quirks.

@@ -1,11 +1,17 @@
-"""A completion request, a completion, its choices and its usage. All values are immutable."""
+"""A completion request; a completion of either endpoint, its choices and its usage.
+
+All values are immutable.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal, Self
+
+from app.vocabulary.chat.reply import Reply
+from app.vocabulary.request import Endpoint, GenerationRequest, Input
 
 Prompt = str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]]
-FinishReason = Literal["stop", "length", "content_filter"]
+FinishReason = Literal["stop", "length", "content_filter", "tool_calls", "function_call"]
 #: Why a choice ended, as read from a vendor. "error" is a failure: callers get an error instead.
 Ending = FinishReason | Literal["error"]
 #: The side of a count that the vendor left out; "both" if it sent only a total.
@@ -62,7 +68,8 @@ class Choice:
     """One alternative, or one streamed delta of it (`finish_reason` None until the last delta).
 
     `native_finish_reason` is the vendor's own value, if it is unknown or means a failure. `extra`
-    holds the fields of the vendor's choice that the public contract does not name.
+    holds the fields of the vendor's choice that the public contract does not name. `reply` is what
+    a chat message holds beside its text; None for the usual delta.
     """
 
     index: int
@@ -71,13 +78,20 @@ class Choice:
     logprobs: Mapping[str, Any] | None = None
     native_finish_reason: str | None = None
     extra: Mapping[str, Any] | None = None
+    reply: Reply | None = None
+
+    @property
+    def generated(self) -> str:
+        """The text that the model generated, from which its tokens are estimated."""
+        return self.text if self.reply is None else f"{self.reply.generated}{self.text}"
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
     """A whole completion, or one chunk of a stream: OpenAI's format has the same shape for both.
 
-    `created` is in Unix seconds. `model` and `service_tier` are as the vendor reports them.
+    `created` is in Unix seconds. `model` and `service_tier` are as the vendor reports them. `extra`
+    holds top-level fields of a chat response that the contract does not name, such as `citations`.
     """
 
     id: str
@@ -87,45 +101,24 @@ class Completion:
     usage: Usage | None = None
     system_fingerprint: str | None = None
     service_tier: str | None = None
+    extra: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompletionRequest:
-    """A caller's request; None means that the caller did not set the field.
+class CompletionRequest(GenerationRequest):
+    """A caller's request for text completions; None means that the caller did not set the field."""
 
-    `model` is `vendor/name`. `extra` holds top-level fields that the public contract does not
-    name; OpenAI-compatible vendors get them unchanged.
-    """
-
-    model: str
+    endpoint: ClassVar[Endpoint] = "completions"
     prompt: Prompt
     best_of: int | None = None
-    echo: bool | None = None
     frequency_penalty: float | None = None
     logit_bias: Mapping[str, float] | None = None
     logprobs: int | None = None
-    max_tokens: int | None = None
-    n: int | None = None
     presence_penalty: float | None = None
-    seed: int | None = None
     stop: str | Sequence[str] | None = None
-    stream: bool = False
-    stream_options: Mapping[str, Any] | None = None
     suffix: str | None = None
     temperature: float | None = None
     top_p: float | None = None
-    user: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def vendor(self) -> str:
-        """The part of `model` before its first slash."""
-        return self.model.partition("/")[0]
-
-    @property
-    def model_name(self) -> str:
-        """The part of `model` after its first slash: the vendor's own name for it."""
-        return self.model.partition("/")[2]
 
     @property
     def prompts(self) -> Sequence[str | Sequence[int]]:
@@ -135,18 +128,25 @@ class CompletionRequest:
         return self.prompt  # type: ignore[return-value]
 
     @property
-    def choice_count(self) -> int:
-        """The number of choices of a whole completion."""
-        return len(self.prompts) * (self.n or 1)
+    def prompt_count(self) -> int:
+        return len(self.prompts)
 
     @property
-    def include_usage(self) -> bool:
-        """Whether the caller requested the usage chunk of a stream."""
-        return bool(self.stream_options and self.stream_options.get("include_usage"))
+    def samples_generated(self) -> int:
+        return max(self.n or 1, self.best_of or 1)
+
+    @property
+    def inputs(self) -> Sequence[Input]:
+        """One for each prompt; a suffix is not counted, as before the first vendor call."""
+        return [Input((it,)) if isinstance(it, str) else Input((), it) for it in self.prompts]
 
     def parameters(self) -> dict[str, Any]:
-        """Return the optional sampling parameters that the caller set, by their public names."""
         return {n: v for n in PARAMETERS if (v := getattr(self, n)) is not None}
+
+    def part(self, prompt: int, n: int | None, seed: int | None) -> Self:
+        # The best n of n are all of them, however many calls they take.
+        best_of = None if self.best_of == (self.n or 1) else self.best_of
+        return replace(self, prompt=self.prompts[prompt], n=n, best_of=best_of, seed=seed)
 
 
 PARAMETERS: tuple[str, ...] = (

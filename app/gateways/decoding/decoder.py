@@ -5,14 +5,15 @@ A decoder does not decide whether a response is complete; `assembly` does.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 from app.formats import strict_json
 from app.gateways.decoding import failures
 from app.gateways.decoding.chunk_template import ChunkTemplate
 from app.vendors.vendor import Vendor
-from app.vocabulary.completion import Completion, CompletionRequest, Usage
+from app.vocabulary.completion import Completion, Usage
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.request import GenerationRequest
 
 
 class Decoder(ABC):
@@ -23,9 +24,9 @@ class Decoder(ABC):
     """
 
     #: Whether a usage beside one choice of several may be of that choice alone.
-    counts_choices: ClassVar[bool] = False
+    counts_choices: bool = False
 
-    def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
+    def __init__(self, vendor: Vendor, request: GenerationRequest) -> None:
         self.vendor = vendor
         self.request = request
         self.is_over = False

@@ -1,0 +1,199 @@
+"""Completes texts through chat: a prompt becomes one user message, a reply's text the completion.
+
+The only place where the two meet: requests, streams, usage and errors are the chat gateway's own.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from app.gateways.base import ChatGateway, single_prompt
+from app.gateways.decoding import failures
+from app.gateways.decoding.chunk_template import ChunkTemplate
+from app.gateways.decoding.decoder import Decoder
+from app.gateways.decoding.logprobs import LogprobsReader, chat_tokens
+from app.gateways.decoding.reader import ResponseReader
+from app.gateways.parameters import check_prompt, supported
+from app.vendors.model_rules import rules_of
+from app.vendors.vendor import Vendor
+from app.vocabulary.chat.message import Message
+from app.vocabulary.chat.parts import TextPart
+from app.vocabulary.chat.request import ChatRequest
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.errors import GatewayError, InvalidRequest
+from app.vocabulary.vendor_request import VendorRequest
+
+#: Parameters that chat has no word for.
+UNSUPPORTED = frozenset({"best_of", "suffix"})
+
+#: Fields of chat -> the caller's name for them.
+PUBLIC_NAMES: Mapping[str, str] = {
+    "max_completion_tokens": "max_tokens",
+    "messages": "prompt",
+    "top_logprobs": "logprobs",
+}
+
+
+class Bridge:
+    """A gateway for text completions: one prompt per call, through a chat gateway."""
+
+    list_prompts = False
+
+    def __init__(self, chat: ChatGateway) -> None:
+        self._chat = chat
+        self.unsupported = chat.unsupported | UNSUPPORTED
+        self.max_n = chat.max_n
+        self.quirks = chat.quirks
+
+    def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
+        check_prompt(vendor, request)
+        parameters, dropped = supported(vendor, request, UNSUPPORTED)
+        try:
+            encoded = self._chat.encode(vendor, _chat_request(vendor, request, parameters))
+        except InvalidRequest as error:
+            raise _in_public_words(error) from error
+        names = dict.fromkeys(public_name(name) for name in (*dropped, *encoded.dropped))
+        return replace(encoded, dropped=tuple(names))
+
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
+        asked = _chat_request(vendor, request, request.parameters())
+        decoder = TextDecoder(self._chat.decoder(vendor, asked), vendor, request)
+        return ResponseReader(decoder, self._chat.framing(vendor))
+
+    def decode_error(
+        self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
+    ) -> GatewayError:
+        """Return the error of a response without success; `param` is the caller's name for it."""
+        error = self._chat.decode_error(vendor, status, headers, body)
+        error.param = public_name(error.param) if error.param else error.param
+        return error
+
+
+def public_name(name: str) -> str:
+    """Return the caller's name for a field of chat, e.g. for `messages[0].content`."""
+    return PUBLIC_NAMES.get(re.split(r"[.\[]", name, maxsplit=1)[0], name)
+
+
+def _in_public_words(error: InvalidRequest) -> InvalidRequest:
+    """Return an error about a chat request in words of the caller's request."""
+    if error.param is not None and (public := public_name(error.param)) != error.param:
+        error.message = error.message.replace(f"`{error.param}`", f"`{public}`")
+        error.param = public
+    return error
+
+
+def _chat_request(
+    vendor: Vendor, request: CompletionRequest, parameters: Mapping[str, Any]
+) -> ChatRequest:
+    """Return the request with the prompt as the only message."""
+    source = {"role": "user", "content": single_prompt(request)}
+    path = "messages[0]"
+    part = TextPart(text=source["content"], source=source, path=f"{path}.content")
+    options = dict(parameters)
+    for name in (*UNSUPPORTED, "echo"):
+        options.pop(name, None)
+    alternatives = options.pop("logprobs", None)
+    if alternatives is not None:
+        options["logprobs"] = True
+        # 0 requests only the sampled token.
+        if wanted := max(alternatives, vendor.quirks.get("least_logprobs", 0)):
+            options["top_logprobs"] = wanted
+    return ChatRequest(
+        model=request.model,
+        messages=(Message(role="user", path=path, source=source, parts=(part,)),),
+        options=options,
+        max_tokens=options.get("max_tokens"),
+        n=options.get("n"),
+        seed=options.get("seed"),
+        stop=options.get("stop"),
+        user=options.get("user"),
+        stream=request.stream,
+        stream_options=request.stream_options,
+        extra={**rules_of(vendor, request.model_name).bridge_sends, **request.extra},
+    )
+
+
+class TextDecoder(Decoder):
+    """Decodes chat responses into texts: of a reply, only the text is left."""
+
+    def __init__(self, chat: Decoder, vendor: Vendor, request: CompletionRequest) -> None:
+        super().__init__(vendor, request)
+        self.counts_choices = chat.counts_choices
+        self._chat = chat
+        self._wants_logprobs = request.logprobs is not None
+        self._alone = request.logprobs == 0
+        self._logprobs = LogprobsReader()
+        self._refused: set[int] = set()
+
+    def read(self, payload: Any) -> Completion | None:
+        try:
+            chunk = self._chat.read(payload)
+        finally:
+            self._follow()
+        if chunk is None or all(map(_is_text, chunk.choices)):
+            return chunk
+        texts = [self._text(choice) for choice in chunk.choices]
+        kept = tuple([choice for choice in texts if not _is_empty(choice)])
+        return replace(chunk, choices=kept, extra=None)
+
+    def read_whole(self, payload: Any) -> Completion:
+        try:
+            completion = self._chat.read_whole(payload)
+        finally:
+            self._follow()
+        choices = tuple([self._text(choice) for choice in completion.choices])
+        return replace(completion, choices=choices, extra=None)
+
+    def usage(self, payload: Any) -> Usage | None:
+        return self._chat.usage(payload)
+
+    def reported(self, data: bytes) -> GatewayError:
+        return self._chat.reported(data)
+
+    def failure(self, detail: failures.Detail) -> GatewayError:
+        return self._chat.failure(detail)
+
+    def unwrap(self, name: str | None, value: Any) -> Iterable[Any]:
+        payloads = self._chat.unwrap(name, value)
+        self._follow()
+        return payloads
+
+    def template(self) -> ChunkTemplate | None:
+        return self._chat.template()
+
+    def _follow(self) -> None:
+        self.is_over, self.is_alive = self._chat.is_over, self._chat.is_alive
+
+    def _text(self, choice: Choice) -> Choice:
+        """Return a choice with its text alone; a refusal ends it like a filter."""
+        reason = choice.finish_reason
+        if choice.reply is not None and choice.reply.refusal:
+            self._refused.add(choice.index)
+        if reason == "stop" and choice.index in self._refused:
+            reason = "content_filter"
+        logprobs = self._text_logprobs(choice)
+        return replace(choice, finish_reason=reason, logprobs=logprobs, reply=None)
+
+    def _text_logprobs(self, choice: Choice) -> Mapping[str, Any] | None:
+        """Return chat's log probabilities in the format of text completions."""
+        entries = (choice.logprobs or {}).get("content")
+        if not self._wants_logprobs or not isinstance(entries, list):
+            return None
+        tokens = list(chat_tokens(entries))
+        if not tokens:
+            return None
+        if "".join(token.token for token in tokens) == choice.text:  # no token is an escape
+            tokens = [replace(token, raw=None) for token in tokens]
+        found = self._logprobs.read(choice.index, tokens)
+        return {**found, "top_logprobs": None} if self._alone else found
+
+
+def _is_text(choice: Choice) -> bool:
+    """Whether there is nothing to convert: the usual delta."""
+    return choice.reply is None and choice.finish_reason is None and choice.logprobs is None
+
+
+def _is_empty(choice: Choice) -> bool:
+    nothing = not choice.text and choice.finish_reason is None and choice.logprobs is None
+    return nothing and not choice.extra
