@@ -57,6 +57,11 @@ def rules_of(vendor: Vendor, model_name: str) -> ModelRules:
     )
 
 
+def glob_of(model_name: str) -> str:
+    """Return a glob that matches only this name."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in model_name)
+
+
 #: The contract's words of `reasoning_effort`, from the least on.
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
