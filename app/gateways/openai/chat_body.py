@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.gateways.openai.chat_messages import MessageWriter, unmarked
-from app.gateways.openai.chat_quirks import ways_of
+from app.gateways.openai.chat_quirks import unsupported_in_chat, ways_of
 from app.gateways.openai.dialects import DIALECTS, OPENAI
 from app.gateways.parameters import supported
 from app.gateways.stops import as_list
@@ -40,9 +40,7 @@ class _Body:
         self._vendor, self._request = vendor, request
         self._ways = ways_of(vendor)
         self._rules: ModelRules = rules_of(vendor, request.model_name)
-        self._unsupported = self._rules.unsupported
-        if "logprobs" in self._unsupported | vendor.unsupported:
-            self._unsupported |= {"top_logprobs"}
+        self._unsupported = unsupported_in_chat(vendor, self._rules)
         self._fields: dict[str, Any] = {}
         self._dropped: set[str] = set()
 
@@ -60,7 +58,7 @@ class _Body:
             self._fields["stop"] = as_list(self._fields["stop"])
         if self._ways.get("integer_logprobs"):
             self._put_integer_logprobs()
-        messages = MessageWriter(self._vendor, self._unsupported | self._vendor.unsupported)
+        messages = MessageWriter(self._vendor, self._unsupported)
         body = {
             "model": request.model_name,
             "messages": messages.write(request),

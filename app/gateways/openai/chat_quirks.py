@@ -6,6 +6,7 @@ from typing import Any
 from marshmallow import RAISE, Schema, fields, validate
 
 from app.gateways.openai.dialects import DIALECTS
+from app.vendors.model_rules import ModelRules
 from app.vendors.vendor import Vendor
 
 
@@ -23,6 +24,8 @@ class _ChatSchema(Schema):
 
     # whether it knows the role `developer`, which others get as `system`
     developer = fields.Boolean()
+    # false: it ignores the parameters of OpenAI's own services
+    services = fields.Boolean()
     # whether it knows cache marks (`cache_control`), which others do not get
     cache_control = fields.Boolean()
     # the fields of its own replies that it accepts in later requests (absent: all of them)
@@ -55,6 +58,36 @@ class _ChatSchema(Schema):
 
 #: The `chat` table of a vendor's quirks.
 CHAT = fields.Nested(_ChatSchema)
+
+
+#: Parameters of OpenAI's own services, and old ones: other servers ignore what they do not know.
+SERVICES = frozenset(
+    {
+        "audio",
+        "function_call",
+        "functions",
+        "metadata",
+        "modalities",
+        "moderation",
+        "prediction",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "safety_identifier",
+        "service_tier",
+        "store",
+        "verbosity",
+        "web_search_options",
+    }
+)
+
+
+def unsupported_in_chat(vendor: Vendor, rules: ModelRules) -> frozenset[str]:
+    """Return the parameters that a vendor's chat does not support."""
+    names = vendor.unsupported | rules.unsupported
+    if "logprobs" in names:
+        names |= {"top_logprobs"}
+    return names if ways_of(vendor).get("services", True) else names | SERVICES
 
 
 def ways_of(vendor: Vendor) -> Mapping[str, Any]:

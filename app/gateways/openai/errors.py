@@ -80,7 +80,7 @@ def public_name(vendor: Vendor, param: str | None) -> str | None:
     """
     if param is None:
         return None
-    names = {
+    names: dict[str, str] = {
         theirs: ours
         for rules in vendor.quirks.get("models", {}).values()
         for ours, theirs in rules.get("renames", {}).items()

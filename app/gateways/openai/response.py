@@ -45,7 +45,7 @@ class ObjectDecoder(Decoder):
     """
 
     text_key: ClassVar[bytes]
-    counts_choices: ClassVar[bool] = True
+    counts_choices = True
 
     def __init__(self, vendor: Vendor, request: GenerationRequest) -> None:
         super().__init__(vendor, request)
