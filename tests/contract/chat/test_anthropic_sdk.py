@@ -52,6 +52,7 @@ def test_its_tool_loop_brings_signatures_back(
         messages=[{"role": "user", "content": "How is Rome?"}],
         tools=[weather, today],
         thinking=THINKING,
+        thread=False,  # the whole history, with each call
         stream=streamed,  # type: ignore[call-overload]
     )
     said = runner.until_done()

@@ -7,6 +7,7 @@ tool use, extended thinking, structured outputs), and the errors that its client
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from anthropic.types.beta import message_create_params as beta
 from anthropic.types.message_create_params import MessageCreateParams
 
 from tests.support.vendor import CUT, Asked, Reply, json_reply
@@ -31,6 +32,11 @@ from tests.support.vendors.chat.script import (
 )
 from tests.support.vendors.chat.typed import complaint
 
+TYPES: Mapping[str, Any] = {
+    "/v1/messages": MessageCreateParams,
+    "/v1/messages?beta=true": beta.MessageCreateParams,
+}
+
 STOP_REASONS: Mapping[Finish, str] = {
     "stop": "end_turn",
     "length": "max_tokens",
@@ -44,11 +50,12 @@ class AnthropicChat(AnthropicWire):
 
     def check(self, asked: Asked) -> Reply | None:
         """Refuse what Anthropic refuses."""
-        if asked.path != "/v1/messages":
+        if asked.path not in TYPES:
             return error_reply(404, "not_found_error", "Not Found")
-        if asked.headers.get("x-api-key") != "sk-test":
+        key = asked.headers.get("x-api-key") or asked.headers.get("authorization", "")
+        if key.removeprefix("Bearer ") != "sk-test":
             return self.refuse(asked, "bad_key")
-        wrong = complaint(asked.body, MessageCreateParams) or next(
+        wrong = complaint(asked.body, TYPES[asked.path]) or next(
             complaints(asked.headers.get("anthropic-version"), asked.body), None
         )
         return error_reply(400, "invalid_request_error", wrong) if wrong else None
