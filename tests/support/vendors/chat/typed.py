@@ -67,7 +67,7 @@ def _complaints(
     elif is_typeddict(of) or _is_model(of):
         yield from _complaints_of_object(value, of, at, ignoring)
     elif isinstance(of, type) and issubclass(of, Enum):
-        if value not in {member.value for member in of}:
+        if value not in [member.value for member in of]:
             yield at, f"Input should be one of {', '.join(str(member.value) for member in of)}"
     elif of in _SCALARS:
         if not isinstance(value, _SCALARS[of]) or (isinstance(value, bool) and of is not bool):
@@ -136,6 +136,7 @@ def _fields(of: Any) -> tuple[dict[str, Any], frozenset[str]]:
     if not is_typeddict(of):
         fields = {field.alias or name: field for name, field in of.model_fields.items()}
         required = {name for name, field in fields.items() if field.is_required()}
+        fields |= of.model_fields  # Google's servers take both names of a field
         return {name: field.annotation for name, field in fields.items()}, frozenset(required)
     hints = {name.rstrip("_"): hint for name, hint in get_type_hints(of, include_extras=True).items()}
     return hints, frozenset(
