@@ -20,6 +20,7 @@ class ModelRules:
     sends        fields of every request, unless the caller sets them
     bridge_sends the same, of text completions alone
     efforts      word of `reasoning_effort` -> the vendor's word for it, or its budget in tokens
+    traits       what the model can do or demands, in words of its gateway
     """
 
     unsupported: frozenset[str]
@@ -27,6 +28,7 @@ class ModelRules:
     sends: Mapping[str, Any]
     bridge_sends: Mapping[str, Any] = field(default_factory=dict)
     efforts: Mapping[str, str | int] = field(default_factory=dict)
+    traits: frozenset[str] = frozenset()
 
     def body(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a request with these parameters."""
@@ -41,6 +43,7 @@ def rules_of(vendor: Vendor, model_name: str) -> ModelRules:
     sends: dict[str, Any] = {}
     bridge_sends: dict[str, Any] = {}
     efforts: dict[str, str | int] = {}
+    traits: set[str] = set()
     for glob, rules in vendor.quirks.get("models", {}).items():
         if fnmatchcase(model_name, glob):
             unsupported.update(rules.get("unsupported", ()))
@@ -48,7 +51,9 @@ def rules_of(vendor: Vendor, model_name: str) -> ModelRules:
             sends.update(rules.get("sends", {}))
             bridge_sends.update(rules.get("bridge_sends", {}))
             efforts.update(rules.get("efforts", {}))
-    return ModelRules(frozenset(unsupported), renames, sends, bridge_sends, efforts)
+            traits.update(rules.get("traits", ()))
+    names = frozenset(unsupported)
+    return ModelRules(names, renames, sends, bridge_sends, efforts, frozenset(traits))
 
 
 def glob_of(model_name: str) -> str:
@@ -71,6 +76,7 @@ class _RulesSchema(Schema):
     sends = fields.Dict(keys=fields.String())
     bridge_sends = fields.Dict(keys=fields.String())
     efforts = fields.Dict(keys=fields.String(validate=validate.OneOf(EFFORTS)))
+    traits = fields.List(fields.String())
 
 
 #: The `models` table of a vendor's quirks.

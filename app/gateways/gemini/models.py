@@ -3,15 +3,17 @@
 from app.vendors.model_rules import rules_of
 from app.vendors.vendor import Vendor
 
-#: Traits of models, in the vendor table:
-#: calls have ids, which must come back; older models refuse a request with one.
+# Traits of models, as the vendor table names them.
+#: Calls have ids, which come back with their results; others refuse a request with one.
 CALL_IDS = "call_ids"
-#: A call of the current turn without its signature is refused.
+#: A call of the current turn is refused without its signature.
 SIGNED_CALLS = "signed_calls"
 #: A tool's result may hold images and files; for others, they stand before it.
 MEDIA_RESULTS = "media_results"
-
-TRAITS = frozenset({CALL_IDS, SIGNED_CALLS, MEDIA_RESULTS})
+#: Each image may have its own resolution; others have one for all.
+MEDIA_RESOLUTION = "media_resolution"
+#: A format of the answer may stand beside tools.
+FORMAT_WITH_TOOLS = "format_with_tools"
 
 
 def bare_name(model_name: str) -> str:
@@ -19,6 +21,6 @@ def bare_name(model_name: str) -> str:
     return model_name.removeprefix("models/")
 
 
-def has_trait(vendor: Vendor, model_name: str, trait: str) -> bool:
-    """Whether the vendor table gives the model a trait."""
-    return trait in rules_of(vendor, bare_name(model_name)).traits
+def traits_of(vendor: Vendor, model_name: str) -> frozenset[str]:
+    """Return the model's traits by the vendor table."""
+    return rules_of(vendor, bare_name(model_name)).traits

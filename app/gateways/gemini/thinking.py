@@ -1,4 +1,4 @@
-"""`reasoning_effort` in Google's words: a level for newer models, a budget in tokens for older ones.
+"""`reasoning_effort` in Google's words: a level for newer models, a budget of tokens for older.
 
 Which word means what is data: the `efforts` of the vendor's entry, by model. A model without
 `efforts` does not reason: `none` is what it does anyway, and any other word is refused. A model
