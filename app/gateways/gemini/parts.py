@@ -1,16 +1,15 @@
 """The parts of Google's answers: text, thoughts, calls, and images, each with its signature.
 
-A signature stays with its part: a call's in `extra_content` of the call, as Google's own
-OpenAI-compatible endpoint has it; a text's in `extra_content` of the message, once, with the end.
+A signature stays with its part: in `extra_content` of the call, as Google's own OpenAI-compatible
+endpoint has it, or of the image; a text's is in `extra_content` of the message, once, with the end.
+Images are in the message's `images`, as data URLs, and other data in `inline_data`.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
+from app.formats import strict_json
 from app.gateways.decoding.parsing import plain_mapping
 from app.vocabulary.chat.reply import Reply
 from app.vocabulary.chat.tools import ToolCall
@@ -60,28 +59,31 @@ class Parts:
     def _part(self, part: Mapping[str, Any], found: _Found) -> None:
         signature = part.get("thoughtSignature")
         signature = signature if isinstance(signature, str) and signature else None
+        kept = {} if signature is None else signed(signature)
         if "functionCall" in part:
-            found.calls.append(_call(self._calls, plain_mapping(part["functionCall"]), signature))
+            found.calls.append(_call(self._calls, plain_mapping(part["functionCall"]), kept))
             self._calls += 1
-            return
-        self._signature = signature or self._signature
-        text = part.get("text") or ""
-        if not isinstance(text, str):
-            raise Malformed
-        (found.thoughts if part.get("thought") else found.texts).append(text)
-        if "inlineData" in part and not part.get("thought"):
-            self._data(plain_mapping(part["inlineData"]), found)
+        elif "inlineData" in part and not part.get("thought"):
+            self._data(plain_mapping(part["inlineData"]), kept, found)
+        else:
+            self._signature = signature or self._signature
+            text = part.get("text") or ""
+            if not isinstance(text, str):
+                raise Malformed
+            (found.thoughts if part.get("thought") else found.texts).append(text)
 
-    def _data(self, blob: Mapping[str, Any], found: _Found) -> None:
+    def _data(self, blob: Mapping[str, Any], kept: Mapping[str, Any], found: _Found) -> None:
         kind, data = blob.get("mimeType"), blob.get("data")
         if not isinstance(kind, str) or not isinstance(data, str):
             raise Malformed
         if kind.startswith("image/"):
             url = {"url": f"data:{kind};base64,{data}"}
-            found.images.append({"type": "image_url", "image_url": url, "index": self._images})
+            image = {"type": "image_url", "image_url": url, "index": self._images}
+            found.images.append({**image, **kept})
             self._images += 1
         else:
-            found.others.append({"mime_type": kind, "data": data, "index": self._others})
+            other = {"mime_type": kind, "data": data, "index": self._others}
+            found.others.append({**other, **kept})
             self._others += 1
 
 
@@ -97,7 +99,7 @@ def _is_text(part: Any) -> bool:
     return isinstance(part, dict) and len(part) == 1 and type(part.get("text")) is str
 
 
-def _call(index: int, call: Mapping[str, Any], signature: str | None) -> ToolCall:
+def _call(index: int, call: Mapping[str, Any], kept: Mapping[str, Any]) -> ToolCall:
     """Return a call, which Google sends whole, and older models without an id."""
     name, call_id, arguments = call.get("name"), call.get("id"), call.get("args")
     if not isinstance(name, str) or not isinstance(arguments, dict | None):
@@ -106,13 +108,6 @@ def _call(index: int, call: Mapping[str, Any], signature: str | None) -> ToolCal
         index,
         call_id if isinstance(call_id, str) and call_id else None,
         name,
-        _json(arguments or {}),
-        extra=None if signature is None else signed(signature),
+        strict_json.dump(arguments or {}).decode(),
+        extra=kept or None,
     )
-
-
-def _json(arguments: Mapping[str, Any]) -> str:
-    try:
-        return orjson.dumps(arguments).decode()
-    except orjson.JSONEncodeError:  # a lone half of a character, or an integer beyond 64 bits
-        return json.dumps(arguments, ensure_ascii=True)
