@@ -14,6 +14,8 @@ from app.storage.sql.tables.progress import cells, processes, retention
 from app.storage.sql.tables.refusals import refusal_batches, refusals
 from app.storage.sql.tables.rollups import (
     DAY_S,
+    ENDPOINT_KEY,
+    ENDPOINT_TABLES,
     HOUR_S,
     LATER_MEASURES,
     ROLLUP_KEY,
@@ -28,6 +30,8 @@ from app.storage.sql.tables.rollups import (
 __all__ = [
     "BYTEWISE",
     "DAY_S",
+    "ENDPOINT_KEY",
+    "ENDPOINT_TABLES",
     "HOUR_S",
     "LATENCY_KEY",
     "LATER_MEASURES",
