@@ -1,4 +1,4 @@
-"""The endpoint of each request, sums by endpoint, and counts that chat has: images, searches, caches.
+"""The endpoint of each request, sums by endpoint, and the counts that chat adds.
 
 Adds only, and reads no row. All requests so far were text completions, as the default says. Workers
 of the previous version go on to post: what they post has no endpoint, so it is completions.
