@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from app.gateways.anthropic import AnthropicGateway
-from app.gateways.base import Family
 from app.gateways.bedrock.converse import ConverseGateway
 from app.gateways.bedrock.invoke import InvokeGateway
 from app.gateways.cohere import CohereGateway
+from app.gateways.family import Family
 from app.gateways.gemini.request import GeminiGateway
 from app.gateways.openai.azure import AzureChatGateway, AzureGateway
 from app.gateways.openai.chat import OpenAIChatGateway

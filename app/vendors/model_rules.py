@@ -1,7 +1,7 @@
 """Rules for single models of a vendor, by glob: data of the vendor table."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -25,8 +25,8 @@ class ModelRules:
     unsupported: frozenset[str]
     renames: Mapping[str, str]
     sends: Mapping[str, Any]
-    bridge_sends: Mapping[str, Any]
-    efforts: Mapping[str, str | int]
+    bridge_sends: Mapping[str, Any] = field(default_factory=dict)
+    efforts: Mapping[str, str | int] = field(default_factory=dict)
 
     def body(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a request with these parameters."""
@@ -49,6 +49,11 @@ def rules_of(vendor: Vendor, model_name: str) -> ModelRules:
             bridge_sends.update(rules.get("bridge_sends", {}))
             efforts.update(rules.get("efforts", {}))
     return ModelRules(frozenset(unsupported), renames, sends, bridge_sends, efforts)
+
+
+def glob_of(model_name: str) -> str:
+    """Return a glob that matches only this name."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in model_name)
 
 
 #: The contract's words of `reasoning_effort`, from the least on.
