@@ -181,6 +181,18 @@ def dump_chunk(chunk: Completion) -> dict[str, Any]:
     return body
 
 
+class TextChunks:
+    """Dumps the chunks of a stream, each on its own."""
+
+    def dump(self, chunk: Completion) -> list[dict[str, Any]]:
+        """Return the `text_completion` object of a chunk, without its usage."""
+        return [dump_chunk(chunk)]
+
+    def usage(self, usage: Usage) -> dict[str, Any]:
+        """Return a usage."""
+        return dump_usage(usage)
+
+
 def _dump_choice(choice: Choice) -> dict[str, Any]:
     body = {
         "index": choice.index,

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.api.schemas.chat.dump import dump_content, dump_head, dump_logprobs
+from app.api.schemas.chat.dump import dump_chat_usage, dump_content, dump_head, dump_logprobs
 from app.vocabulary.chat.reply import Reply
 from app.vocabulary.chat.tools import ToolCall
-from app.vocabulary.completion import Choice, Completion
+from app.vocabulary.completion import Choice, Completion, Usage
 
 _KIND = "chat.completion.chunk"
 
@@ -43,6 +43,10 @@ class ChatChunks:
         if not choices:
             return [dump_head(replace(chunk, extra=None), _KIND)]
         return self._several(chunk)
+
+    def usage(self, usage: Usage) -> dict[str, Any]:
+        """Return a usage."""
+        return dump_chat_usage(usage)
 
     def _several(self, chunk: Completion) -> list[dict[str, Any]]:
         """Return a chunk as as many as it takes: one call begins, or one choice's end is, in each.
