@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.gateways.anthropic import AnthropicGateway
+from app.gateways.anthropic.gateway import AnthropicGateway
 from app.gateways.bedrock.converse import ConverseGateway
 from app.gateways.bedrock.invoke import InvokeGateway
 from app.gateways.cohere import CohereGateway
