@@ -1,5 +1,7 @@
 """The entries of vendors whose chat is OpenAI's or close to it."""
 
+from typing import Any
+
 import pytest
 
 from tests.gateways.chat_rows import ChatRow
@@ -56,18 +58,18 @@ EACH = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
 USER = {"role": "user", "content": "hi"}
 
 
-def function(name: str = "f", **fields: object) -> dict[str, object]:
+def function(name: str = "f", **fields: Any) -> dict[str, Any]:
     """Return a tool with a function."""
     return {"type": "function", "function": {"name": name, **fields}}
 
 
-def call(call_id: str = "call_1", arguments: str = "{}", **fields: object) -> dict[str, object]:
+def call(call_id: str = "call_1", arguments: str = "{}", **fields: Any) -> dict[str, Any]:
     """Return a call of a tool, as in an assistant's message."""
     called = {"name": "f", "arguments": arguments}
     return {"id": call_id, "type": "function", "function": called, **fields}
 
 
-def after_call(call_id: str = "call_1", **reply: object) -> list[dict[str, object]]:
+def after_call(call_id: str = "call_1", **reply: Any) -> list[dict[str, Any]]:
     """Return a conversation whose last message is the result of a tool's call."""
     said = {"role": "assistant", "content": None, "tool_calls": [call(call_id)], **reply}
     return [USER, said, {"role": "tool", "tool_call_id": call_id, "content": "7"}]
