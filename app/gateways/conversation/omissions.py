@@ -1,5 +1,9 @@
 """Fields that a format has no place for: refused by their path, or left out and named."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.errors import UnsupportedParameter
@@ -38,6 +42,18 @@ def unsupported(vendor: Vendor, path: str, hint: str = "") -> UnsupportedParamet
         f"The vendor `{vendor.name}` does not support `{path}`{why}.", param=path
     )
 
+
+def narrowed(request: ChatRequest, parameters: Mapping[str, Any]) -> ChatRequest:
+    """Return a request with only these of its options, in its typed fields, too."""
+    typed = ("tools", "tool_choice", "response_format", "stop")
+    empty: dict[str, Any] = {name: None for name in typed if name not in parameters}
+    if "tools" in empty:
+        empty["tools"] = ()
+    return replace(request, options=parameters, **empty)
+
+
+#: Parameters that only steer a cache: formats with none for them leave them out, and say so.
+CACHE_HINTS = frozenset({"prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"})
 
 #: The deprecated fields of the contract -> those that replace them.
 OLD_FIELDS = {"functions": "tools", "function_call": "tool_choice"}
