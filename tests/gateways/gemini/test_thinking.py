@@ -14,13 +14,13 @@ TABLE: dict[str, list[Any]] = {
     "gemini-2.5-flash": [0, 1024, 1024, 8192, 24576, 24576, 24576],
     "gemini-2.5-flash-lite": [0, 1024, 1024, 8192, 24576, 24576, 24576],
     "gemini-2.5-pro": [0, 1024, 1024, 8192, 24576, 32768, 32768],
-    "gemini-3-flash-preview": [None, "minimal", "low", "medium", "high", "high", "high"],
-    "gemini-3-pro-preview": [None, "low", "low", "high", "high", "high", "high"],
-    "gemini-3.5-pro": [None, "low", "low", "medium", "high", "high", "high"],
-    "gemini-3.8-flash": [None, "low", "low", "medium", "high", "high", "high"],
-    "gemini-4-argon": [None, "low", "low", "medium", "high", "high", "high"],
-    "gemini-flash-latest": [None, "low", "low", "medium", "high", "high", "high"],
-    "models/gemini-3-flash-preview": [None, "minimal", "low", "medium", "high", "high", "high"],
+    "gemini-3-flash-preview": [None, "MINIMAL", "LOW", "MEDIUM", "HIGH", "HIGH", "HIGH"],
+    "gemini-3-pro-preview": [None, "LOW", "LOW", "HIGH", "HIGH", "HIGH", "HIGH"],
+    "gemini-3.5-pro": [None, "LOW", "LOW", "MEDIUM", "HIGH", "HIGH", "HIGH"],
+    "gemini-3.8-flash": [None, "LOW", "LOW", "MEDIUM", "HIGH", "HIGH", "HIGH"],
+    "gemini-4-argon": [None, "LOW", "LOW", "MEDIUM", "HIGH", "HIGH", "HIGH"],
+    "gemini-flash-latest": [None, "LOW", "LOW", "MEDIUM", "HIGH", "HIGH", "HIGH"],
+    "models/gemini-3-flash-preview": [None, "MINIMAL", "LOW", "MEDIUM", "HIGH", "HIGH", "HIGH"],
 }
 
 
