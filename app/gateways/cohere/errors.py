@@ -22,6 +22,6 @@ def failure(
 ) -> GatewayError:
     """Return the error for a status and an error body; `status` None: it came with status 200."""
     if TOO_LONG in (detail.message or "").lower():
-        detail = replace(detail, code=failures.TOO_LONG)
+        detail = replace(detail, code=failures.TOO_LONG, status=400)
     standard = None if status is None else STATUSES.get(status, status)
     return failures.failure(vendor, standard, detail, headers)

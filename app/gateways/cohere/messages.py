@@ -4,6 +4,7 @@
 - Before calls, the text of an assistant is its `tool_plan`; otherwise, it is the content.
 - Reasoning text goes back as a block of thinking, to models that reason. It has no signature.
 - Arguments of calls stay the text that they are; a blank one means none.
+- A result without text is one empty part: Cohere refuses content without anything.
 - A conversation ends with a user or with results: Cohere continues no message.
 """
 
@@ -47,7 +48,7 @@ def _message(vendor: Vendor, message: Message, reasons: bool) -> dict[str, Any]:
             return _assistant(message, reasons)
         case "tool":
             texts = [_text(vendor, part) for part in message.parts]
-            content = _content(texts) if texts else ""
+            content = _content(texts) if message.text else [{"type": "text", "text": ""}]
             return {"role": "tool", "tool_call_id": message.tool_call_id, "content": content}
         case "user":
             parts = [_part(vendor, part) for part in solid_parts(message)]
