@@ -40,13 +40,13 @@ class ModelRules:
 
 def rules_of(vendor: Vendor, model_name: str) -> ModelRules:
     """Return the rules of all globs that match the model; later ones override earlier ones."""
-    tables: dict[str, dict[str, Any]] = {name: {} for name in _TABLES}
-    names: dict[str, set[str]] = {name: set() for name in _NAMES}
+    tables: dict[str, Any] = {name: {} for name in _TABLES}
+    names: dict[str, Any] = {name: set() for name in _NAMES}
     for glob, rules in vendor.quirks.get("models", {}).items():
         if fnmatchcase(model_name, glob):
             for key, value in rules.items():
                 (tables[key] if key in tables else names[key]).update(value)
-    return ModelRules(**{key: frozenset(found) for key, found in names.items()}, **tables)
+    return ModelRules(**tables, **{key: frozenset(found) for key, found in names.items()})
 
 
 #: The keys whose rules are tables, and those whose rules are lists of names.

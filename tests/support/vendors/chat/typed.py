@@ -11,6 +11,8 @@ from typing import (
     Annotated,
     Any,
     Literal,
+    NotRequired,
+    Required,
     TypeVar,
     Union,
     get_args,
@@ -19,7 +21,7 @@ from typing import (
 )
 
 from pydantic import BaseModel
-from typing_extensions import NotRequired, ReadOnly, Required, TypeAliasType, is_typeddict
+from typing_extensions import ReadOnly, TypeAliasType, is_typeddict
 
 #: A place in a value and what is wrong there.
 Complaint = tuple[tuple[str | int, ...], str]
@@ -138,7 +140,9 @@ def _fields(of: Any) -> tuple[dict[str, Any], frozenset[str]]:
         required = {name for name, field in fields.items() if field.is_required()}
         fields |= of.model_fields  # Google's servers take both names of a field
         return {name: field.annotation for name, field in fields.items()}, frozenset(required)
-    hints = {name.rstrip("_"): hint for name, hint in get_type_hints(of, include_extras=True).items()}
+    hints = {
+        name.rstrip("_"): hint for name, hint in get_type_hints(of, include_extras=True).items()
+    }
     return hints, frozenset(
         name
         for name, hint in hints.items()
