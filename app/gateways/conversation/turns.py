@@ -98,7 +98,9 @@ def _is_left_out(message: Message) -> bool:
     if message.role == "tool" or message.tool_calls or solid_parts(message):
         return False
     if message.role == "assistant":
-        return not (message.source.get("refusal") or message.source.get("thinking_blocks"))
+        return not any(
+            message.source.get(name) for name in ("refusal", "thinking_blocks", "images")
+        )
     raise InvalidRequest(
         f"`{message.path}.content` must not be blank.", param=f"{message.path}.content"
     )

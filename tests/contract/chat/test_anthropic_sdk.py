@@ -72,7 +72,9 @@ def test_its_stream_accumulates_parallel_calls(
     client: anthropic.Anthropic, vendor: SimulatedVendor
 ) -> None:
     calls = (Call("toolu_1", "f", '{"a": "b c"}'), Call("toolu_2", "f"))
-    counts = Counts(prompt=1000, completion=50, cached=100, written=800, written_1h=300, reasoning=9)
+    counts = Counts(
+        prompt=1000, completion=50, cached=100, written=800, written_1h=300, reasoning=9
+    )
     speak(vendor, AnthropicChat(), Answer((Text("Both."), *calls), counts=counts))
     tools: Any = [{"name": "f", "input_schema": {"type": "object"}}]
     with client.messages.stream(

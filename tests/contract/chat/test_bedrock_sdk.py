@@ -48,7 +48,9 @@ def accumulated(stream: Any) -> tuple[dict[str, Any], str, dict[str, Any]]:
     for event in stream:
         if "contentBlockStart" in event:
             start = event["contentBlockStart"]
-            blocks[start["contentBlockIndex"]] = {"toolUse": {**start["start"]["toolUse"], "input": ""}}
+            blocks[start["contentBlockIndex"]] = {
+                "toolUse": {**start["start"]["toolUse"], "input": ""}
+            }
         elif "contentBlockDelta" in event:
             at = event["contentBlockDelta"]["contentBlockIndex"]
             _add(blocks.setdefault(at, {}), event["contentBlockDelta"]["delta"])
@@ -131,9 +133,7 @@ def test_it_reads_every_count(client: Any, vendor: SimulatedVendor, streamed: bo
 
 
 @pytest.mark.parametrize("breaks", ["error", "hang_up"])
-def test_it_raises_what_breaks_a_stream(
-    client: Any, vendor: SimulatedVendor, breaks: Any
-) -> None:
+def test_it_raises_what_breaks_a_stream(client: Any, vendor: SimulatedVendor, breaks: Any) -> None:
     speak(vendor, WIRE, Answer(breaks=breaks))
     with pytest.raises(Exception, match=r"overloaded|ended prematurely") as caught:
         ask(client, [USER], streamed=True)

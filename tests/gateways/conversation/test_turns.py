@@ -105,6 +105,7 @@ def test_an_assistants_message_without_anything_is_left_out(content: Any) -> Non
     assert shape(USER, empty, USER) == [("user", [], ["hi", "hi"])]
     assert shape(USER, empty | {"refusal": "No."}, USER)[1][0] == "assistant"
     assert shape(USER, empty | {"thinking_blocks": [{}]}, USER)[1][0] == "assistant"
+    assert shape(USER, empty | {"images": [{}]}, USER)[1][0] == "assistant"
 
 
 def test_a_name_of_an_author_is_refused_or_left_out_and_told() -> None:

@@ -178,9 +178,7 @@ def _of_thoughts(at: int, blocks: Sequence[Body], *, thinks: bool) -> Iterator[s
 
 def _of_format(body: Body) -> Iterator[str]:
     config = body.get("output_config") or {}
-    if config.get("effort") and not (
-        ADAPTIVE.match(body["model"]) or "opus-4-5" in body["model"]
-    ):
+    if config.get("effort") and not (ADAPTIVE.match(body["model"]) or "opus-4-5" in body["model"]):
         yield "This model does not support the effort parameter."
     if not (form := config.get("format")):
         return

@@ -79,8 +79,11 @@ def _of_content(model: str, at: int, content: Body) -> Iterator[str]:
             yield f"Unable to submit request because {where} must have a text that is not empty."
         for kind in ("functionCall", "functionResponse"):
             if "id" in part.get(kind, {}) and not is_third(model):
-                yield f'Invalid JSON payload received. Unknown name "id" at \'{where}.{kind}\''
-        if "functionResponse" in part and not {"name", "response"} <= part["functionResponse"].keys():
+                yield f"Invalid JSON payload received. Unknown name \"id\" at '{where}.{kind}'"
+        if (
+            "functionResponse" in part
+            and not {"name", "response"} <= part["functionResponse"].keys()
+        ):
             yield f"* GenerateContentRequest.{where}.function_response.name: Name cannot be empty.\n"
         if "inlineData" in part and not {"mimeType", "data"} <= part["inlineData"].keys():
             yield f"{where}.inlineData: mimeType and data are required"
@@ -189,7 +192,7 @@ def _of_schema(schema: Any, where: str) -> Iterator[str]:
     if not isinstance(schema, dict):
         return
     for name in sorted(schema.keys() - SCHEMA):
-        yield f'Invalid JSON payload received. Unknown name "{name}" at \'{where}\''
+        yield f"Invalid JSON payload received. Unknown name \"{name}\" at '{where}'"
     if not isinstance(schema.get("type", ""), str):
         yield f"Invalid value at '{where}.type'"
     if str(schema.get("type", "")).upper() == "ARRAY" and "items" not in schema:
@@ -231,8 +234,10 @@ def _of_thinking(model: str, thinking: Body) -> Iterator[str]:
     level = str(thinking.get("thinkingLevel", "")).upper()
     if level == "MINIMAL" and "flash" not in model:
         yield "Thinking level MINIMAL is not supported for this model."
-    if budget is not None and re.match(r"gemini-2\.5-pro", model) and not (
-        budget == -1 or 128 <= budget <= 32768
+    if (
+        budget is not None
+        and re.match(r"gemini-2\.5-pro", model)
+        and not (budget == -1 or 128 <= budget <= 32768)
     ):
         yield f"The thinking budget {budget} is invalid. Please choose a value between 128 and 32768."
     if budget is not None and re.match(r"gemini-(2\.0|1)", model):

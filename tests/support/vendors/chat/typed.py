@@ -138,7 +138,9 @@ def _fields(of: Any) -> tuple[dict[str, Any], frozenset[str]]:
         required = {name for name, field in fields.items() if field.is_required()}
         fields |= of.model_fields  # Google's servers take both names of a field
         return {name: field.annotation for name, field in fields.items()}, frozenset(required)
-    hints = {name.rstrip("_"): hint for name, hint in get_type_hints(of, include_extras=True).items()}
+    hints = {
+        name.rstrip("_"): hint for name, hint in get_type_hints(of, include_extras=True).items()
+    }
     return hints, frozenset(
         name
         for name, hint in hints.items()
