@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from app.gateways.anthropic.parts import Block, blocks_of, marked, text_blocks
-from app.gateways.anthropic.quirks import has
+from app.gateways.anthropic.quirks import NO_PREFILL, has
 from app.gateways.conversation.arguments import arguments_object
 from app.gateways.conversation.call_ids import CallIds
 from app.gateways.conversation.marks import mark_of, marked_parts, result_parts
@@ -87,7 +87,7 @@ def check_prefill(vendor: Vendor, model_name: str, talk: Conversation) -> None:
     if talk.turns[-1].side != "assistant":
         return
     last = talk.turns[-1].messages[-1]
-    if has(vendor, "no_prefill", model_name):
+    if has(vendor, NO_PREFILL, model_name):
         raise UnsupportedParameter(
             f"The model `{model_name[:64]}` of the vendor `{vendor.name}` does not continue a "
             f"message of the assistant, as `{last.path}`: end with a message of the user.",

@@ -4,6 +4,8 @@ from typing import Any
 import pytest
 
 from app.gateways.anthropic.gateway import AnthropicGateway
+from app.gateways.anthropic.request import SUPPORTED
+from app.vocabulary.chat.parameters import CHAT_PARAMETERS
 from tests.gateways.anthropic.chat import (
     BUDGETS,
     EFFORTS,
@@ -31,7 +33,15 @@ FORMAT = {
 
 
 def test_a_text_is_the_users_message_and_nothing_is_added() -> None:
-    assert sent(BUDGETS) == {"model": BUDGETS, "max_tokens": 4096, "messages": [USER]}
+    assert sent(BUDGETS) == {"model": BUDGETS, "max_tokens": 64_000, "messages": [USER]}
+
+
+@pytest.mark.parametrize(
+    ("model", "limit"), [(OLD, 4096), ("claude-opus-4-1", 32_000), (EFFORTS, 64_000)]
+)
+def test_a_chat_without_a_limit_gets_the_models_own(model: str, limit: int) -> None:
+    assert sent(model)["max_tokens"] == limit
+    assert sent(model, max_tokens=5)["max_tokens"] == 5
 
 
 def test_everything_else_has_its_word() -> None:
@@ -92,6 +102,7 @@ def test_what_the_wire_has_no_word_for_is_refused_or_dropped_by_name(name: str, 
 def test_the_table_of_what_is_refused_is_whole() -> None:
     for name in AnthropicGateway.unsupported:
         assert LAX.encoded(BUDGETS, **{name: "x"}).dropped == (name,)
+    assert AnthropicGateway.unsupported | SUPPORTED == set(CHAT_PARAMETERS)
 
 
 @pytest.mark.parametrize(

@@ -130,13 +130,15 @@ def test_an_end_that_is_to_be_continued_is_one_by_length(word: str, reason: str)
 
 @BOTH
 def test_counts_are_complete(how: str) -> None:
-    counts = Counts(1006, 10, cached=100, written=800, reasoning=4)
+    counts = Counts(1006, 10, cached=100, written=800, written_1h=300, reasoning=4, searches=2)
     assert read(how, Answer(counts=counts)).usage == Usage(
         prompt_tokens=1006,
         completion_tokens=10,
         total_tokens=1016,
         cached_tokens=100,
         cache_write_tokens=800,
+        cache_write_1h_tokens=300,
+        web_search_calls=2,
         reasoning_tokens=4,
     )
 
@@ -216,7 +218,8 @@ def test_an_overload_before_the_first_content_is_one_and_after_it_ends_the_strea
     wrong = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     begun = start(input_tokens=10, cache_read_input_tokens=2000)
     error = ROW.broken(stream(begun, wrong))
-    assert (type(error), error.status) == (VendorOverloaded, 503)
+    assert isinstance(error, VendorOverloaded)
+    assert error.status == 503
     reader = ROW.gateway.reader(ROW.vendor, ROW.asks("m", stream=True))
     packets = stream(begun, delta("a"), delta("b"), wrong)
     chunks = [chunk for packet in packets for chunk in reader.feed(packet)]
