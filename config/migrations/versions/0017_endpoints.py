@@ -3,7 +3,7 @@
 Also the rates that these counts are charged by. Adds only, and reads no row: all requests so far
 were text completions, as the default says. Workers of the previous version go on to post. What they
 post has no endpoint, so it is completions; what they change of a chat request (a re-pricing, a true
-event in place of an estimate) is wrong in the sums by endpoint until `tollgate reconcile --rebuild`.
+event for an estimate) is wrong in the sums by endpoint until `tollgate reconcile --rebuild`.
 """
 
 import sqlalchemy as sa
