@@ -3,7 +3,7 @@
 All values are immutable.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -116,6 +116,7 @@ class CompletionRequest(GenerationRequest):
     """A caller's request for text completions; None means that the caller did not set the field."""
 
     endpoint: ClassVar[Endpoint] = "completions"
+    id_prefix: ClassVar[str] = "cmpl"
     prompt: Prompt
     best_of: int | None = None
     frequency_penalty: float | None = None
@@ -139,6 +140,10 @@ class CompletionRequest(GenerationRequest):
         return len(self.prompts)
 
     @property
+    def is_single(self) -> bool:
+        return isinstance(self.prompt, str)
+
+    @property
     def samples_generated(self) -> int:
         return max(self.n or 1, self.best_of or 1)
 
@@ -149,6 +154,13 @@ class CompletionRequest(GenerationRequest):
 
     def parameters(self) -> dict[str, Any]:
         return {n: v for n in PARAMETERS if (v := getattr(self, n)) is not None}
+
+    @property
+    def quotable(self) -> Iterable[str | Sequence[int]]:
+        return (*filter(None, [self.suffix]), *self.prompts)
+
+    def with_n(self, n: int | None) -> Self:
+        return replace(self, n=n)
 
     def part(self, prompt: int, n: int | None, seed: int | None) -> Self:
         # The best n of n are all of them, however many calls they take.
