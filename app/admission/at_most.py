@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.pricing.price_book import PriceBook
-from app.vocabulary.completion import CompletionRequest, Usage
+from app.vocabulary.completion import Usage
+from app.vocabulary.request import GenerationRequest, Input
 
 #: Completion tokens reserved for a choice if the caller sets no bound. A vendor's own bound may be
 #: higher; what the choice uses beyond this is charged afterwards.
@@ -31,21 +32,20 @@ class CostCandidate:
     max_n: int = 128
 
 
-def usage_at_most(request: CompletionRequest) -> Usage:
+def usage_at_most(request: GenerationRequest) -> Usage:
     """Return the most that a request may use, roughly: its prompts once, all choices in full."""
-    prompt_tokens = sum(map(_prompt_tokens, request.prompts))
-    return _usage(prompt_tokens, _per_choice(request) * len(request.prompts) * _samples(request))
+    prompts = [_prompt_tokens(it) for it in request.inputs]
+    return _usage(sum(prompts), _per_choice(request) * len(prompts) * request.samples_generated)
 
 
 def cost_at_most(
-    request: CompletionRequest, candidates: Sequence[CostCandidate], prices: PriceBook
+    request: GenerationRequest, candidates: Sequence[CostCandidate], prices: PriceBook
 ) -> int:
     """Return the nano-dollars that a request may cost at the most expensive of `candidates`.
 
     If a price is unknown, what `prices` reserves for unknown prices.
     """
-    tier = request.extra.get("service_tier")
-    tiers = {None, tier} if isinstance(tier, str) else {None}
+    tiers = {None, request.service_tier}
     each = (
         sum(times * _cost(prices, it, usage, tier) for usage, times in _calls(request, it))
         for it in candidates
@@ -60,11 +60,11 @@ def _cost(prices: PriceBook, it: CostCandidate, usage: Usage, tier: str | None) 
     return max((it.cost_nanousd(usage) for it in possible), default=0)
 
 
-def _calls(request: CompletionRequest, it: CostCandidate) -> Iterator[tuple[Usage, int]]:
+def _calls(request: GenerationRequest, it: CostCandidate) -> Iterator[tuple[Usage, int]]:
     """Yield the most that a call may use, and the number of such calls."""
-    samples, per_choice = _samples(request), _per_choice(request)
+    samples, per_choice = request.samples_generated, _per_choice(request)
     times = math.ceil((request.n or 1) / it.max_n)
-    prompts = [_prompt_tokens(prompt) for prompt in request.prompts]
+    prompts = [_prompt_tokens(it) for it in request.inputs]
     if it.list_prompts and times == 1:
         yield _usage(sum(prompts), per_choice * samples * len(prompts)), 1
         return
@@ -72,11 +72,7 @@ def _calls(request: CompletionRequest, it: CostCandidate) -> Iterator[tuple[Usag
         yield _usage(prompt_tokens, per_choice * math.ceil(samples / times)), times
 
 
-def _samples(request: CompletionRequest) -> int:
-    return max(request.n or 1, request.best_of or 1)
-
-
-def _per_choice(request: CompletionRequest) -> int:
+def _per_choice(request: GenerationRequest) -> int:
     return UNBOUND_TOKENS if request.max_tokens is None else request.max_tokens
 
 
@@ -88,8 +84,10 @@ def _usage(prompt_tokens: int, completion_tokens: int) -> Usage:
     )
 
 
-def _prompt_tokens(prompt: str | Sequence[int]) -> int:
-    if not isinstance(prompt, str):
-        return len(prompt)
-    size = len(prompt) if prompt.isascii() else len(prompt.encode("utf-8", "replace"))
-    return math.ceil(size / BYTES_PER_TOKEN)
+def _prompt_tokens(prompt: Input) -> int:
+    size = sum(map(_size, prompt.texts))
+    return math.ceil(size / BYTES_PER_TOKEN) + len(prompt.token_ids) + prompt.media_tokens
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))

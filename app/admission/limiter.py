@@ -17,8 +17,8 @@ from app.admission.reservations import FIRST_TIME, Check, Reservations
 from app.admission.spending import NOTHING_YET, Spending
 from app.pricing.price_book import PriceBook
 from app.storage.redis.keys import LIMITS
-from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.limits import NUMBER_LIMIT, Limits, period_end, period_start
+from app.vocabulary.request import GenerationRequest
 
 #: More tokens than any limit allows.
 TOKENS_LIMIT = 2 * NUMBER_LIMIT
@@ -43,7 +43,7 @@ class AdmissionRequest(Struct, frozen=True):
     event_id: str
     started_at_ms: int
     limits: Sequence[Limits]
-    request: CompletionRequest
+    request: GenerationRequest
     candidates: Sequence[CostCandidate]
 
 

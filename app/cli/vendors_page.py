@@ -60,8 +60,8 @@ def _section(table: Mapping[str, Any], note: str) -> Iterator[str]:
         yield note
         yield ""
     yield f"- base URL: `{table['base_url']}`"
-    family = GATEWAYS[table["gateway"]]
-    for kind, gateway in (("native", family.native), ("chat", family.chat)):
+    direct, bridge = GATEWAYS[table["gateway"]].doors("completions")
+    for kind, gateway in (("native", direct), ("chat", bridge)):
         if gateway is not None and (kind == "chat" or _native(table)):
             yield f"- {kind}: unsupported: {_unsupported(table, gateway)}; {_shape(table, gateway)}"
     yield f"- if the client disconnects: {table.get('on_disconnect', 'cancel')}"
@@ -73,14 +73,14 @@ def _native(table: Mapping[str, Any]) -> list[str]:
     return globs
 
 
-def _unsupported(table: Mapping[str, Any], gateway: Gateway) -> str:
+def _unsupported(table: Mapping[str, Any], gateway: Gateway[Any]) -> str:
     unsupported = (set(table.get("unsupported", ())) | gateway.unsupported) - {"user"}
     if gateway.max_n == 1:
         unsupported.discard("n")  # several calls instead
     return ", ".join(f"`{name}`" for name in PARAMETERS if name in unsupported) or "none"
 
 
-def _shape(table: Mapping[str, Any], gateway: Gateway) -> str:
+def _shape(table: Mapping[str, Any], gateway: Gateway[Any]) -> str:
     several = gateway.list_prompts and table.get("list_prompts", True)
     samples = min(gateway.max_n, table.get("max_n", gateway.max_n))
     prompts = "several prompts" if several else "one prompt"

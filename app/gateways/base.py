@@ -23,18 +23,27 @@ R_contra = TypeVar("R_contra", bound=GenerationRequest, contravariant=True)
 
 
 class Gateway(Protocol[R_contra]):
-    """One API format, for one kind of request.
+    """One API format, for one kind of request."""
 
-    unsupported   parameters that have no equivalent in the format
-    list_prompts  whether one call accepts several prompts
-    max_n         maximum number of samples per call; more need further calls
-    quirks        the keys of a vendor entry's `quirks` table, each with its marshmallow field
-    """
+    @property
+    def unsupported(self) -> frozenset[str]:
+        """Parameters that have no equivalent in the format."""
+        ...
 
-    unsupported: ClassVar[frozenset[str]]
-    list_prompts: ClassVar[bool]
-    max_n: ClassVar[int]
-    quirks: ClassVar[Mapping[str, Field[Any]]]
+    @property
+    def list_prompts(self) -> bool:
+        """Whether one call accepts several prompts."""
+        ...
+
+    @property
+    def max_n(self) -> int:
+        """Maximum number of samples per call; more need further calls."""
+        ...
+
+    @property
+    def quirks(self) -> Mapping[str, Field[Any]]:
+        """The keys of a vendor entry's `quirks` table, each with its marshmallow field."""
+        ...
 
     def encode(self, vendor: Vendor, request: R_contra) -> VendorRequest:
         """Return the HTTP request: the caller's parameters, and required fields of the format.

@@ -14,14 +14,14 @@ from app.gateways.decoding.chunk_template import ChunkTemplate
 from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.logprobs import LogprobsReader, chat_tokens
 from app.gateways.decoding.reader import ResponseReader
-from app.gateways.parameters import check_prompt, supported
+from app.gateways.parameters import supported
 from app.vendors.model_rules import rules_of
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.message import Message
 from app.vocabulary.chat.parts import TextPart
 from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
-from app.vocabulary.errors import GatewayError, InvalidRequest
+from app.vocabulary.errors import GatewayError, InvalidRequest, UnsupportedParameter
 from app.vocabulary.vendor_request import VendorRequest
 
 #: Parameters that chat has no word for.
@@ -46,15 +46,39 @@ class Bridge:
         self.max_n = chat.max_n
         self.quirks = chat.quirks
 
+    def prepared(
+        self, vendor: Vendor, request: CompletionRequest
+    ) -> tuple[CompletionRequest, tuple[str, ...]]:
+        """Return the request as it can be converted, and the parameters dropped from it.
+
+        The caller of this method repeats the prompt if it asked for an `echo`; `logprobs` of the
+        prompt do not exist in chat.
+        Raises: UnsupportedParameter for token ids; for `logprobs` with `echo`, unless the vendor
+        entry sets `drop_unsupported`.
+        """
+        name = f"`{vendor.name}/{request.model_name}`"
+        if not all(isinstance(prompt, str) for prompt in request.prompts):
+            raise UnsupportedParameter(
+                f"{name} accepts only text as `prompt`, not token ids.", param="prompt"
+            )
+        if not request.echo or request.logprobs is None:
+            return (request if request.echo is None else replace(request, echo=None)), ()
+        if not vendor.drop_unsupported:
+            raise UnsupportedParameter(
+                f"{name} does not support `logprobs` with `echo`: it has none for the prompt. "
+                "Leave one of them out.",
+                param="logprobs",
+            )
+        return replace(request, echo=None, logprobs=None), ("logprobs",)
+
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
-        check_prompt(vendor, request)
         parameters, dropped = supported(vendor, request, UNSUPPORTED)
         try:
             encoded = self._chat.encode(vendor, _chat_request(vendor, request, parameters))
         except InvalidRequest as error:
             raise _in_public_words(error) from error
-        names = dict.fromkeys(public_name(name) for name in (*dropped, *encoded.dropped))
-        return replace(encoded, dropped=tuple(names))
+        names = {public_name(name) for name in (*dropped, *encoded.dropped)}
+        return replace(encoded, dropped=tuple(sorted(names)))
 
     def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
         asked = _chat_request(vendor, request, request.parameters())
@@ -132,7 +156,7 @@ class TextDecoder(Decoder):
         finally:
             self._follow()
         if chunk is None or all(map(_is_text, chunk.choices)):
-            return chunk
+            return chunk if chunk is None or chunk.extra is None else replace(chunk, extra=None)
         texts = [self._text(choice) for choice in chunk.choices]
         kept = tuple([choice for choice in texts if not _is_empty(choice)])
         return replace(chunk, choices=kept, extra=None)

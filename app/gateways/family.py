@@ -14,7 +14,7 @@ from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.request import Endpoint
 
 #: The gateway that takes an endpoint's requests as they are, and the one that converts them.
-Doors = tuple[Gateway[Any] | None, Gateway[Any] | None]
+Doors = tuple[Gateway[Any] | None, Bridge | None]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Any
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
+from app.vocabulary.request import GenerationRequest
 
 #: Values that change nothing, so that they can be left out.
 NEUTRAL: Mapping[str, tuple[Any, ...]] = {
@@ -13,16 +14,25 @@ NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "echo": (False,),
     "frequency_penalty": (0,),
     "logit_bias": ({},),
+    "logprobs": (False,),
+    "metadata": ({},),
+    "modalities": (["text"],),
     "n": (1,),
+    "parallel_tool_calls": (True,),
     "presence_penalty": (0,),
+    "reasoning_effort": ("none",),
+    "response_format": ({"type": "text"},),
+    "service_tier": ("auto", "default"),
+    "store": (False,),
     "suffix": ("",),
     "temperature": (1,),
+    "top_logprobs": (0,),
     "top_p": (1,),
 }
 
 
 def supported(
-    vendor: Vendor, request: CompletionRequest, unsupported: frozenset[str] = frozenset()
+    vendor: Vendor, request: GenerationRequest, unsupported: frozenset[str] = frozenset()
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the parameters to send, and the names of those dropped although they matter.
 
@@ -51,9 +61,11 @@ def supported(
     return parameters, tuple(dropped)
 
 
-def _is_neutral(name: str, value: Any, request: CompletionRequest) -> bool:
+def _is_neutral(name: str, value: Any, request: GenerationRequest) -> bool:
     if name == "best_of" and value == (request.n or 1):
         return True  # the best n of n are all of them
+    if name == "logprobs" and value is not False:
+        return False  # 0 is False, and asks for the sampled tokens'
     if name == "user":
         return True  # it does not change the completion, and our usage event records it
     return value in NEUTRAL.get(name, ())
@@ -73,7 +85,7 @@ def check_prompt(vendor: Vendor, request: CompletionRequest) -> None:
         )
 
 
-def check_extra(vendor: Vendor, request: CompletionRequest) -> None:
+def check_extra(vendor: Vendor, request: GenerationRequest) -> None:
     """Reject fields that the contract does not name, for formats other than OpenAI's.
 
     Raises: UnsupportedParameter.
@@ -86,13 +98,13 @@ def check_extra(vendor: Vendor, request: CompletionRequest) -> None:
 
 
 def check_range(
-    vendor: Vendor, request: CompletionRequest, name: str, low: float, high: float = float("inf")
+    vendor: Vendor, request: GenerationRequest, name: str, low: float, high: float = float("inf")
 ) -> None:
     """Reject a value that the contract allows and the vendor does not; it is never changed.
 
     Raises: InvalidRequest.
     """
-    value = getattr(request, name)
+    value = request.parameters().get(name)
     if value is not None and not low <= value <= high:
         bound = f"from {low} to {high}" if high < float("inf") else f"of at least {low}"
         raise InvalidRequest(

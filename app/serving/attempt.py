@@ -141,9 +141,9 @@ class Attempt:
         return error
 
     def _prompt_echo(self) -> Echo | None:
-        prompt = self._sub_request.request.prompt
-        wanted = self._context.meter.request.echo and self._plan.is_chat
-        return Echo(prompt) if wanted and isinstance(prompt, str) else None
+        if not (self._context.meter.request.echo and self._plan.is_bridged):
+            return None
+        return Echo("".join(self._sub_request.request.inputs[0].texts))
 
 
 def _with_headers(encoded: VendorRequest, headers: Mapping[str, str]) -> VendorRequest:

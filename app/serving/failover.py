@@ -16,7 +16,7 @@ from app.serving.retry import CandidateCalls
 from app.serving.routing import Candidate, Plan, Router
 from app.transport.call import Reason, Transport
 from app.usage.metering.meter import Meter
-from app.vocabulary.completion import Completion, CompletionRequest
+from app.vocabulary.completion import Completion
 from app.vocabulary.errors import (
     GatewayError,
     InvalidRequest,
@@ -24,6 +24,7 @@ from app.vocabulary.errors import (
     VendorAuthentication,
     VendorRejected,
 )
+from app.vocabulary.request import GenerationRequest
 
 #: Calls of one request that are in flight at the same time.
 PARALLEL_LIMIT = 8
@@ -43,7 +44,7 @@ class Calls:
 
     def __init__(
         self,
-        request: CompletionRequest,
+        request: GenerationRequest,
         candidates: Sequence[Candidate],
         plan: Plan,
         *,
@@ -63,7 +64,7 @@ class Calls:
     @classmethod
     def planned(
         cls,
-        request: CompletionRequest,
+        request: GenerationRequest,
         candidates: Sequence[Candidate],
         *,
         router: Router,

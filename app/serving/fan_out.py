@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.vocabulary.completion import Choice, Completion, CompletionRequest
+from app.vocabulary.chat.reply import merged
+from app.vocabulary.completion import Choice, Completion
 from app.vocabulary.errors import InvalidRequest
+from app.vocabulary.request import GenerationRequest
 
 #: Maximum number of vendor calls per request.
 CALLS_LIMIT = 256
@@ -23,7 +25,7 @@ class SubRequest:
     They are consecutive from `offset`, or are listed in `slots`.
     """
 
-    request: CompletionRequest
+    request: GenerationRequest
     offset: int = 0
     slots: tuple[int, ...] = ()
 
@@ -43,7 +45,7 @@ class SubRequest:
 
         The vendor returned some samples of a prompt: each sub-request asks for that many.
         """
-        prompts, n = self.request.prompts, self.request.n or 1
+        n = self.request.n or 1
         by_prompt: dict[int, list[int]] = {}
         for index in missing:
             by_prompt.setdefault(index // n, []).append(index)
@@ -54,11 +56,8 @@ class SubRequest:
         ]
         return [
             SubRequest(
-                dataclasses.replace(
-                    self.request,
-                    prompt=prompts[at],
-                    n=len(indices) if len(indices) > 1 else None,
-                    seed=seed_of(self.request, indices[0] % n),
+                self.request.part(
+                    at, _several(len(indices)), seed_of(self.request, indices[0] % n)
                 ),
                 slots=tuple(map(self.slot, indices)),
             )
@@ -66,40 +65,37 @@ class SubRequest:
         ]
 
 
-def seed_of(request: CompletionRequest, sample: int) -> int | None:
+def seed_of(request: GenerationRequest, sample: int) -> int | None:
     """Return a sample's own seed, in 64 bits: with the request's, calls would repeat the text."""
     if request.seed is None:
         return None
     return (request.seed + sample + 2**63) % 2**64 - 2**63
 
 
-def split(request: CompletionRequest, *, list_prompts: bool, max_n: int) -> list[SubRequest]:
+def split(request: GenerationRequest, *, list_prompts: bool, max_n: int) -> list[SubRequest]:
     """Split `request` into sub-requests.
 
     A sub-request's `n` is None if the vendor returns one sample per call.
     Raises: InvalidRequest if they are more than CALLS_LIMIT.
     """
-    n, prompts = request.n or 1, request.prompts
-    if n <= max_n and (list_prompts or isinstance(request.prompt, str)):
-        return [SubRequest(request if max_n > 1 else dataclasses.replace(request, n=None))]
-    # The best n of n are all of them, however many calls they take.
-    best_of = None if request.best_of == n else request.best_of
+    n = request.n or 1
+    if n <= max_n and (list_prompts or request.is_single):
+        return [SubRequest(request if max_n > 1 else request.with_n(None))]
     batches = [(at, min(max_n, n - at)) for at in range(0, n, max_n)]
-    _check_count(len(prompts) * len(batches), "prompt" if len(prompts) > 1 else "n")
+    prompts = request.prompt_count
+    _check_count(prompts * len(batches), "prompt" if prompts > 1 else "n")
     return [
         SubRequest(
-            dataclasses.replace(
-                request,
-                prompt=prompt,
-                n=samples if samples > 1 else None,
-                best_of=best_of,
-                seed=seed_of(request, at),
-            ),
+            request.part(index, _several(samples), seed_of(request, at)),
             index * n + at,
         )
-        for index, prompt in enumerate(prompts)
+        for index in range(prompts)
         for at, samples in batches
     ]
+
+
+def _several(samples: int) -> int | None:
+    return samples if samples > 1 else None
 
 
 def _check_count(calls: int, param: str) -> None:
@@ -124,7 +120,8 @@ def merge(chunks: Sequence[Completion]) -> Completion:
     first = next((chunk for chunk in chunks if chunk.choices), chunks[0])
     choices = tuple(_joined(deltas[index]) for index in sorted(deltas))
     tier = next((chunk.service_tier for chunk in chunks if chunk.service_tier), None)
-    return dataclasses.replace(first, choices=choices, service_tier=tier)
+    extra = _chained([chunk.extra for chunk in chunks if chunk.extra is not None])
+    return dataclasses.replace(first, choices=choices, service_tier=tier, extra=extra)
 
 
 def _joined(deltas: Sequence[Choice]) -> Choice:
@@ -136,6 +133,7 @@ def _joined(deltas: Sequence[Choice]) -> Choice:
         text="".join(delta.text for delta in deltas),
         logprobs=_chained([delta.logprobs for delta in deltas if delta.logprobs is not None]),
         extra=_chained([delta.extra for delta in deltas if delta.extra is not None]),
+        reply=merged(delta.reply for delta in deltas if delta.reply is not None),
     )
 
 

@@ -5,18 +5,24 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Any, TypeVar
 
 from app.admission.at_most import CostCandidate
-from app.gateways.base import Family, Gateway
+from app.gateways.base import Gateway
+from app.gateways.bridge import Bridge
+from app.gateways.family import Doors, Family
 from app.serving.fan_out import SubRequest, split
+from app.vendors.model_rules import glob_of, rules_of
 from app.vendors.table import VendorTable
 from app.vendors.vendor import Vendor
-from app.vocabulary.completion import CompletionRequest
-from app.vocabulary.errors import ModelNotFound, UnsupportedParameter, VendorRejected, WrongEndpoint
+from app.vocabulary.errors import ModelNotFound, VendorRejected, WrongEndpoint
+from app.vocabulary.request import Endpoint, GenerationRequest
 from app.vocabulary.vendor_request import VendorRequest
 
 #: Most models about which something is remembered; no vendor has as many.
 REMEMBERED_LIMIT = 10_000
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +42,19 @@ class Candidate:
 class Plan:
     """How to call a candidate: its gateway, the sub-requests, and the first of them encoded.
 
-    The others are encoded later: a prompt may have megabytes, and need 128 calls. `dropped` are
-    the caller's parameters that are not sent to the vendor.
+    The others are encoded later: a prompt may have megabytes, and need 128 calls. `vendor` is the
+    candidate's entry with what rejections have shown about the model. `is_bridged`: the request is
+    converted, from a prompt to a message. `dropped` are the caller's parameters that are not sent
+    to the vendor.
     """
 
     candidate: Candidate
-    gateway: Gateway
-    is_chat: bool
+    vendor: Vendor
+    gateway: Gateway[Any]
+    is_bridged: bool
     sub_requests: tuple[SubRequest, ...]
     first: VendorRequest
     dropped: tuple[str, ...]
-
-    @property
-    def vendor(self) -> Vendor:
-        """The vendor entry to call."""
-        return self.candidate.vendor
 
     def encoded(self, sub_request: SubRequest) -> VendorRequest:
         """Return the HTTP request for a sub-request; equal sub-requests share one."""
@@ -62,7 +66,8 @@ class Plan:
 class Router:
     """Finds candidates and plans their calls; remembers what their rejections have shown.
 
-    Rejections show which endpoint has a model, and which models return one sample per call.
+    Rejections show which endpoint has a model, which models return one sample per call, and which
+    name of the limit a model takes.
     """
 
     def __init__(self, vendors: VendorTable, families: Mapping[str, Family]) -> None:
@@ -70,8 +75,9 @@ class Router:
         self._families = families
         self._chat_models: dict[tuple[str, str], bool] = {}
         self._single_sample: dict[tuple[str, str], bool] = {}
+        self._limit_names: dict[tuple[str, str], str] = {}
 
-    def candidates(self, request: CompletionRequest) -> list[Candidate]:
+    def candidates(self, request: GenerationRequest) -> list[Candidate]:
         """Return the requested candidate, then its configured fallbacks.
 
         Raises: ModelNotFound.
@@ -90,31 +96,30 @@ class Router:
                 continue  # its API key is not set
         return found
 
-    def plan(self, candidate: Candidate, request: CompletionRequest) -> Plan:
+    def plan(self, candidate: Candidate, request: GenerationRequest) -> Plan:
         """Return the plan for calling `candidate`.
 
         Raises: InvalidRequest if it does not support the request.
         """
-        vendor = candidate.vendor
-        gateway, is_chat = self._gateway(candidate)
-        asked, model = request, f"{vendor.name}/{candidate.model_name}"
+        vendor = self._vendor(candidate)
+        gateway, bridge = self._gateway(candidate, request.endpoint)
+        asked: Any = request
+        model = f"{vendor.name}/{candidate.model_name}"
         dropped: tuple[str, ...] = ()
         if asked.model != model:
             asked = dataclasses.replace(asked, model=model)
-        if is_chat:
-            _check_text(vendor, asked)
-            asked, dropped = _without_prompt_logprobs(vendor, asked)
-            if asked.echo is not None:  # done by app.serving.fan_out.Echo
-                asked = dataclasses.replace(asked, echo=None)
+        if bridge is not None:
+            asked, dropped = bridge.prepared(vendor, asked)
         list_prompts, max_n = self._capacity(candidate, gateway)
         sub_requests = split(asked, list_prompts=list_prompts, max_n=max_n)
         first = gateway.encode(vendor, sub_requests[0].request)
         dropped = (*dropped, *first.dropped)
-        return Plan(candidate, gateway, is_chat, tuple(sub_requests), first, dropped)
+        parts, is_bridged = tuple(sub_requests), bridge is not None
+        return Plan(candidate, vendor, gateway, is_bridged, parts, first, dropped)
 
-    def cost_candidate(self, candidate: Candidate) -> CostCandidate:
+    def cost_candidate(self, candidate: Candidate, endpoint: Endpoint) -> CostCandidate:
         """Return the traits of a candidate from which the most that it can cost is computed."""
-        gateway, _ = self._gateway(candidate)
+        gateway, _ = self._gateway(candidate, endpoint)
         capacity = self._capacity(candidate, gateway)
         return CostCandidate(candidate.vendor.name, candidate.model_name, *capacity)
 
@@ -124,39 +129,89 @@ class Router:
         Returns False if it shows nothing, or nothing that would change the plan.
         """
         if isinstance(error, WrongEndpoint):
-            return self._learn_endpoint(plan.candidate, error.wants == "chat")
+            return self._learn_endpoint(plan, is_chat=error.wants == "chat")
+        if (name := _wanted_limit(plan, error)) is not None:
+            _remember(self._limit_names, plan.candidate.key, name)
+            return True
         asked_several = any((it.request.n or 1) > 1 for it in plan.sub_requests)
         if not asked_several or not _rejects_samples(error):
             return False
         _remember(self._single_sample, plan.candidate.key, True)
         return True
 
-    def _learn_endpoint(self, candidate: Candidate, is_chat: bool) -> bool:
-        family = self._families[candidate.vendor.gateway]
-        if (family.chat if is_chat else family.native) is None:
+    def _learn_endpoint(self, plan: Plan, *, is_chat: bool) -> bool:
+        direct, bridge = self._doors(plan.candidate, plan.sub_requests[0].request.endpoint)
+        if direct is None or bridge is None:
             return False
-        _remember(self._chat_models, candidate.key, is_chat)
+        _remember(self._chat_models, plan.candidate.key, is_chat)
         return True
 
-    def _capacity(self, candidate: Candidate, gateway: Gateway) -> tuple[bool, int]:
+    def _vendor(self, candidate: Candidate) -> Vendor:
+        """Return a candidate's entry, with the name of the limit that a rejection has shown."""
+        vendor, name = candidate.vendor, self._limit_names.get(candidate.key)
+        if name is None:
+            return vendor
+        models = dict(vendor.quirks.get("models", {}))
+        glob = glob_of(candidate.model_name)
+        rules = dict(models.pop(glob, {}))
+        rules["renames"] = {**rules.get("renames", {}), LIMIT: name}
+        models[glob] = rules  # the last one: it overrides the others
+        return dataclasses.replace(vendor, quirks={**vendor.quirks, "models": models})
+
+    def _doors(self, candidate: Candidate, endpoint: Endpoint) -> Doors:
+        return self._families[candidate.vendor.gateway].doors(endpoint)
+
+    def _capacity(self, candidate: Candidate, gateway: Gateway[Any]) -> tuple[bool, int]:
         """Return whether a call accepts several prompts, and its maximum of samples per prompt."""
         vendor, single = candidate.vendor, candidate.key in self._single_sample
         list_prompts = vendor.list_prompts and gateway.list_prompts
         return list_prompts, 1 if single else min(vendor.max_n, gateway.max_n)
 
-    def _gateway(self, candidate: Candidate) -> tuple[Gateway, bool]:
-        family = self._families[candidate.vendor.gateway]
-        is_chat = self._chat_models.get(candidate.key)
-        if is_chat is None:
-            native = any(fnmatchcase(candidate.model_name, g) for g in candidate.vendor.native)
-            is_chat = not native
-        gateway = (family.chat if is_chat else family.native) or family.native or family.chat
-        if gateway is None:
-            raise RuntimeError("a family without a gateway")
-        return gateway, gateway is family.chat
+    def _gateway(
+        self, candidate: Candidate, endpoint: Endpoint
+    ) -> tuple[Gateway[Any], Bridge | None]:
+        """Return the gateway to a candidate's endpoint, and the same if it is the bridge.
+
+        Raises: ModelNotFound if its API format has no such endpoint.
+        """
+        direct, bridge = self._doors(candidate, endpoint)
+        if direct is not None and bridge is not None:
+            is_chat = self._chat_models.get(candidate.key)
+            if is_chat is None:
+                name, native = candidate.model_name, candidate.vendor.native
+                is_chat = not any(fnmatchcase(name, glob) for glob in native)
+            return (bridge, bridge) if is_chat else (direct, None)
+        if bridge is not None:
+            return bridge, bridge
+        if direct is None:
+            raise ModelNotFound(
+                f"The vendor `{candidate.vendor.name}` has no {endpoint} endpoint.", param="model"
+            )
+        return direct, None
 
 
-def _remember(known: dict[tuple[str, str], bool], key: tuple[str, str], value: bool) -> None:
+#: The caller's limit of a choice's tokens, and the other name that vendors have for it.
+LIMIT = "max_tokens"
+OTHER_LIMIT = "max_completion_tokens"
+
+
+def _wanted_limit(plan: Plan, error: VendorRejected) -> str | None:
+    """Return the name that a rejection asks for instead of the one that was sent; None if none."""
+    asked = plan.sub_requests[0].request
+    if asked.max_tokens is None or error.vendor_status not in (400, 422):
+        return None
+    sent = rules_of(plan.vendor, asked.model_name).renames.get(LIMIT, LIMIT)
+    other = OTHER_LIMIT if sent == LIMIT else LIMIT
+    names = set(_NAME.findall(f"{error.param} {error.message}"))
+    if OTHER_LIMIT not in names:  # servers that know one name only speak of it alone
+        return None
+    return other if sent in names or sent == LIMIT else None
+
+
+_NAME = re.compile(r"\w+")
+
+
+def _remember(known: dict[tuple[str, str], Value], key: tuple[str, str], value: Value) -> None:
     if len(known) >= REMEMBERED_LIMIT:
         known.clear()
     known[key] = value
@@ -177,24 +232,6 @@ def _rejects_samples(error: VendorRejected) -> bool:
     )
 
 
-def _without_prompt_logprobs(
-    vendor: Vendor, request: CompletionRequest
-) -> tuple[CompletionRequest, tuple[str, ...]]:
-    """Return a chat request without `logprobs` if it has an `echo`: chat has none for the prompt.
-
-    Raises: UnsupportedParameter, unless the vendor entry sets `drop_unsupported`.
-    """
-    if not request.echo or request.logprobs is None:
-        return request, ()
-    if not vendor.drop_unsupported:
-        raise UnsupportedParameter(
-            f"`{vendor.name}/{request.model_name}` does not support `logprobs` with `echo`: it has "
-            "none for the prompt. Leave one of them out.",
-            param="logprobs",
-        )
-    return dataclasses.replace(request, logprobs=None), ("logprobs",)
-
-
 def is_pattern(model_name: str) -> bool:
     """Whether this is a pattern for several models, as in the list of models.
 
@@ -204,11 +241,3 @@ def is_pattern(model_name: str) -> bool:
 
 
 _PATTERN = re.compile(r"\*|\?(?!\w+=)")
-
-
-def _check_text(vendor: Vendor, request: CompletionRequest) -> None:
-    if not all(isinstance(prompt, str) for prompt in request.prompts):
-        raise UnsupportedParameter(
-            f"`{vendor.name}/{request.model_name}` accepts only text as `prompt`, not token ids.",
-            param="prompt",
-        )

@@ -20,8 +20,9 @@ from app.transport.watchdog import Watchdog
 from app.usage.metering.meter import Meter
 from app.usage.metering.request_context import RequestContext
 from app.usage.recording.recorder import Recorder
-from app.vocabulary.completion import Completion, CompletionRequest
+from app.vocabulary.completion import Completion
 from app.vocabulary.errors import ShuttingDown
+from app.vocabulary.request import GenerationRequest
 
 #: How many calls a process reads to the end at a time, after their clients have disconnected.
 READ_TO_END_LIMIT = 64
@@ -58,7 +59,7 @@ class CompletionService:
         self._in_flight: WeakSet[Calls] = WeakSet()
         self._shutting_down = False
 
-    def complete(self, request: CompletionRequest, context: RequestContext) -> Answer:
+    def complete(self, request: GenerationRequest, context: RequestContext) -> Answer:
         """Return the vendor's whole completion.
 
         It goes on if the client disconnects: the vendor charges for it all the same.
@@ -85,7 +86,7 @@ class CompletionService:
 
     def stream(
         self,
-        request: CompletionRequest,
+        request: GenerationRequest,
         context: RequestContext,
         client_disconnected: Callable[[], bool] | None = None,
     ) -> "CompletionStream":
@@ -111,7 +112,7 @@ class CompletionService:
         for calls in tuple(self._in_flight):
             calls.cancel("shutdown")
 
-    def _begin(self, request: CompletionRequest, context: RequestContext) -> tuple[Calls, Meter]:
+    def _begin(self, request: GenerationRequest, context: RequestContext) -> tuple[Calls, Meter]:
         if self._shutting_down:
             raise ShuttingDown
         candidates = self._router.candidates(request)
@@ -124,7 +125,11 @@ class CompletionService:
         )
         self._in_flight.add(calls)
         # Without limits, nothing is reserved, and the candidates' costs do not matter.
-        costs = [self._router.cost_candidate(it) for it in candidates] if context.limits else ()
+        costs = (
+            [self._router.cost_candidate(it, request.endpoint) for it in candidates]
+            if context.limits
+            else ()
+        )
         meter = Meter(self._recorder, context, request, costs)
         meter.open()
         return calls, meter

@@ -14,8 +14,9 @@ from app.serving.channel import Channel, ConsumerClosed
 from app.serving.failover import Calls
 from app.transport.watchdog import Watchdog
 from app.usage.metering.meter import Meter
-from app.vocabulary.completion import Completion, CompletionRequest
+from app.vocabulary.completion import Completion
 from app.vocabulary.errors import Cancelled, GatewayError
+from app.vocabulary.request import GenerationRequest
 from app.vocabulary.statuses import Status
 
 #: Chunks that may wait for a slow client; then its vendor waits, too. It also bounds how long one
@@ -40,7 +41,7 @@ class CompletionStream:
     def __init__(
         self,
         calls: Calls,
-        request: CompletionRequest,
+        request: GenerationRequest,
         meter: Meter,
         *,
         read_slots: threading.BoundedSemaphore,
@@ -220,4 +221,4 @@ def with_id(completion: Completion, meter: Meter) -> Completion:
     """Return the completion with an id: the vendor's, or one made from the event's."""
     if completion.id:
         return completion
-    return dataclasses.replace(completion, id=f"cmpl-{meter.event_id}")
+    return dataclasses.replace(completion, id=f"{meter.request.id_prefix}-{meter.event_id}")

@@ -3,7 +3,7 @@
 All values are immutable.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -20,11 +20,13 @@ Lack = Literal["", "prompt", "completion", "both"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of one request; all whole and >= 0.
+    """Tokens of one request, and its web searches; all whole and >= 0.
 
-    `prompt_tokens` include `cached_tokens`, `cache_write_tokens` and `audio_prompt_tokens`.
-    `completion_tokens` include `reasoning_tokens`, `audio_completion_tokens` and both prediction
-    counts.
+    `prompt_tokens` include `cached_tokens`, `cache_write_tokens`, `audio_prompt_tokens` and
+    `image_prompt_tokens`. `completion_tokens` include `reasoning_tokens`,
+    `audio_completion_tokens`, `image_completion_tokens` and both prediction counts.
+    `cache_write_tokens` include `cache_write_1h_tokens`, which the vendor keeps for an hour.
+    `web_search_calls` are no tokens: the searches that the vendor ran and bills one by one.
     """
 
     prompt_tokens: int = 0
@@ -37,6 +39,10 @@ class Usage:
     audio_completion_tokens: int = 0
     accepted_prediction_tokens: int = 0
     rejected_prediction_tokens: int = 0
+    image_prompt_tokens: int = 0
+    image_completion_tokens: int = 0
+    cache_write_1h_tokens: int = 0
+    web_search_calls: int = 0
 
     #: The unknown side; see HalfUsage.
     lacks: ClassVar[Lack] = ""
@@ -47,7 +53,8 @@ class Usage:
 
     def __bool__(self) -> bool:
         """Whether any count is above 0: some vendors send zeros before the real counts."""
-        return bool(self.total_tokens or self.prompt_tokens or self.completion_tokens)
+        tokens = self.total_tokens or self.prompt_tokens or self.completion_tokens
+        return bool(tokens or self.web_search_calls)
 
 
 USAGE_COUNTS: tuple[str, ...] = tuple(f.name for f in fields(Usage))
@@ -109,6 +116,7 @@ class CompletionRequest(GenerationRequest):
     """A caller's request for text completions; None means that the caller did not set the field."""
 
     endpoint: ClassVar[Endpoint] = "completions"
+    id_prefix: ClassVar[str] = "cmpl"
     prompt: Prompt
     best_of: int | None = None
     frequency_penalty: float | None = None
@@ -132,6 +140,10 @@ class CompletionRequest(GenerationRequest):
         return len(self.prompts)
 
     @property
+    def is_single(self) -> bool:
+        return isinstance(self.prompt, str)
+
+    @property
     def samples_generated(self) -> int:
         return max(self.n or 1, self.best_of or 1)
 
@@ -142,6 +154,13 @@ class CompletionRequest(GenerationRequest):
 
     def parameters(self) -> dict[str, Any]:
         return {n: v for n in PARAMETERS if (v := getattr(self, n)) is not None}
+
+    @property
+    def quotable(self) -> Iterable[str | Sequence[int]]:
+        return (*filter(None, [self.suffix]), *self.prompts)
+
+    def with_n(self, n: int | None) -> Self:
+        return replace(self, n=n)
 
     def part(self, prompt: int, n: int | None, seed: int | None) -> Self:
         # The best n of n are all of them, however many calls they take.

@@ -1,12 +1,15 @@
 """A request for generated text, whichever endpoint it came to: what serving and metering need."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 #: The endpoints that call vendors, as usage is reported by.
 Endpoint = Literal["completions", "chat.completions"]
+ENDPOINTS: tuple[Endpoint, ...] = get_args(Endpoint)
+#: The endpoint of usage that was recorded before there was another one.
+COMPLETIONS: Endpoint = "completions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,8 @@ class GenerationRequest(ABC):
     """
 
     endpoint: ClassVar[Endpoint]
+    #: What ids of responses begin with.
+    id_prefix: ClassVar[str]
     #: Whether the prompt is repeated before the completion.
     echo: bool | None = None
     max_tokens: int | None = None
@@ -79,6 +84,19 @@ class GenerationRequest(ABC):
         return tier if isinstance(tier, str) else None
 
     @property
+    def quotable(self) -> Iterable[str | Sequence[int]]:
+        """What an error must not repeat: the caller's texts, and token ids."""
+        for it in self.inputs:
+            yield from it.texts
+            if it.token_ids:
+                yield it.token_ids
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one prompt, and not a list."""
+        return True
+
+    @property
     @abstractmethod
     def prompt_count(self) -> int:
         """The number of prompts."""
@@ -91,6 +109,10 @@ class GenerationRequest(ABC):
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """Return the optional parameters that the caller set, by their public names."""
+
+    @abstractmethod
+    def with_n(self, n: int | None) -> Self:
+        """Return the same request for another number of samples."""
 
     @abstractmethod
     def part(self, prompt: int, n: int | None, seed: int | None) -> Self:

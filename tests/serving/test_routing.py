@@ -82,7 +82,7 @@ def test_globs_say_which_models_have_the_endpoint_of_text_completions(
     native: tuple[str, ...], model: str, is_chat: bool
 ) -> None:
     found = plan(first(native=native), asked(model=f"first/{model}"))
-    assert found.is_chat is is_chat
+    assert found.is_bridged is is_chat
     assert found.first.url.endswith("/chat/completions" if is_chat else "v1/completions")
 
 
@@ -131,10 +131,10 @@ def test_chat_takes_text_alone(prompt: Any) -> None:
 def test_a_budget_is_told_what_one_call_takes() -> None:
     of = router(first(max_n=4, list_prompts=False))
     (deployment,) = of.candidates(asked())
-    found = of.cost_candidate(deployment)
+    found = of.cost_candidate(deployment, "completions")
     assert (found.vendor, found.model, found.list_prompts, found.max_n) == ("first", "m", False, 4)
     assert of.learn(of.plan(deployment, asked(n=2)), refused(param="n"))
-    assert of.cost_candidate(deployment).max_n == 1
+    assert of.cost_candidate(deployment, "completions").max_n == 1
 
 
 # What refusals teach.
@@ -144,10 +144,10 @@ def test_the_endpoint_that_a_refusal_names_is_remembered_for_the_model_alone() -
     of, vendor = router(first()), first()
     found = plan(vendor, asked(), of)
     assert of.learn(found, WrongEndpoint("x", vendor_status=404, wants="chat"))
-    assert plan(vendor, asked(), of).is_chat
-    assert not plan(vendor, asked(model="first/other"), of).is_chat
+    assert plan(vendor, asked(), of).is_bridged
+    assert not plan(vendor, asked(model="first/other"), of).is_bridged
     assert of.learn(found, WrongEndpoint("x", vendor_status=404, wants="native"))
-    assert not plan(vendor, asked(), of).is_chat
+    assert not plan(vendor, asked(), of).is_bridged
 
 
 def test_an_endpoint_that_the_wire_does_not_have_is_not_learnt() -> None:
@@ -197,5 +197,5 @@ def test_what_was_learnt_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for model in "abc":
         teach(model)
-    assert plan(vendor, asked(model="first/c"), of).is_chat
-    assert not plan(vendor, asked(model="first/a"), of).is_chat  # asked for, it is learnt again
+    assert plan(vendor, asked(model="first/c"), of).is_bridged
+    assert not plan(vendor, asked(model="first/a"), of).is_bridged  # asked for, it is learnt again

@@ -31,20 +31,20 @@ from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
 #: Parameters of the chat API that callers send here by mistake -> the next step.
 CHAT_ONLY: Mapping[str, str] = {
-    "messages": "send the text as `prompt`",
+    "messages": "send it to `/v5/chat/completions`",
     "max_completion_tokens": "did you mean `max_tokens`?",
     "top_logprobs": "did you mean `logprobs`?",
-    "tools": "text completions cannot call tools",
-    "tool_choice": "text completions cannot call tools",
-    "parallel_tool_calls": "text completions cannot call tools",
-    "functions": "text completions cannot call functions",
-    "function_call": "text completions cannot call functions",
-    "response_format": "text completions return plain text",
-    "modalities": "text completions return plain text",
-    "audio": "text completions return plain text",
-    "reasoning_effort": "text completions have no such setting",
-    "prediction": "text completions have no such setting",
-    "web_search_options": "text completions have no such setting",
+    "tools": "only `/v5/chat/completions` can call tools",
+    "tool_choice": "only `/v5/chat/completions` can call tools",
+    "parallel_tool_calls": "only `/v5/chat/completions` can call tools",
+    "functions": "only `/v5/chat/completions` can call functions",
+    "function_call": "only `/v5/chat/completions` can call functions",
+    "response_format": "only `/v5/chat/completions` has it",
+    "modalities": "only `/v5/chat/completions` has it",
+    "audio": "only `/v5/chat/completions` has it",
+    "reasoning_effort": "only `/v5/chat/completions` has it",
+    "prediction": "only `/v5/chat/completions` has it",
+    "web_search_options": "only `/v5/chat/completions` has it",
 }
 
 
@@ -179,6 +179,18 @@ def dump_chunk(chunk: Completion) -> dict[str, Any]:
     if chunk.service_tier is not None:
         body["service_tier"] = chunk.service_tier
     return body
+
+
+class TextChunks:
+    """Dumps the chunks of a stream, each on its own."""
+
+    def dump(self, chunk: Completion) -> list[dict[str, Any]]:
+        """Return the `text_completion` object of a chunk, without its usage."""
+        return [dump_chunk(chunk)]
+
+    def usage(self, usage: Usage) -> dict[str, Any]:
+        """Return a usage."""
+        return dump_usage(usage)
 
 
 def _dump_choice(choice: Choice) -> dict[str, Any]:

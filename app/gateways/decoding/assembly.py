@@ -31,7 +31,7 @@ class Assembly:
 
     def __init__(self, decoder: Decoder) -> None:
         request = decoder.request
-        prompts, samples = len(request.prompts), request.n or 1
+        prompts, samples = request.prompt_count, request.n or 1
         self.count = prompts * samples
         self.choices = Choices(prompts, samples)
         self.is_ended = self.is_whole = False
@@ -72,7 +72,7 @@ class Assembly:
         if at_end and self.template is not None and self.count > 1:
             self.template.forget()  # the same bytes may now belong to another choice
         if usage is not None:
-            has_text = any(choice.text for choice in choices)
+            has_text = any(choice.text or choice.reply for choice in choices)
             usage = self.put_usage(usage, slots, has_text=has_text, at_end=at_end)
         elif not placed and (at_end or not self._decoder.is_alive):
             return None
@@ -126,6 +126,8 @@ class Assembly:
         if self._last is not None and (released := self.choices.release()):
             yield replace(self._last, choices=tuple(released), usage=None)
         self._judge(broken)
+        if self._last is not None and (pieces := self.choices.close_calls()):
+            yield replace(self._last, choices=tuple(pieces), usage=None)
         if not self.is_whole and (tail := self._tail()) is not None:
             yield tail
         if self.failure is not None:

@@ -39,6 +39,8 @@ class ChunkTemplate:
         (choice,) = chunk.choices
         if not choice.text or choice.finish_reason is not None or choice.logprobs is not None:
             return
+        if choice.reply is not None:
+            return
         # In a string, the key's quotes would be escaped: this is the name of a field.
         literal = _LITERAL.match(data, data.find(self._text_key) + len(self._text_key))
         text = choice.text.encode("utf-8", "surrogatepass")
@@ -72,6 +74,7 @@ class ChunkTemplate:
             None,
             example.system_fingerprint,
             example.service_tier,
+            example.extra,
         )
 
     def forget(self) -> None:

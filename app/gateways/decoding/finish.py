@@ -1,4 +1,4 @@
-"""Finish reasons: every vendor's values, mapped to the contract's three, or to a failure.
+"""Finish reasons: every vendor's values, mapped to the contract's, or to a failure.
 
 An unknown value shows at least that the text ended: it becomes "length", after which a caller may
 continue the text, and goes with the choice. Source: docs/vendors.md.
@@ -16,9 +16,9 @@ REASONS: Mapping[str, Ending] = {
     "eos_token": "stop",
     "stop_sequence": "stop",
     "repetition": "stop",
-    # No tools were offered, so these only mean that the model stopped.
-    "tool_calls": "stop",
-    "function_call": "stop",
+    # Without any call in the choice, these only mean that the model stopped: see `choices`.
+    "tool_calls": "tool_calls",
+    "function_call": "function_call",
     "length": "length",
     "max_tokens": "length",
     "model_length": "length",
@@ -37,13 +37,13 @@ REASONS: Mapping[str, Ending] = {
     "sensitive": "content_filter",
     # Anthropic's, and its models' on Bedrock.
     "end_turn": "stop",
-    "tool_use": "stop",
-    "pause_turn": "stop",
+    "tool_use": "tool_calls",
+    "pause_turn": "length",  # it waits for a tool of its own, and is to be continued
     "model_context_window_exceeded": "length",
     # Cohere's ChatFinishReason (MAX_TOKENS is Google's, too).
     "COMPLETE": "stop",
     "STOP_SEQUENCE": "stop",
-    "TOOL_CALL": "stop",
+    "TOOL_CALL": "tool_calls",
     "ERROR": "error",
     "ERROR_LIMIT": "error",
     "TIMEOUT": "error",

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from app.usage.messages.call_attempt import CallAttempt
 from app.usage.metering.call_meter import CallMeter
 from app.usage.metering.quotes import without_quotes
-from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError, TollgateError
+from app.vocabulary.request import GenerationRequest
 from app.vocabulary.text import SENTENCE_LIMIT
 
 #: The most calls that are kept: the first and the last ones.
@@ -29,7 +29,7 @@ def error_code(error: BaseException | None) -> str | None:
     return error.code if isinstance(error, TollgateError) else TollgateError.code
 
 
-def error_message(error: BaseException | None, request: CompletionRequest) -> str | None:
+def error_message(error: BaseException | None, request: GenerationRequest) -> str | None:
     """Return what the vendor said, or what Tollgate saw, without parts of the prompts.
 
     None for an error without words for callers, such as a fault of Tollgate's.
@@ -39,7 +39,7 @@ def error_message(error: BaseException | None, request: CompletionRequest) -> st
 
 
 def attempt_log(
-    calls: Sequence[CallMeter], request: CompletionRequest, started_s: float
+    calls: Sequence[CallMeter], request: GenerationRequest, started_s: float
 ) -> tuple[CallAttempt, ...]:
     """Return how each call went, in the order of their beginnings; () if none failed.
 

@@ -12,9 +12,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 from app.usage.messages.event import SideSource
-from app.usage.metering.estimate import count_completions, count_prompts, count_tokens
-from app.vocabulary.completion import USAGE_COUNTS, Completion, CompletionRequest, Usage
+from app.usage.metering.estimate import (
+    at_most_asked,
+    count_completions,
+    count_prompts,
+    count_tokens,
+)
+from app.vocabulary.completion import USAGE_COUNTS, Completion, Usage
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.request import GenerationRequest
 
 #: A completion count up to this may only mean that the completion has started.
 PLACEHOLDER = 1
@@ -53,7 +59,7 @@ class CallMeter:
     """
 
     def __init__(
-        self, vendor: str, request: CompletionRequest, on_count: Callable[[], None] | None = None
+        self, vendor: str, request: GenerationRequest, on_count: Callable[[], None] | None = None
     ) -> None:
         self.vendor = vendor
         self.vendor_request_id: str | None = None
@@ -93,11 +99,12 @@ class CallMeter:
         if chunk.service_tier is not None:
             self.service_tier = chunk.service_tier
         for choice in chunk.choices:
-            if choice.text:
+            text = choice.text if choice.reply is None else choice.generated
+            if text:
                 if self.first_token_at_s is None:
                     self.first_token_at_s = time.monotonic()
-                self._texts[choice.index].append(choice.text)
-                self._since_report.append(choice.text)
+                self._texts[choice.index].append(text)
+                self._since_report.append(text)
         if chunk.usage:
             if self._reported is None and self._on_count is not None:
                 self._on_count()
@@ -127,7 +134,7 @@ class CallMeter:
             new = deltas[known:]
             self._counted_deltas[index] = known + len(new)
             self._counted_tokens += count_tokens("".join(new))
-        return self._counted_tokens
+        return at_most_asked(self._request, self._counted_tokens, self._request.choice_count)
 
     @cached_property
     def final(self) -> Counted:
@@ -156,7 +163,8 @@ class CallMeter:
     def _running(self) -> int:
         """Return the vendor's running count plus the tokens of the text after it."""
         known = self._reported.completion_tokens if self._reported is not None else 0
-        return known + count_tokens("".join(self._since_report))
+        running = known + count_tokens("".join(self._since_report))
+        return max(known, at_most_asked(self._request, running, self._request.choice_count))
 
     def _estimated(self) -> int:
         if self._runs:

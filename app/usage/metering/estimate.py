@@ -3,14 +3,14 @@
 One offline tokenizer serves all vendors; a vendor's own count differs from it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from typing import Any
 
 from app.runtime.turns import give_turn
-from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.request import GenerationRequest, Input
 
 ENCODING = "o200k_base"
 
@@ -49,26 +49,36 @@ def count_tokens(text: str) -> int:
     return total
 
 
-def count_prompts(request: CompletionRequest) -> int:
+def count_prompts(request: GenerationRequest) -> int:
     """Return the number of tokens of all prompts of a request, each counted once."""
-    return sum(count_tokens(one) if isinstance(one, str) else len(one) for one in request.prompts)
+    return sum(
+        sum(map(count_tokens, it.texts)) + len(it.token_ids) + it.media_tokens
+        for it in request.inputs
+    )
 
 
-def count_completions(request: CompletionRequest, texts: Mapping[int, str]) -> int:
+def count_completions(request: GenerationRequest, texts: Mapping[int, str]) -> int:
     """Return the number of tokens of a request's choices; `texts` are their texts so far, by index.
 
-    An echoed prompt was not generated, so it does not count.
+    An echoed prompt was not generated, so it does not count. No choice has more tokens than the
+    caller's limit.
     """
-    prompts, n, tokens = request.prompts, request.n or 1, 0
+    inputs, n, tokens = request.inputs if request.echo else (), request.n or 1, 0
     for index, text in texts.items():
-        echoed = prompts[index // n] if request.echo and index // n < len(prompts) else ""
-        tokens += _count_generated(text, echoed)
+        echoed = inputs[index // n] if index // n < len(inputs) else Input()
+        tokens += at_most_asked(request, _count_generated(text, echoed))
     return tokens
 
 
-def _count_generated(text: str, echoed: str | Sequence[int]) -> int:
-    if not isinstance(echoed, str):  # the text of these token ids is unknown
-        return max(0, count_tokens(text) - len(echoed))
-    if echoed.startswith(text):  # it ended within the echoed prompt
+def at_most_asked(request: GenerationRequest, tokens: int, choices: int = 1) -> int:
+    """Return an estimate for some choices, within the limit that the caller set."""
+    return min(tokens, request.max_tokens * choices) if request.max_tokens else tokens
+
+
+def _count_generated(text: str, echoed: Input) -> int:
+    if echoed.token_ids:  # their text is unknown
+        return max(0, count_tokens(text) - len(echoed.token_ids))
+    prompt = "".join(echoed.texts)
+    if prompt.startswith(text):  # it ended within the echoed prompt
         return 0
-    return count_tokens(text.removeprefix(echoed))
+    return count_tokens(text.removeprefix(prompt))

@@ -21,7 +21,8 @@ from app.usage.metering.estimate import count_prompts
 from app.usage.metering.request_context import RequestContext
 from app.usage.recording.live_request import LiveRequest
 from app.usage.recording.recorder import Recorder
-from app.vocabulary.completion import USAGE_COUNTS, CompletionRequest, Usage
+from app.vocabulary.completion import USAGE_COUNTS, Usage
+from app.vocabulary.request import GenerationRequest
 from app.vocabulary.statuses import Status
 
 #: What a finish reason looks like, unlike a sentence.
@@ -46,7 +47,7 @@ class Meter:
         self,
         recorder: Recorder,
         context: RequestContext,
-        request: CompletionRequest,
+        request: GenerationRequest,
         candidates: Sequence[CostCandidate] = (),
     ) -> None:
         self._candidates = candidates or (CostCandidate(request.vendor, request.model_name),)
@@ -69,7 +70,7 @@ class Meter:
         self._admission = self._recorder.open(live, self.opening())
         self._context.observer.opened(stream=self._request.stream)
 
-    def call(self, vendor: str, request: CompletionRequest) -> CallMeter:
+    def call(self, vendor: str, request: GenerationRequest) -> CallMeter:
         """Start to count one more call; `request` is the sub-request that it makes."""
         on_count = self._note if request.stream else None
         call = CallMeter(vendor, request, on_count)
@@ -94,7 +95,7 @@ class Meter:
         return self._context.trace
 
     @property
-    def request(self) -> CompletionRequest:
+    def request(self) -> GenerationRequest:
         """The request that is counted."""
         return self._request
 
@@ -153,7 +154,7 @@ class Meter:
 
     def opening(self) -> OpenRecord:
         """Return the open record: what is known before the vendor is called."""
-        chars = sum(len(prompt) for prompt in self._request.prompts)
+        chars = sum(prompt.length for prompt in self._request.inputs)
         return OpenRecord(**self._identity(), owner=self._recorder.owner, prompt_chars=chars)
 
     def checkpoint(self) -> OpenRecord:
@@ -183,6 +184,7 @@ class Meter:
             "account_id": context.account_id,
             "api_key_id": context.api_key_id,
             "user": clip_or_none(request.user),
+            "endpoint": request.endpoint,
             "vendor": request.vendor,
             "model": request.model_name,
             "stream": request.stream,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import unescape
 from itertools import groupby
 
-from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.request import GenerationRequest
 
 #: A part of a prompt is replaced from this length on, in characters; shorter ones are words that
 #: the prompt and the vendor's sentence may both have.
@@ -45,7 +45,7 @@ class _Plain:
     spans: Sequence[tuple[int, int]]
 
 
-def without_quotes(message: str, request: CompletionRequest) -> str:
+def without_quotes(message: str, request: GenerationRequest) -> str:
     """Return the message with every part that it shares with a prompt or the suffix replaced.
 
     A part has at least QUOTE_LENGTH characters. At most SEARCHED characters are searched.
@@ -61,9 +61,9 @@ def without_quotes(message: str, request: CompletionRequest) -> str:
     return "".join(QUOTE if is_quoted else "".join(c for _, c in part) for is_quoted, part in parts)
 
 
-def _searched(request: CompletionRequest) -> Iterator[str]:
+def _searched(request: GenerationRequest) -> Iterator[str]:
     left = SEARCHED
-    for prompt in (*filter(None, [request.suffix]), *request.prompts):
+    for prompt in request.quotable:
         if left < QUOTE_LENGTH:
             return
         text = _text(prompt[:left])

@@ -39,9 +39,8 @@ def merged(replies: Iterable[Reply]) -> Reply | None:
     for reply in found:
         for name, value in (reply.extra or {}).items():
             before = extra.get(name)
-            if isinstance(before, list) and isinstance(value, list):
-                value = [*before, *value]
-            extra[name] = value
+            is_more = isinstance(before, list) and isinstance(value, list)
+            extra[name] = before + value if is_more else value
     return Reply(
         "".join(reply.reasoning for reply in found),
         "".join(reply.refusal for reply in found),

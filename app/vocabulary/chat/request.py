@@ -35,6 +35,7 @@ class ChatRequest(GenerationRequest):
     """
 
     endpoint: ClassVar[Endpoint] = "chat.completions"
+    id_prefix: ClassVar[str] = "chatcmpl"
     messages: tuple[Message, ...]
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice | None = None
@@ -63,6 +64,9 @@ class ChatRequest(GenerationRequest):
 
     def parameters(self) -> dict[str, Any]:
         return dict(self.options)
+
+    def with_n(self, n: int | None) -> Self:
+        return self.part(0, n, self.seed)
 
     def part(self, prompt: int, n: int | None, seed: int | None) -> Self:  # noqa: ARG002 - has one
         options = {**self.options, "n": n, "seed": seed}

@@ -3,7 +3,9 @@
 import pytest
 
 from app.usage.metering.call_meter import CallMeter, least_certain
-from app.vocabulary.completion import CompletionRequest, HalfUsage, Usage
+from app.vocabulary.chat.reply import Reply
+from app.vocabulary.chat.tools import ToolCall
+from app.vocabulary.completion import Choice, Completion, CompletionRequest, HalfUsage, Usage
 from app.vocabulary.errors import (
     GatewayError,
     VendorAuthentication,
@@ -197,3 +199,11 @@ def test_only_the_first_count_of_a_vendor_is_announced() -> None:
     call.observe(chunk(usage=COUNT))
     call.observe(chunk(usage=COUNT))
     assert announced == [1]
+
+
+def test_reasoning_and_the_calls_of_tools_are_generated_too() -> None:
+    reply = Reply(reasoning="hello", tool_calls=(ToolCall(0, "c", "hello", " world"),))
+    delta = Completion("", 0, "m", (Choice(0, "", reply=reply),))
+    call = metered(delta, chunk(" world"))
+    assert call.final.usage.completion_tokens == 4
+    assert call.first_token_at_s is not None

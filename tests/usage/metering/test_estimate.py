@@ -2,13 +2,29 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.admission.at_most import usage_at_most
 from app.usage.metering.estimate import SLICE_CHARS, count_completions, count_prompts, count_tokens
+from app.vocabulary.chat.message import Message
+from app.vocabulary.chat.parts import (
+    FILE_TOKENS,
+    IMAGE_TOKENS,
+    LOW_DETAIL_TOKENS,
+    SOUND_TOKENS,
+    AudioPart,
+    FilePart,
+    ImagePart,
+    Part,
+    TextPart,
+)
+from app.vocabulary.chat.request import ChatRequest
+from app.vocabulary.chat.tools import Tool, ToolCall
 from app.vocabulary.completion import CompletionRequest
 
 
@@ -108,3 +124,56 @@ assert estimate.count_tokens("hello world") == 2
 assert "bpe_openai" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def chatting(*texts: str, **fields: Any) -> ChatRequest:
+    """Return a chat request with these messages of the user."""
+    messages = tuple(
+        Message(
+            role="user",
+            path=f"messages[{at}]",
+            source={},
+            parts=(TextPart(text=text, source={}, path=""),),
+        )
+        for at, text in enumerate(texts)
+    )
+    return ChatRequest(model="sim/m", messages=messages, **fields)
+
+
+def test_all_that_a_chat_model_reads_is_counted_as_one_prompt() -> None:
+    call = ToolCall(0, "c", "hello", "hello world")
+    history = Message(role="assistant", path="", source={"reasoning": "hello"}, tool_calls=(call,))
+    request = chatting("hello", "hello world")
+    request = replace(request, messages=(*request.messages, history), n=3)
+    assert count_prompts(request) == 1 + 2 + 1 + 2 + 1
+    assert request.choice_count == 3
+    tool = Tool(type="function", path="tools[0]", source={"hello": "world"}, name="f")
+    with_tool = replace(request, tools=(tool,))
+    assert count_prompts(with_tool) == 7 + count_tokens('{"hello":"world"}')
+
+
+@pytest.mark.parametrize(
+    ("part", "tokens"),
+    [
+        (ImagePart(url="data:x", detail="low", source={}, path=""), LOW_DETAIL_TOKENS),
+        (ImagePart(url="data:" + "x" * 2_500_000, source={}, path=""), IMAGE_TOKENS),
+        (AudioPart(data="x" * 9_999_999, format="wav", source={}, path=""), SOUND_TOKENS),
+        (FilePart(data="x" * 9_999_999, source={}, path=""), FILE_TOKENS),
+        (Part(type="video_url", source={"url": "x" * 9_999_999}, path=""), FILE_TOKENS),
+    ],
+)
+def test_what_is_no_text_counts_by_a_stated_number_and_not_by_its_length(
+    part: Part, tokens: int
+) -> None:
+    message = Message(role="user", path="", source={}, parts=(part,))
+    request = ChatRequest(model="sim/m", messages=(message,))
+    assert count_prompts(request) == tokens
+    assert usage_at_most(request).prompt_tokens == tokens
+
+
+def test_no_estimate_exceeds_the_limit_that_the_caller_set() -> None:
+    long = '{"a": "\\"' * 1500
+    assert count_completions(chatting("hi"), {0: long}) > 1000
+    assert count_completions(chatting("hi", max_tokens=500), {0: long}) == 500
+    assert count_completions(chatting("hi", max_tokens=500, n=2), {0: long, 1: "a"}) == 501
+    assert count_completions(asking("hi", max_tokens=500), {0: long}) == 500

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from app.gateways.decoding.choices.numbering import Numbering
+from app.gateways.decoding.choices.replies import Replies
 from app.gateways.decoding.choices.slots import UNNUMBERED, Slots, placed
 from app.gateways.decoding.choices.texts import TextJoiner, sanitized
 from app.vocabulary.completion import Choice
@@ -39,6 +40,10 @@ class Choices:
         self._closed: set[int] = set()  # slots with an end after such text
         #: Whether half a character waits for its other half.
         self.holds = False
+
+    @cached_property
+    def _replies(self) -> Replies:
+        return Replies()
 
     @cached_property
     def _slots(self) -> Slots:
@@ -90,19 +95,23 @@ class Choices:
         if self.count == len(choices) == 1 and choices[0].finish_reason != "error":
             self.open.add(0)
             self.ends[0] = choices[0]
-            return (_finished(0, choices[0]),)
+            return (self._finished(0, choices[0]),)
         slots = placed([choice.index for choice in choices], self._prompts, self._samples)
         kept = {s: c for s, c in zip(slots, choices, strict=True) if s is not None}
         self.surplus += len(choices) - len(kept)
         self.open.update(kept)
         self.ends.update(kept)
         good = [slot for slot in sorted(kept) if kept[slot].finish_reason != "error"]
-        return tuple([_finished(slot, kept[slot]) for slot in good])
+        return tuple([self._finished(slot, kept[slot]) for slot in good])
 
     def finish(self) -> None:
         """End the choices that have begun and have no end: the response is complete."""
         for slot in self.open - self.ends.keys():
             self.ends[slot] = Choice(slot, "", "stop")
+
+    def close_calls(self) -> list[Choice]:
+        """Return the pieces of tool calls that were held back, at the end of the response."""
+        return self._replies.close(self.ends)
 
     def drop_failed(self) -> Choice | None:
         """Remove the choices that have failed, so that they count as missing.
@@ -118,7 +127,7 @@ class Choices:
 
     def tail(self) -> tuple[Choice, ...]:
         """Return the ends, with the half characters that were held back."""
-        ends = [self.ends[slot] for slot in sorted(self.ends)]
+        ends = [self._true(self.ends[slot]) for slot in sorted(self.ends)]
         if not self._joiners:
             return tuple(ends)
         return tuple(
@@ -171,11 +180,40 @@ class Choices:
             self._plain.add(slot)
         if text:
             self.sent.add(slot)
-        elif choice.logprobs is None and not choice.extra:
+        reply = None if choice.reply is None else self._replies.take(slot, choice.reply)
+        if reply is not None:
+            self.sent.add(slot)
+        elif not text and choice.logprobs is None and not choice.extra:
             return None
-        if text is choice.text and slot == choice.index and choice.finish_reason is None:
+        if (
+            text is choice.text
+            and slot == choice.index
+            and choice.finish_reason is None
+            and choice.reply is None
+        ):
             return choice
-        return Choice(slot, text, None, choice.logprobs, None, choice.extra)
+        return Choice(slot, text, None, choice.logprobs, None, choice.extra, reply)
+
+    def _finished(self, slot: int, choice: Choice) -> Choice:
+        """Return a whole choice, put right."""
+        text, reply, reason = sanitized(choice.text), choice.reply, choice.finish_reason or "stop"
+        if reply is not None:
+            reply = self._replies.take_whole(slot, reply)
+        if reason not in ("length", "content_filter"):
+            reason = self._replies.ending(slot, reason)
+        if (
+            slot == choice.index
+            and text is choice.text
+            and reason == choice.finish_reason
+            and reply is choice.reply
+        ):
+            return choice
+        return replace(choice, index=slot, text=text, finish_reason=reason, reply=reply)
+
+    def _true(self, end: Choice) -> Choice:
+        """Return an end that tells whether its choice has called tools."""
+        reason = self._replies.ending(end.index, end.finish_reason or "stop")
+        return end if reason == end.finish_reason else replace(end, finish_reason=reason)
 
     def _joined(self, slot: int, text: str) -> str:
         joiner = self._joiners.get(slot) or self._joiners.setdefault(slot, TextJoiner())
@@ -190,10 +228,3 @@ class Choices:
         if before is None or before.finish_reason != "error":  # a failure is final
             reason, native = choice.finish_reason or "stop", choice.native_finish_reason
             self.ends[slot] = Choice(slot, "", reason, None, native)
-
-
-def _finished(slot: int, choice: Choice) -> Choice:
-    text = sanitized(choice.text)
-    if slot == choice.index and choice.finish_reason is not None and text is choice.text:
-        return choice
-    return replace(choice, index=slot, text=text, finish_reason=choice.finish_reason or "stop")
