@@ -58,8 +58,8 @@ def test_every_status_has_its_meaning_in_a_list_too(
 
 
 def test_what_the_request_did_wrong_is_passed_on() -> None:
-    told = refused(400, error(400, "INVALID_ARGUMENT", "The input token count is too large."))
-    assert (str(told), told.code) == ("The input token count is too large.", "INVALID_ARGUMENT")
+    told = refused(400, error(400, "INVALID_ARGUMENT", "There is no such role."))
+    assert (str(told), told.code) == ("There is no such role.", "INVALID_ARGUMENT")
     assert told.status == 400
 
 
