@@ -42,9 +42,12 @@ class Site:
         speak(self.vendor, CHAT_WIRES[row], *answers)
 
     def ask(self, row: str, messages: Any, *, stream: bool, **more: Any) -> Any:
-        """Return the whole completion; a stream's is put together by the client's own helper."""
+        """Return the whole completion; a stream's is put together by the client's own helper.
+
+        `name` is the model's, if it is not the one that the wire is for.
+        """
         wire: Any = CHAT_WIRES[row]
-        ask = {"model": f"{more.pop('of', row)}/{wire.model}", "messages": messages, **more}
+        ask = {"model": f"{row}/{more.pop('name', wire.model)}", "messages": messages, **more}
         create: Any = self.client.chat.completions.create
         if not stream:
             return create(**ask)
