@@ -99,7 +99,6 @@ def test_metadata_are_labels_on_vertex_ai_alone() -> None:
         ("service_tier", "scale"),
         ("store", True),
         ("verbosity", "low"),
-        ("web_search_options", {}),
         ("a_field_of_next_year", 1),
     ],
 )
