@@ -8,6 +8,7 @@ CHOICES = Choices(
     accounts=["acme"],
     vendors=[],
     statuses=[],
+    endpoints=[],
     account_names={"acme": "Acme Ltd"},
     key_names={"key_0123456789": "production", "key_abcdef": ""},
 )

@@ -133,12 +133,17 @@ class UsageResult(Schema):
     input_uncached_tokens = _count("All other input tokens.")
     input_audio_tokens = _count("Audio tokens of the input.")
     output_audio_tokens = _count("Audio tokens of the output.")
+    input_image_tokens = _count("Image tokens of the input.")
+    output_image_tokens = _count("Image tokens of the output.")
+    input_cache_write_1h_tokens = _count("Of those written to a cache, those kept for an hour.")
+    web_search_calls = _count("Web searches that vendors ran and bill one by one.")
     num_model_requests = _count("All recorded requests, including failed ones.")
     failed_requests = _count("Those of them that failed, or whose response was cut short.")
     project_id = _text("The account.", allow_none=True)
     user_id = _text("The request's `user`.", allow_none=True)
     api_key_id = _text("The key's id.", allow_none=True)
     model = _text("`vendor/name`.", allow_none=True)
+    endpoint = _text("`completions` or `chat.completions`.", allow_none=True)
     batch = fields.Boolean(required=True, allow_none=True)
     service_tier = fields.String(required=True, allow_none=True)
     api_source = fields.String(required=True, allow_none=True)
@@ -171,7 +176,10 @@ class RefusalsResult(Schema):
     num_refused_requests = _count("Requests that were refused before any vendor was called.")
     project_id = _text("The account; empty if the request did not tell it.", allow_none=True)
     api_key_id = _text("The key's id; empty if the key is not known.", allow_none=True)
-    endpoint = _text("`completions`; empty if the input was not valid HTTP.", allow_none=True)
+    endpoint = _text(
+        "`completions` or `chat.completions`; empty if the input was not valid HTTP.",
+        allow_none=True,
+    )
     reason = _text(
         "The error's code. For limits with the limit that was reached, as in"
         " `rate_limit_exceeded/key/requests_per_minute`.",
@@ -221,6 +229,7 @@ class CostsResult(Schema):
     project_id = _text("The account.", allow_none=True)
     user_id = _text("The request's `user`.", allow_none=True)
     api_key_id = _text("The key's id.", allow_none=True)
+    endpoint = _text("`completions` or `chat.completions`.", allow_none=True)
     api_source = fields.String(required=True, allow_none=True)
     quantity = fields.Integer(required=True, allow_none=True)
     quantity_unit = _text("`tokens` if grouped by line item.", allow_none=True)
