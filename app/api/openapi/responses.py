@@ -129,7 +129,10 @@ class RefusalsResult(Schema):
     num_refused_requests = count("Requests that were refused before any vendor was called.")
     project_id = string("The account; empty if the request did not tell it.", allow_none=True)
     api_key_id = string("The key's id; empty if the key is not known.", allow_none=True)
-    endpoint = string("`completions`; empty if the input was not valid HTTP.", allow_none=True)
+    endpoint = string(
+        "`completions` or `chat.completions`; empty if the input was not valid HTTP.",
+        allow_none=True,
+    )
     reason = string(
         "The error's code. For limits with the limit that was reached, as in"
         " `rate_limit_exceeded/key/requests_per_minute`.",
