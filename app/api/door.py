@@ -91,7 +91,12 @@ class Door:
             stream.close()
             raise
         body = EventStreamBody(
-            stream, asked, self.chunks(), first, settings.keep_alive_s, g.line.failed
+            stream,
+            asked,
+            self.chunks(),
+            first,
+            keep_alive_s=settings.keep_alive_s,
+            failed=g.line.failed,
         )
         response = Response(body, headers=STREAM_HEADERS)
         return _with_headers(response, stream)

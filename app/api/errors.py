@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping
 
-from flask import Flask, Response, g
+from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from app.formats import strict_json
@@ -18,6 +18,14 @@ CODES: Mapping[int, str] = {
     405: "method_not_allowed",
     415: "unsupported_media_type",
 }
+
+
+API = "/v5/"
+#: For a client that asks for an endpoint of another API, such as `/v5/responses`.
+DOORS = (
+    "Models are called at `/v5/chat/completions` and `/v5/completions`;"
+    " `/openapi.json` describes every endpoint."
+)
 
 
 def register_errors(app: Flask) -> None:
@@ -51,6 +59,8 @@ def _render_http(error: HTTPException) -> Response:
     if status == RequestTooLarge.status:
         return render(RequestTooLarge("The body is too large."))
     message, code = str(error.description or error.name), CODES.get(status)
+    if status == 404 and request.path.startswith(API):
+        message = f"There is no `{request.path[:64]}`. {DOORS}"
     mapped = InvalidRequest(message, code=code) if status < 500 else TollgateError(message)
     mapped.status = status
     response = render(mapped)

@@ -30,6 +30,12 @@ NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "top_p": (1,),
 }
 
+#: What to do instead.
+HINTS: Mapping[str, str] = {
+    "function_call": " Use `tool_choice` instead.",
+    "functions": " Use `tools` instead.",
+}
+
 
 def supported(
     vendor: Vendor, request: GenerationRequest, unsupported: frozenset[str] = frozenset()
@@ -48,7 +54,8 @@ def supported(
             continue
         if not vendor.drop_unsupported:
             raise UnsupportedParameter(
-                f"The vendor `{vendor.name}` does not support `{name}`.", param=name
+                f"The vendor `{vendor.name}` does not support `{name}`.{HINTS.get(name, '')}",
+                param=name,
             )
         dropped.append(name)
     stops = parameters.get("stop", "")

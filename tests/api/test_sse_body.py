@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from app.api.schemas.completion import TextChunks
 from app.api.sse_body import EventStreamBody
 from app.formats.sse import DONE, KEEP_ALIVE
 from app.serving.stream import CompletionStream
@@ -50,7 +51,8 @@ def body_of(
         model="sim/m", prompt="p", stream=True, stream_options=options or {}
     )
     failed = (failures if failures is not None else []).append
-    return EventStreamBody(cast(CompletionStream, script), request, first, 1.0, failed)
+    stream = cast(CompletionStream, script)
+    return EventStreamBody(stream, request, TextChunks(), first, keep_alive_s=1.0, failed=failed)
 
 
 def until_aborted(body: EventStreamBody) -> list[bytes]:

@@ -34,6 +34,9 @@ AUTHENTICATION = frozenset({401, 402, 403})
 TIMEOUT = frozenset({408, 504, 524})
 OVERLOADED = frozenset({503, 529})
 
+#: The contract's code for a request beyond the model's context.
+TOO_LONG = "context_length_exceeded"
+
 #: Codes and types that mean Tollgate's credentials or billing, whatever the status.
 CREDENTIALS = frozenset(
     {"authentication_error", "billing_error", "insufficient_quota", "invalid_api_key"}
