@@ -53,6 +53,8 @@ def unsupported(vendor: Vendor, path: str, hint: str = "") -> UnsupportedParamet
 
 def narrowed(request: ChatRequest, parameters: Mapping[str, Any]) -> ChatRequest:
     """Return a request with only these of its options, in its typed fields, too."""
+    if parameters.keys() == request.options.keys():
+        return request
     typed = ("tools", "tool_choice", "response_format", "stop")
     empty: dict[str, Any] = {name: None for name in typed if name not in parameters}
     if "tools" in empty:
