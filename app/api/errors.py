@@ -20,6 +20,14 @@ CODES: Mapping[int, str] = {
 }
 
 
+API = "/v5/"
+#: For a client that asks for an endpoint of another API, such as `/v5/responses`.
+DOORS = (
+    "Models are called at `/v5/chat/completions` and `/v5/completions`;"
+    " `/openapi.json` describes every endpoint."
+)
+
+
 def register_errors(app: Flask) -> None:
     """Install the error handlers, and add `x-request-id` to every response."""
     app.before_request(_name_request)
