@@ -6,7 +6,7 @@ it varies: the vendor's cache compares prefixes.
 
 from typing import Any
 
-from app.gateways.anthropic.messages import MessageEncoder, check_prefill
+from app.gateways.anthropic.messages import MessageEncoder
 from app.gateways.anthropic.quirks import STRUCTURED, has
 from app.gateways.anthropic.thinking import Thinking, thinking_of
 from app.gateways.anthropic.tools import tool_fields
@@ -16,6 +16,7 @@ from app.gateways.conversation.omissions import (
     check_old_functions,
     unsupported,
 )
+from app.gateways.conversation.prefill import check_prefill
 from app.gateways.conversation.schemas import without_safe_bounds
 from app.gateways.conversation.tools import check_calls
 from app.gateways.conversation.turns import conversation

@@ -7,11 +7,10 @@ from app.gateways.anthropic.quirks import NO_FORCED_TOOLS, STRUCTURED, has
 from app.gateways.conversation.marks import mark_of
 from app.gateways.conversation.omissions import Omissions
 from app.gateways.conversation.schemas import without_safe_bounds
-from app.gateways.conversation.tools import called_tools, object_schema, offered_tools
+from app.gateways.conversation.tools import called_tools, object_schema, offered_tools, unforced
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.chat.tools import Tool, ToolChoice
-from app.vocabulary.errors import UnsupportedParameter
 
 
 def tool_fields(
@@ -84,11 +83,7 @@ def _check_forced(vendor: Vendor, request: ChatRequest, *, is_manual: bool) -> N
         why = "it cannot be forced to call a tool: use 'auto'"
     else:
         return
-    raise UnsupportedParameter(
-        f"The model `{request.model_name[:64]}` of the vendor `{vendor.name}` does not support "
-        f"this `tool_choice`; {why}.",
-        param="tool_choice",
-    )
+    raise unforced(vendor, request, why)
 
 
 def _web_search(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> Block | None:

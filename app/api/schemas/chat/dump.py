@@ -44,7 +44,7 @@ def _dump_choice(choice: Choice) -> dict[str, Any]:
     message: dict[str, Any] = {
         **(reply.extra or {}),
         "role": "assistant",
-        "content": dump_content(choice),
+        "content": _dump_content(choice),
         "refusal": reply.refusal or None,
     }
     if reply.reasoning:
@@ -63,11 +63,8 @@ def _dump_choice(choice: Choice) -> dict[str, Any]:
     return body
 
 
-def dump_content(choice: Choice) -> str | None:
-    """Return the content of a message, or of a choice's first delta.
-
-    It is null if something else stands in for it.
-    """
+def _dump_content(choice: Choice) -> str | None:
+    """Return the content of a message; null if something else stands in for it."""
     reply = choice.reply
     if choice.text or reply is None:
         return choice.text
