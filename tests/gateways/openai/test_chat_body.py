@@ -306,6 +306,12 @@ def test_together_takes_log_probabilities_as_a_number(
     assert ROWS["together"].sent("m", **asked) == PLAIN | sent
 
 
+@pytest.mark.parametrize("name", ["tgi", "ollama"])
+def test_chat_may_support_more_than_text_completions(name: str) -> None:
+    asked = {"logprobs": True, "top_logprobs": 2}
+    assert ROWS[name].sent("m", **asked) == PLAIN | asked
+
+
 def test_several_samples_are_one_call() -> None:
     assert ROWS["openai"].sent("m", n=3)["n"] == 3
 
