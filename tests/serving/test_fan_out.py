@@ -28,7 +28,7 @@ def test_the_parts_of_a_request_give_each_choice_once_and_in_its_place(
         assert (asked.n or 1) <= max_n
         assert len(asked.inputs) == 1 or list_prompts
         choices = [
-            Choice(at * (asked.n or 1) + sample, *prompt.texts)
+            Choice(at * (asked.n or 1) + sample, prompt.texts[0])
             for at, prompt in enumerate(asked.inputs)
             for sample in range(asked.n or 1)
         ]
