@@ -96,8 +96,9 @@ def detail_of(error: Any) -> Detail:
 
     Shapes: {"error": one of these}; {"message", "type", "param", "code"}; "a sentence"; {"detail"
     or "msg" or "content": one of these}; {"code": int}; {"details": {"error_code"}}; pydantic's
-    {"msg", "loc": ["body", "messages", 0, "name"]}; a list whose first item is one of these; an empty Detail for anything else. Fields that an inner error
-    lacks are taken from the one around it.
+    {"msg", "loc": ["body", "messages", 0, "name"]}; a list whose first item is one of these; an
+    empty Detail for anything else. Fields that an inner error lacks are taken from the one around
+    it.
     """
     if isinstance(error, list):
         error = error[0] if error else None
