@@ -10,7 +10,9 @@ from app.settings import ROOT
 def test_the_table_in_the_documentation_is_the_generated_one() -> None:
     page = (ROOT / "docs" / "chat.md").read_text(encoding="utf-8")
     table = "\n".join(chat_table())
-    assert f"\n\n{table}\n\n" in page, "put the output of `tollgate vendors --chat` into docs/chat.md"
+    assert f"\n\n{table}\n\n" in page, (
+        "put the output of `tollgate vendors --chat` into docs/chat.md"
+    )
     printed = CliRunner().invoke(main, ["vendors", "--chat"], env={"TOLLGATE_VENDORS": ""})
     assert printed.stdout == table + "\n"
 

@@ -64,7 +64,7 @@ class UnitPrices:
 _ALL = select(prices.c.price_id, prices.c.rates, prices.c.later_rates)
 
 
-def _tiers(row: Row[Any]) -> tuple[UnitPrice, ...]:
+def _tiers(row: Row[Any, Any, Any]) -> tuple[UnitPrice, ...]:
     """Return a stored price; its first tier applies from 0 on."""
     tiers = decode_tiers(row.rates, row.later_rates)
     return tuple(UnitPrice(row.price_id, above, rates) for above, rates in tiers)
