@@ -18,6 +18,7 @@ from app.gateways.conversation.omissions import (
     unsupported,
 )
 from app.gateways.conversation.prefill import check_prefill
+from app.gateways.conversation.schemas import without_safe_bounds
 from app.gateways.conversation.tools import check_calls
 from app.gateways.conversation.turns import conversation
 from app.gateways.parameters import check_range
@@ -124,8 +125,9 @@ def _output_config(
 ) -> dict[str, Any]:
     """Return `output_config`: the effort, and the schema of the reply as the caller wrote it.
 
-    A description beside the schema becomes the schema's own if it has none. The vendor has no
-    place for the format's name, and always follows it strictly.
+    Bounds of integers that limit nothing are left out, since the vendor rejects all bounds. A
+    description beside the schema becomes the schema's own if it has none. The vendor has no place
+    for the format's name, and always follows it strictly.
     Raises: UnsupportedParameter for a format that the vendor or the model does not have.
     """
     config: dict[str, Any] = {} if thinking.effort is None else {"effort": thinking.effort}
@@ -135,7 +137,7 @@ def _output_config(
     if wanted.type != "json_schema" or not has(vendor, STRUCTURED, request.model_name):
         omissions.leave_out("response_format", "response_format")
         return config
-    schema = dict(wanted.schema or {})
+    schema = without_safe_bounds(wanted.schema or {})
     if wanted.description:
         schema.setdefault("description", wanted.description)
     config["format"] = {"type": "json_schema", "schema": schema}

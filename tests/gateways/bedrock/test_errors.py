@@ -78,8 +78,8 @@ def test_a_name_in_the_body_counts_too() -> None:
 
 
 def test_a_refusal_has_the_vendors_words() -> None:
-    error = decoded(400, "ValidationException" + CORAL, message="It is malformed.")
-    assert (error.message, error.code) == ("It is malformed.", "ValidationException")
+    error = decoded(400, "ValidationException" + CORAL, message="No such role.")
+    assert (error.message, error.code) == ("No such role.", "ValidationException")
     error = decoded(
         424, "ModelErrorException", message="x", originalMessage="y", originalStatusCode=422
     )
