@@ -25,8 +25,8 @@ from tests.support.vendor import (
 )
 from tests.support.vendor_chat import chat_body, chatted, delta
 
-TEXT = {"model": "sim/m", "prompt": "one two"}
-CHAT = {"model": "sim/m", "messages": [{"role": "user", "content": "one two"}]}
+TEXT: dict[str, Any] = {"model": "sim/m", "prompt": "one two"}
+CHAT: dict[str, Any] = {"model": "sim/m", "messages": [{"role": "user", "content": "one two"}]}
 BODIES = {"completions": TEXT, "chat/completions": CHAT}
 END = ("done", "[DONE]")
 

@@ -111,8 +111,7 @@ def _plain_fields(request: ChatRequest, omissions: Omissions) -> dict[str, Any]:
             fields["service_tier"] = TIERS[tier]
         else:
             omissions.leave_out("service_tier", "service_tier")
-    for name in sorted(CACHE_HINTS & request.options.keys()):
-        omissions.leave_out_hint(name)
+    omissions.leave_out_cache_hints(request)
     if request.stream:
         fields["stream"] = True
     return fields

@@ -56,9 +56,6 @@ SUPPORTED = CACHE_HINTS | {
 #: The contract's service tiers -> the vendor's; `auto` is its default.
 TIERS = {"default": "default", "flex": "flex", "priority": "priority"}
 
-#: Where Claude's own response counts its reasoning, which Converse's usage does not.
-COUNTS_PATH = "/usage/output_tokens_details"
-
 
 def body_of(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[str, Any]:
     """Return the body for a request whose options are all supported.
@@ -75,12 +72,13 @@ def body_of(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[
     encoder = MessageEncoder(parts, omissions, thinks=reasoning.is_on)
     tools = ToolEncoder(vendor, parts, omissions, traits, is_manual=reasoning.is_manual)
     tool_config = tools.config(request)
-    own = {**reasoning.fields, **tools.single_call(request, tool_config)}
-    counted = [COUNTS_PATH] if reasoning.is_on and reasoning.fields else []
     fields: dict[str, Any] = {
         "inferenceConfig": _inference_config(vendor, request, reasoning),
-        "additionalModelRequestFields": own,
-        "additionalModelResponseFieldPaths": counted,
+        "additionalModelRequestFields": {
+            **reasoning.fields,
+            **tools.single_call(request, tool_config),
+        },
+        "additionalModelResponseFieldPaths": reasoning.counted_at,
         "outputConfig": _output_config(request, reasoning, traits, omissions),
         "requestMetadata": _metadata(vendor, request),
         "serviceTier": _tier(request, omissions),
@@ -88,8 +86,7 @@ def body_of(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[
         "system": encoder.system(talk),
         "messages": encoder.messages(talk),
     }
-    for name in sorted(CACHE_HINTS & request.options.keys()):
-        omissions.leave_out_hint(name)
+    omissions.leave_out_cache_hints(request)
     return {name: value for name, value in fields.items() if value}
 
 

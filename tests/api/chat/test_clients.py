@@ -112,10 +112,10 @@ def test_openais_helper_streams_reasoning_text_and_calls(client: OpenAI) -> None
         streamed = stream.get_final_completion().choices[0]
     whole = client.chat.completions.create(**asked).choices[0]
     for choice in (streamed, whole):
-        said = choice.message.to_dict()
+        said: Any = choice.message.to_dict()
         assert (choice.finish_reason, said["content"]) == ("tool_calls", None)
         assert said["reasoning_content"] == "the weather"
-        arguments = [json.loads(it["function"]["arguments"]) for it in said["tool_calls"]]  # type: ignore[attr-defined]
+        arguments = [json.loads(it["function"]["arguments"]) for it in said["tool_calls"]]
         assert arguments == [{"city": "the"}, {"city": "weather"}]
 
 

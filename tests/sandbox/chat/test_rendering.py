@@ -35,6 +35,11 @@ def chunks(response: TestResponse) -> list[Any]:
     return [json.loads(event.removeprefix("data: ")) for event in events]
 
 
+def calls_of(message: Any) -> list[tuple[str, str, str]]:
+    """Return the id, name and arguments of each call in a message."""
+    return [(it.id, it.function.name, it.function.arguments) for it in message.tool_calls]
+
+
 def test_an_answer_has_openais_shape(client: FlaskClient) -> None:
     body = ask(client, model="echo?reasoning=1").json
     assert body is not None
@@ -89,10 +94,7 @@ def test_openais_client_joins_calls_and_runs_a_tool_loop(sandbox_url: str) -> No
             reply = stream.get_final_completion().choices[0]
         whole = client.chat.completions.create(messages=messages, **asked).choices[0]
         assert reply.finish_reason == whole.finish_reason == "tool_calls"
-        found = [
-            [(c.id, c.function.name, c.function.arguments) for c in it.message.tool_calls or ()]  # type: ignore[union-attr]
-            for it in (reply, whole)
-        ]
+        found = [calls_of(it.message) for it in (reply, whole)]
         assert found[0] == found[1]
         assert len(found[0]) == 2
         messages.append(whole.message.model_dump(exclude_none=True))

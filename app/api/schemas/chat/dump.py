@@ -87,7 +87,15 @@ def _dump_call(call: ToolCall) -> dict[str, Any]:
 
 
 def dump_chat_usage(usage: Usage) -> dict[str, Any]:
-    """Return the contract's CompletionUsage, with the details that chat alone has."""
+    """Return the contract's CompletionUsage, with the details that chat alone has.
+
+    Tokens of images are there only if there are any.
+    """
     body = dump_usage(usage)
-    body["prompt_tokens_details"]["cache_write_tokens"] = usage.cache_write_tokens
+    prompt, completion = body["prompt_tokens_details"], body["completion_tokens_details"]
+    prompt["cache_write_tokens"] = usage.cache_write_tokens
+    if usage.image_prompt_tokens:
+        prompt["image_tokens"] = usage.image_prompt_tokens
+    if usage.image_completion_tokens:
+        completion["image_tokens"] = usage.image_completion_tokens
     return body
