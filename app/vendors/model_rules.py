@@ -64,8 +64,8 @@ def _rules_in(table: Mapping[str, Any], model_name: str) -> ModelRules:
         if fnmatchcase(model_name, glob):
             for key, value in rules.items():
                 (tables[key] if key in tables else names[key]).update(value)
-    sets: dict[str, Any] = {key: frozenset(found) for key, found in names.items()}
-    return ModelRules(**tables, **sets)
+    found: dict[str, Any] = {key: frozenset(some) for key, some in names.items()}
+    return ModelRules(**tables, **found)
 
 
 #: The keys whose rules are tables, and those whose rules are lists of names.
