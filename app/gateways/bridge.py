@@ -78,6 +78,8 @@ class Bridge:
         except InvalidRequest as error:
             raise _in_public_words(error) from error
         names = {public_name(name) for name in (*dropped, *encoded.dropped)}
+        if not names:
+            return encoded
         return replace(encoded, dropped=tuple(sorted(names)))
 
     def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:

@@ -59,9 +59,19 @@ def serving(
         overlay += overlays.get(row.name, "") + "\n"
         if "api_key_env" in entries()[row.name]:
             overlay += 'api_key_env = "CONTRACT_KEY"\n'
+    with running(settings_of(root, redis_url, overlay)) as gateway:
+        yield gateway, vendor
+    vendor.stop()
+
+
+def settings_of(root: Path, redis_url: str, overlay: str) -> Settings:
+    """Return the settings of a gateway whose entries are changed by an overlay.
+
+    The environment has a value for every variable of the table, and `CONTRACT_KEY`.
+    """
     table = root / "vendors.toml"
     table.write_text(overlay)
-    settings = Settings(
+    return Settings(
         journal="off",  # no worker posts: it would send again what a flush between tests removes
         redis_url=redis_url,
         database_url=new_ledger(root / "ledger.db"),
@@ -69,6 +79,3 @@ def serving(
         spool_dir=root / "spool",
         env={**variables(), "CONTRACT_KEY": KEY},
     )
-    with running(settings) as gateway:
-        yield gateway, vendor
-    vendor.stop()

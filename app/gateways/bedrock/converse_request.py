@@ -10,12 +10,13 @@ from app.formats import strict_json
 from app.gateways.bedrock.common import request_metadata
 from app.gateways.bedrock.messages import MessageEncoder
 from app.gateways.bedrock.parts import PartEncoder
-from app.gateways.bedrock.quirks import CACHES, STRUCTURED
+from app.gateways.bedrock.quirks import CACHES, LATER_SYSTEM, STRUCTURED
 from app.gateways.bedrock.reasoning import Reasoning, reasoning_of
 from app.gateways.bedrock.tools import ToolEncoder
 from app.gateways.conversation.omissions import (
     CACHE_HINTS,
     Omissions,
+    check_no_images,
     check_old_functions,
     unsupported,
 )
@@ -56,9 +57,6 @@ SUPPORTED = CACHE_HINTS | {
 #: The contract's service tiers -> the vendor's; `auto` is its default.
 TIERS = {"default": "default", "flex": "flex", "priority": "priority"}
 
-#: Where Claude's own response counts its reasoning, which Converse's usage does not.
-COUNTS_PATH = "/usage/output_tokens_details"
-
 
 def body_of(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[str, Any]:
     """Return the body for a request whose options are all supported.
@@ -66,21 +64,24 @@ def body_of(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[
     Raises: InvalidRequest, mostly UnsupportedParameter, with the path of the field.
     """
     check_old_functions(vendor, request)
+    check_no_images(vendor, request)
     check_calls(vendor, request.messages)
-    talk = conversation(vendor, request.messages, omissions)
-    check_prefill(vendor, request.model_name, talk)
     traits = rules_of(vendor, request.model_name).traits
+    keeps_later = LATER_SYSTEM in traits
+    talk = conversation(vendor, request.messages, omissions, keeps_later=keeps_later)
+    check_prefill(vendor, request.model_name, talk)
     reasoning = reasoning_of(vendor, request, talk, omissions)
     parts = PartEncoder(vendor, omissions, caches=CACHES in traits)
     encoder = MessageEncoder(parts, omissions, thinks=reasoning.is_on)
     tools = ToolEncoder(vendor, parts, omissions, traits, is_manual=reasoning.is_manual)
     tool_config = tools.config(request)
-    own = {**reasoning.fields, **tools.single_call(request, tool_config)}
-    counted = [COUNTS_PATH] if reasoning.is_on and reasoning.fields else []
     fields: dict[str, Any] = {
         "inferenceConfig": _inference_config(vendor, request, reasoning),
-        "additionalModelRequestFields": own,
-        "additionalModelResponseFieldPaths": counted,
+        "additionalModelRequestFields": {
+            **reasoning.fields,
+            **tools.single_call(request, tool_config),
+        },
+        "additionalModelResponseFieldPaths": reasoning.counted_at,
         "outputConfig": _output_config(request, reasoning, traits, omissions),
         "requestMetadata": _metadata(vendor, request),
         "serviceTier": _tier(request, omissions),
@@ -88,8 +89,7 @@ def body_of(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[
         "system": encoder.system(talk),
         "messages": encoder.messages(talk),
     }
-    for name in sorted(CACHE_HINTS & request.options.keys()):
-        omissions.leave_out_hint(name)
+    omissions.leave_out_cache_hints(request)
     return {name: value for name, value in fields.items() if value}
 
 

@@ -20,6 +20,9 @@ from app.vocabulary.chat.request import ChatRequest
 
 OFF = {"type": "disabled"}
 
+#: Where Claude's own response counts its reasoning, which Converse's usage does not.
+COUNTS_PATH = "/usage/output_tokens_details"
+
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
@@ -35,6 +38,11 @@ class Reasoning:
     effort: str | None = None
     is_on: bool = False
     is_manual: bool = False
+
+    @property
+    def counted_at(self) -> list[str]:
+        """The paths in the model's own response that count its reasoning."""
+        return [COUNTS_PATH] if self.is_on and self.fields else []
 
 
 def reasoning_of(

@@ -56,12 +56,15 @@ RESULT = {"role": "tool", "tool_call_id": ROME.id, "content": "warm"}
 COUNTS = Counts(prompt=30, completion=12, cached=4)
 
 
+SAID = Answer(counts=COUNTS)
+
+
 @dataclass(frozen=True)
 class Scenario:
     """A request, beside its model, and the answer that the vendor gives."""
 
     messages: list[Any] = field(default_factory=lambda: [USER])
-    answer: Answer = Answer(counts=COUNTS)
+    answer: Answer = SAID
     more: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -40,13 +40,13 @@ def anthropic_blocks(body: Any) -> list[Any]:
 
 
 def _of_anthropic(block: Any) -> Any:
-    kind = block["type"]
-    return {
-        "thinking": lambda: ("thought", block["thinking"], block["signature"]),
-        "redacted_thinking": lambda: ("sealed", block["data"]),
-        "text": lambda: ("text", block["text"]),
-        "tool_use": lambda: ("call", block["name"], block["input"]),
-    }[kind]()
+    if block["type"] == "thinking":
+        return ("thought", block["thinking"], block["signature"])
+    if block["type"] == "redacted_thinking":
+        return ("sealed", block["data"])
+    if block["type"] == "tool_use":
+        return ("call", block["name"], block["input"])
+    return ("text", block["text"])
 
 
 def bedrock_blocks(body: Any) -> list[Any]:

@@ -25,7 +25,9 @@ def request(model: str, **more: Any) -> CompletionRequest:
     return CompletionRequest(**{"model": f"bedrock/{model}", "prompt": "Once", **more})
 
 
-def sent(gateway: Gateway[CompletionRequest], asked: CompletionRequest, vendor: Vendor | None = None) -> Any:
+def sent(
+    gateway: Gateway[CompletionRequest], asked: CompletionRequest, vendor: Vendor | None = None
+) -> Any:
     """Return the JSON that the vendor gets."""
     return json.loads(gateway.encode(vendor or row(), asked).body)
 

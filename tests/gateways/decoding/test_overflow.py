@@ -43,16 +43,17 @@ MESSAGES = [
 def test_it_is_a_400_with_openais_code_and_the_vendors_numbers(message: str, status: int) -> None:
     detail = failures.Detail(message=message, code="INVALID_ARGUMENT", param="messages")
     error = failures.failure(VENDOR, status, detail)
-    assert isinstance(error, VendorRejected)
     assert (error.status, error.code) == (400, "context_length_exceeded")
     assert (error.message, error.param) == (message, "messages")
     assert error.vendor_status == status
     assert not error.billable
+    assert isinstance(error, VendorRejected)
 
 
 @pytest.mark.parametrize("name", ["code", "type"])
 def test_a_code_or_a_type_says_it_too(name: str) -> None:
-    error = failures.failure(VENDOR, 400, failures.Detail(**{name: "exceed_context_size_error"}))
+    fields: dict[str, Any] = {name: "exceed_context_size_error"}
+    error = failures.failure(VENDOR, 400, failures.Detail(**fields))
     assert error.code == "context_length_exceeded"
     assert is_overflow(None, "3051")
 

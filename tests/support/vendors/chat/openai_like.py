@@ -148,6 +148,7 @@ class OpenAIChat:
         """Return a stream."""
         indices = range(body.get("n") or 1)
         deltas = [{"role": "assistant", "content": ""}, *self.deltas(said)]
+        pieces: list[tuple[int, Body, str | None]]
         pieces = [(index, delta, None) for delta in deltas for index in indices]
         if said.breaks is None:
             pieces += [(index, {}, self.finish(body, said)) for index in indices]

@@ -71,9 +71,9 @@ class DeepSeekChat(OpenAIChat):
 
 def _no_schema(body: Body) -> Iterator[str]:
     """LLM Engine drops a schema without a word."""
-    if (body.get("response_format") or {}).get("type") == "json_schema":
-        if "guided_json" not in body:
-            yield "response_format: it would be ignored, and the caller not know"
+    schema = (body.get("response_format") or {}).get("type") == "json_schema"
+    if schema and "guided_json" not in body:
+        yield "response_format: it would be ignored, and the caller not know"
 
 
 _VLLM = VLLMChat(
