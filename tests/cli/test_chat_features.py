@@ -29,4 +29,4 @@ def test_what_a_vendor_refuses_is_not_said_to_work() -> None:
     assert found["openai"]["JSON schema"]
     assert not found["anthropic"]["seed"]
     assert not found["cohere"]["sound"]
-    assert not found["gemini"]["image URL"]
+    assert not found["bedrock"]["image URL"]

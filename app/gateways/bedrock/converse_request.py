@@ -10,12 +10,13 @@ from app.formats import strict_json
 from app.gateways.bedrock.common import request_metadata
 from app.gateways.bedrock.messages import MessageEncoder
 from app.gateways.bedrock.parts import PartEncoder
-from app.gateways.bedrock.quirks import CACHES, STRUCTURED
+from app.gateways.bedrock.quirks import CACHES, LATER_SYSTEM, STRUCTURED
 from app.gateways.bedrock.reasoning import Reasoning, reasoning_of
 from app.gateways.bedrock.tools import ToolEncoder
 from app.gateways.conversation.omissions import (
     CACHE_HINTS,
     Omissions,
+    check_no_images,
     check_old_functions,
     unsupported,
 )
@@ -63,10 +64,12 @@ def body_of(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[
     Raises: InvalidRequest, mostly UnsupportedParameter, with the path of the field.
     """
     check_old_functions(vendor, request)
+    check_no_images(vendor, request)
     check_calls(vendor, request.messages)
-    talk = conversation(vendor, request.messages, omissions)
-    check_prefill(vendor, request.model_name, talk)
     traits = rules_of(vendor, request.model_name).traits
+    keeps_later = LATER_SYSTEM in traits
+    talk = conversation(vendor, request.messages, omissions, keeps_later=keeps_later)
+    check_prefill(vendor, request.model_name, talk)
     reasoning = reasoning_of(vendor, request, talk, omissions)
     parts = PartEncoder(vendor, omissions, caches=CACHES in traits)
     encoder = MessageEncoder(parts, omissions, thinks=reasoning.is_on)

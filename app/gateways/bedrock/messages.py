@@ -1,6 +1,7 @@
 """A conversation as Converse's `system` and `messages`.
 
 - An assistant's turn has its signed reasoning, then its text, then its calls.
+- Instructions are `system`; models that take later ones in their place get them there.
 - A user's turn begins with the results of calls. One with a document must have a text, too:
   Tollgate adds none.
 """
@@ -36,8 +37,12 @@ class MessageEncoder:
 
     def messages(self, talk: Conversation) -> list[dict[str, Any]]:
         """Return the turns."""
-        said = {"assistant": self._said, "user": self._asked}
+        said = {"assistant": self._said, "system": self._told, "user": self._asked}
         return [{"role": turn.side, "content": said[turn.side](turn)} for turn in talk.turns]
+
+    def _told(self, turn: Turn) -> list[Block]:
+        """Return later instructions in their place."""
+        return self._parts.texts(part for it in turn.messages for part in marked_parts(it))
 
     def _asked(self, turn: Turn) -> list[Block]:
         results = [block for result in turn.results for block in self._result(result)]

@@ -68,7 +68,7 @@ class MessageWriter:
 
     def _message(self, message: Message) -> Mapping[str, Any]:
         source = message.source
-        is_plain = len(source) == 2 and message.role in ("user", "system")
+        is_plain = len(source) == 2 and message.role in ("user", "system", "assistant")
         if is_plain and isinstance(source.get("content"), str):
             return source
         body = {n: v for n, v in source.items() if v is not None or n == "content"}

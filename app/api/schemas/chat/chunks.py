@@ -116,8 +116,10 @@ def _first(choice: Choice) -> dict[str, Any]:
     """Return the first delta of a choice, which has its role, a content and a refusal.
 
     The content is null if something else comes first: nobody knows yet whether there will be text.
+    It is null, too, if a filter has left nothing.
     """
-    content = choice.text if choice.text or choice.reply is None else None
+    is_text = choice.reply is None and choice.finish_reason != "content_filter"
+    content = choice.text if choice.text or is_text else None
     first = {"role": "assistant", "content": content, "refusal": None}
     return {**first, **_delta("", choice.reply)}
 

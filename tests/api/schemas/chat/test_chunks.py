@@ -78,8 +78,13 @@ def test_the_usual_chunk_has_what_every_chunk_has() -> None:
 
 
 def test_an_empty_answer_still_has_a_role_and_an_end() -> None:
+    bodies = dumped(chunk(Choice(0, "", "stop")))
+    assert deltas(bodies) == [(0, {**FIRST, "content": ""}, None), (0, {}, "stop")]
+
+
+def test_what_a_filter_has_left_nothing_of_has_no_content() -> None:
     bodies = dumped(chunk(Choice(0, "", "content_filter")))
-    assert deltas(bodies) == [(0, {**FIRST, "content": ""}, None), (0, {}, "content_filter")]
+    assert deltas(bodies) == [(0, {**FIRST, "content": None}, None), (0, {}, "content_filter")]
 
 
 def test_choices_each_have_a_role_and_stay_side_by_side() -> None:
