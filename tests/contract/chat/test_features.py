@@ -202,16 +202,17 @@ def is_the_vendors(row: str, feature: str) -> bool:
 def test_it_is_taken_or_refused_by_name(site: Site, row: str, feature: str) -> None:
     messages, more, names = FEATURES[feature]
     site.says(row, Answer((Thought("Hm."), Text("one two")), counts=COUNTS))
+    refusal = None
     try:
         completion = site.ask(row, messages, stream=False, **more)
-    except openai.BadRequestError as refusal:
-        if site.vendor.asked:
-            assert is_the_vendors(row, feature), refusal.message
-            assert VENDOR_REFUSES.get(row, {}).get(feature, names) in refusal.message
-        else:
-            assert (refusal.param or "").startswith(names), refusal.message
-    else:
-        assert [choice.message.content for choice in completion.choices] == ["one two"] * more.get(
-            "n", 1
-        )
+    except openai.BadRequestError as error:
+        refusal = error
+    if refusal is None:
+        texts = [choice.message.content for choice in completion.choices]
+        assert texts == ["one two"] * more.get("n", 1)
         assert site.gateway.event().source == "vendor"
+    elif site.vendor.asked:
+        assert is_the_vendors(row, feature), refusal.message
+        assert VENDOR_REFUSES.get(row, {}).get(feature, names) in refusal.message
+    else:
+        assert (refusal.param or "").startswith(names), refusal.message
