@@ -202,3 +202,6 @@ CHAT_WIRES: dict[str, Speaking] = {
         adds_reasoning=True,
     ),
 }
+
+#: What they need in their entries.
+OVERLAYS = {name: getattr(wire, "overlay", "") for name, wire in CHAT_WIRES.items()}
