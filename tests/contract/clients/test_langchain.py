@@ -32,8 +32,8 @@ from tests.support.vendors.chat.script import Answer
 def model_at(backend: Backend, **http: Any) -> ChatOpenAI:
     """Return a model whose connections the test closes: its own stay open."""
     options: dict[str, Any] = {"max_retries": 0, "timeout": 30, "stream_usage": True, **http}
-    url, key = backend.gateway.base_url, backend.gateway.api_key
-    return ChatOpenAI(model=backend.model, base_url=url, api_key=key, **options)
+    options |= {"base_url": backend.gateway.base_url, "api_key": backend.gateway.api_key}
+    return ChatOpenAI(model=backend.model, **options)
 
 
 @pytest.fixture
