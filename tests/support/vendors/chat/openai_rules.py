@@ -26,11 +26,7 @@ def problems_of_messages(body: Body) -> Iterator[str]:
             continue
         if unanswered:
             yield _unanswered(unanswered)
-        calls = message.get("tool_calls") or []
-        unanswered = {call["id"]: at for call in calls}
-        for place, call in enumerate(calls):
-            if len(call["id"]) > 40:
-                yield f"Invalid 'messages[{at}].tool_calls[{place}].id': string too long."
+        unanswered = {call["id"]: at for call in message.get("tool_calls") or []}
     if unanswered:
         yield _unanswered(unanswered)
 
@@ -66,6 +62,20 @@ def problems_of_tools(body: Body) -> Iterator[str]:
 
 
 # What single vendors refuse beside this.
+
+
+def openai(body: Body) -> Iterator[str]:
+    """OpenAI's ids of calls are short."""
+    for at, message in enumerate(body["messages"]):
+        for place, call in enumerate(message.get("tool_calls") or []):
+            if len(call["id"]) > 40:
+                yield f"Invalid 'messages[{at}].tool_calls[{place}].id': string too long."
+
+
+def together(body: Body) -> Iterator[str]:
+    """Together's `logprobs` is a number."""
+    if type(body.get("logprobs", 0)) is not int:
+        yield "logprobs: Input should be a valid integer"
 
 
 def deepseek(body: Body) -> Iterator[str]:
