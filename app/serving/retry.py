@@ -36,9 +36,18 @@ class CandidateCalls:
             raise failed(self.plan.vendor, f"sent {count - missing} of {count} choices")
 
     def _answered(self, sub_request: SubRequest, put: Put, rounds: int) -> int:
-        """Return how many choices are still missing after `rounds` further rounds of calls."""
+        """Return how many choices are still missing after `rounds` further rounds of calls.
+
+        An answer to the first call without any choice has failed: another one would be paid twice.
+        """
         missing = self._tried(sub_request, put)
-        if not missing or not rounds or time.monotonic() >= self.context.in_flight.until_s:
+        is_empty = len(missing) == sub_request.request.choice_count and rounds == EXTRA_ROUNDS
+        if (
+            not missing
+            or is_empty
+            or not rounds
+            or time.monotonic() >= self.context.in_flight.until_s
+        ):
             return len(missing)
         again = sub_request.again(missing)
         return sum([self._asked_again(further, put, rounds - 1) for further in again])

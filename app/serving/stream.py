@@ -137,13 +137,24 @@ class CompletionStream:
 
     def _relayed(self, chunks: list[Completion]) -> list[Completion]:
         """Return the chunks with choices, after noting the choices that end in them."""
-        relayed = [with_id(chunk, self._meter) for chunk in chunks if chunk.choices]
+        relayed = [self._named(chunk) for chunk in chunks if chunk.choices]
         for chunk in relayed:
-            self._begun, self._last = True, chunk
             for choice in chunk.choices:
                 if choice.finish_reason is not None:
                     self._ended.add(choice.index)
         return relayed
+
+    def _named(self, chunk: Completion) -> Completion:
+        """Return a chunk with the id and the model of the first one: a stream has one of each.
+
+        Some vendors leave them out of some chunks, and each of several calls has its own.
+        """
+        if not self._begun:
+            chunk = with_id(chunk, self._meter)
+        elif chunk.id != self._last.id or chunk.model != self._last.model:
+            chunk = dataclasses.replace(chunk, id=self._last.id, model=self._last.model)
+        self._begun, self._last = True, chunk
+        return chunk
 
     def _failed(self, error: BaseException) -> None:
         self._status = "truncated" if self._begun else "failed"

@@ -249,3 +249,15 @@ def test_a_process_that_leaves_asks_for_nothing_more(
     thread.join(60)
     held.set()
     assert [type(exc).__name__ for exc in raised] == ["ShuttingDown"]
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_an_answer_without_any_choice_has_failed_and_is_not_paid_for_again(
+    make_engine: MakeEngine, vendor: SimulatedVendor, n: int
+) -> None:
+    engine = make_engine(entry("first", vendor.url))
+    vendor.default = lambda _: json_reply(body_of(usage=usage_of(2, 0)))
+    _, _, error = engine.run(asked(n=n))
+    assert isinstance(error, VendorFailed)
+    assert f"sent 0 of {n} choices" in error.message
+    assert len(vendor.asked) == 1

@@ -29,6 +29,7 @@ class Blocks:
     def __init__(self, vendor: Vendor, cutter: StopCutter) -> None:
         self._vendor, self._cutter = vendor, cutter
         self._calls = 0
+        self._input: Mapping[str, Any] = {}  # of the open call, until a piece of it comes
         self._open: str | None = None  # the type of the block whose deltas follow
         self._thought: dict[str, str] = {}
         self._thoughts: list[dict[str, str]] = []
@@ -53,6 +54,7 @@ class Blocks:
                 self._thoughts.append({"type": "redacted_thinking", "data": data})
             case "tool_use":
                 self._calls += 1
+                self._input = plain_mapping(block.get("input"))
                 return self._call(ToolCall(self._calls, _named(block, "id"), _named(block, "name")))
         return NOTHING
 
@@ -68,17 +70,24 @@ class Blocks:
             case "input_json_delta" if self._open in (None, "tool_use"):
                 json = delta.get("partial_json")
                 arguments = json if isinstance(json, str) else ""
-                return self._call(ToolCall(self._calls, arguments=arguments)) if json else NOTHING
+                if not json:
+                    return NOTHING
+                self._input = {}
+                return self._call(ToolCall(self._calls, arguments=arguments))
             case "citations_delta":
                 self._citations.append(plain_mapping(delta.get("citation")))
         return NOTHING
 
-    def stop(self) -> None:
-        """End the open block."""
+    def stop(self) -> Piece:
+        """End the open block; return the arguments that some hosts put into a call's beginning."""
+        whole, self._input = self._input, {}
         if self._open == "thinking" and self._thought.get("signature"):
             self._thoughts.append(self._thought)
         self._thought, self._open = {}, None
         self._annotate()
+        if not whole:
+            return NOTHING
+        return self._call(ToolCall(self._calls, arguments=strict_json.dump(whole).decode()))
 
     def whole(self, block: Mapping[str, Any]) -> Piece:
         """Add a block of a whole message."""

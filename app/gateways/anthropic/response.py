@@ -81,12 +81,8 @@ class AnthropicDecoder(TypedEvents):
                 self._begin(message)
                 begun = self._chunk(usage=self.usage(event), tier=_tier(message))
                 return replace(begun, choices=(Choice(0, ""),))
-            case "content_block_start":
-                return self._piece(self._blocks.start(plain_mapping(event.get("content_block"))))
-            case "content_block_delta":
-                return self._piece(self._blocks.delta(plain_mapping(event.get("delta"))))
-            case "content_block_stop":
-                self._blocks.stop()
+            case "content_block_start" | "content_block_delta" | "content_block_stop":
+                return self._piece(self._block(kind, event))
             case "message_delta":
                 return self._end(event)
             case "message_stop":
@@ -97,6 +93,13 @@ class AnthropicDecoder(TypedEvents):
     def _begin(self, message: Mapping[str, Any]) -> None:
         self._id = name_or(message.get("id"))
         self._model = name_or(message.get("model"), self._model)
+
+    def _block(self, kind: str, event: Mapping[str, Any]) -> Piece:
+        if kind == "content_block_start":
+            return self._blocks.start(plain_mapping(event.get("content_block")))
+        if kind == "content_block_delta":
+            return self._blocks.delta(plain_mapping(event.get("delta")))
+        return self._blocks.stop()
 
     def _piece(self, piece: Piece) -> Completion:
         """Return a chunk; where the text was cut, the choice ends.

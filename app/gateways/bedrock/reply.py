@@ -1,7 +1,8 @@
 """The content blocks of one of Converse's replies, whole or as they stream. No I/O.
 
 Text and reasoning begin with their first piece. Signed reasoning is given out once, at the end, as
-`thinking_blocks`. Blocks of tools that the vendor runs itself have nothing for the caller.
+`thinking_blocks`. Images are in the message's `images`, as data URLs. Blocks of tools that the
+vendor runs itself have nothing for the caller.
 """
 
 from collections.abc import Mapping
@@ -24,9 +25,13 @@ class ReplyBlocks:
         self._vendor = vendor
         self._calls: set[int] = set()  # indices of blocks with calls of the caller's tools
         self._thoughts: dict[int, dict[str, str]] = {}
+        self._images = 0
+        self._formats: dict[int, str] = {}  # of the images whose bytes follow, by their blocks
 
     def start(self, event: Mapping[str, Any]) -> Piece:
-        """Begin a block: those of calls alone have a beginning."""
+        """Begin a block: those of calls and of images have a beginning."""
+        drawn = plain_mapping(plain_mapping(event.get("start")).get("image"))
+        self._formats[_index(event)] = _text(drawn, "format")
         used = plain_mapping(plain_mapping(event.get("start")).get("toolUse"))
         if not used or used.get("type"):
             return "", None
@@ -42,6 +47,8 @@ class ReplyBlocks:
             return "", Reply(tool_calls=(ToolCall(index, arguments=arguments),))
         if reasoning := plain_mapping(delta.get("reasoningContent")):
             return "", self._reasoning(index, reasoning)
+        if drawn := plain_mapping(delta.get("image")):
+            return "", self._image({"format": self._formats.get(index), **drawn})
         return self._checked(delta), None
 
     def whole(self, index: int, block: Any) -> Piece:
@@ -56,6 +63,8 @@ class ReplyBlocks:
         if cited := plain_mapping(block.get("citationsContent")).get("content"):
             parts = cited if isinstance(cited, list) else []
             return "".join(self._checked(plain_mapping(part)) for part in parts), None
+        if drawn := plain_mapping(block.get("image")):
+            return "", self._image(drawn)
         return self._checked(block), None
 
     def end(self) -> Reply | None:
@@ -80,6 +89,15 @@ class ReplyBlocks:
         thought["thinking"] = thought.get("thinking", "") + text
         thought["signature"] = thought.get("signature", "") + signature
         return Reply(reasoning=text) if text else None
+
+    def _image(self, image: Mapping[str, Any]) -> Reply | None:
+        data = _text(plain_mapping(image.get("source")), "bytes")
+        if not data:
+            return None
+        url = f"data:image/{_text(image, 'format') or 'png'};base64,{data}"
+        at, self._images = self._images, self._images + 1
+        entry = {"type": "image_url", "image_url": {"url": url}, "index": at}
+        return Reply(extra={"images": [entry]})
 
     def _checked(self, block: Mapping[str, Any]) -> str:
         """Return a block's text; "" for a block of another kind."""

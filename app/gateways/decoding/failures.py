@@ -11,6 +11,7 @@ from typing import Any
 
 from app.formats import strict_json
 from app.gateways.decoding.choices.texts import sanitized
+from app.gateways.decoding.error_types import status_named
 from app.gateways.decoding.overflow import CODE, is_overflow
 from app.gateways.decoding.parsing import plain_mapping
 from app.gateways.decoding.retry_hints import retry_after, should_retry
@@ -45,22 +46,6 @@ CREDENTIALS = frozenset(
     {"authentication_error", "billing_error", "insufficient_quota", "invalid_api_key"}
 )
 
-#: The status that an error's type means, if it came with status 200 and names no other.
-STATUS_OF_TYPE: Mapping[str, int] = {
-    "invalid_request_error": 400,
-    "BadRequestError": 400,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "timeout_error": 504,
-    "NotFoundError": 404,
-    "rate_limit_error": 429,
-    "overloaded_error": 529,
-    # Text Generation Inference's
-    "validation": 422,
-    "overloaded": 429,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Detail:
@@ -74,11 +59,17 @@ class Detail:
 
 
 def error_in(payload: Any) -> Any:
-    """Return the error in a JSON response that came with status 200, or None."""
+    """Return the error in a JSON response that came with status 200, or None.
+
+    OpenRouter puts it into the only choice.
+    """
     if not isinstance(payload, dict):
         return None
     if payload.get("error") or payload.get("object") == "error":
         return payload
+    choices = payload.get("choices")
+    if isinstance(choices, list) and len(choices) == 1 and plain_mapping(choices[0]).get("error"):
+        return choices[0]["error"]
     groq = payload.get("x_groq")
     return groq if groq and plain_mapping(groq).get("error") else None
 
@@ -168,7 +159,7 @@ def failure(
 def _failure(
     vendor: Vendor, status: int | None, detail: Detail, headers: Mapping[str, str]
 ) -> GatewayError:
-    code = status or detail.status or STATUS_OF_TYPE.get(detail.type or "")
+    code = status or detail.status or status_named(detail.type, detail.code)
     if code in AUTHENTICATION or not CREDENTIALS.isdisjoint((detail.code, detail.type)):
         return VendorAuthentication(
             f"The vendor `{vendor.name}` rejected Tollgate's credentials or billing.",

@@ -117,7 +117,11 @@ def reasoning_of(message: Mapping[str, Any]) -> str:
 
 
 def _calls(calls: Any, *, is_delta: bool) -> Iterator[ToolCall]:
-    """Yield the calls of a message, numbered by their places, or pieces of them from a delta."""
+    """Yield the calls of a message, numbered by their places, or pieces of them from a delta.
+
+    Text Generation Inference has sent a single call without the list.
+    """
+    calls = [calls] if isinstance(calls, dict) else calls
     for at, call in enumerate(calls if isinstance(calls, list) else []):
         if isinstance(call, dict):
             yield _call(index_of(call) if is_delta else at, call)

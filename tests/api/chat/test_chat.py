@@ -164,3 +164,15 @@ def test_many_long_conversations_do_not_hold_others_up(
     vendor.reply(json_reply(chat_body(message("hi"), usage=usage_of(5, 1))))
     ask(gateway, *[USER] * 3000)
     assert len(vendor.asked[0].body["messages"]) == 3001
+
+
+def test_a_stream_has_one_id_and_one_model(gateway: Gateway, vendor: SimulatedVendor) -> None:
+    """Some vendors leave them out of some chunks, and each of several calls has its own."""
+    said = [chat_body(delta("a")), chat_body(delta("b"), id="", model=None), chat_body(delta("c"))]
+    vendor.reply(
+        stream_reply(
+            *said, chat_body(delta(None, "stop"), id="other"), chat_body(usage=usage_of(5, 1)), DONE
+        )
+    )
+    told = {(chunk["id"], chunk["model"]) for chunk in chunks(gateway)}
+    assert told == {("chatcmpl-vendor", "m-2026-01-01")}

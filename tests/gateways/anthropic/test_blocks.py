@@ -1,8 +1,12 @@
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.gateways.anthropic.blocks import Blocks
+from app.gateways.stops import StopCutter
+from app.vocabulary.chat.reply import merged
 from app.vocabulary.errors import GatewayError
 from tests.gateways.anthropic.chat import ROW
 from tests.gateways.chat_rows import joined
@@ -43,3 +47,19 @@ def test_no_whole_reply_does_either(content: list[dict[str, Any]]) -> None:
     except GatewayError:
         return
     assert completion.choices[0].finish_reason is not None
+
+
+@pytest.mark.parametrize(
+    ("pieces", "arguments"), [([], '{"city":"Rome"}'), ([""], '{"city":"Rome"}'), (["{}"], "{}")]
+)
+def test_arguments_at_the_beginning_of_a_call_count_if_none_follow(
+    pieces: list[str], arguments: str
+) -> None:
+    blocks = Blocks(ROW.vendor, StopCutter(()))
+    used = {"type": "tool_use", "id": "c1", "name": "f", "input": {"city": "Rome"}}
+    told = [blocks.start(used)]
+    told += [blocks.delta({"type": "input_json_delta", "partial_json": it}) for it in pieces]
+    told.append(blocks.stop())
+    reply = merged(reply for _, reply in told if reply is not None)
+    assert reply is not None
+    assert [call.arguments for call in reply.tool_calls] == [arguments]

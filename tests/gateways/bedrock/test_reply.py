@@ -41,6 +41,23 @@ def test_text_inside_of_citations_is_text() -> None:
     )
 
 
+def test_images_are_data_urls_whole_and_streamed() -> None:
+    image = {"format": "jpeg", "source": {"bytes": "AAAA"}}
+    output = {"message": {"content": [{"image": image}, {"text": "a"}, {"image": image}]}}
+    (whole,) = ROW.decoded({"output": output, "stopReason": "end_turn"}).choices
+    frames = [
+        event("contentBlockStart", 0, start={"image": {"format": "jpeg"}}),
+        event("contentBlockDelta", 0, delta={"image": {"source": {"bytes": "AAAA"}}}),
+        event("contentBlockDelta", 1, delta={"text": "a"}),
+        event("contentBlockDelta", 2, delta={"image": image}),
+    ]
+    choice, _ = joined(ROW.chunks([*frames, STOP]))
+    url = {"url": "data:image/jpeg;base64,AAAA"}
+    images = [{"type": "image_url", "image_url": url, "index": at} for at in (0, 1)]
+    for found in (whole, choice):
+        assert (found.text, reply_of(found).extra) == ("a", {"images": images})
+
+
 @pytest.mark.parametrize("delta", [{"reasoningContent": {"text": "hm"}}, {"reasoningContent": {}}])
 def test_reasoning_without_a_signature_is_text_alone(delta: dict[str, Any]) -> None:
     frames = [event("contentBlockDelta", 0, delta=delta), event("contentBlockDelta", 1, delta={
@@ -49,8 +66,9 @@ def test_reasoning_without_a_signature_is_text_alone(delta: dict[str, Any]) -> N
     assert (reply.reasoning, reply.extra) == (delta["reasoningContent"].get("text", ""), None)
 
 
-WORDS = ["contentBlockIndex", "delta", "input", "name", "reasoningContent", "redactedContent",
-         "signature", "start", "text", "toolUse", "toolUseId", "type"]  # fmt: skip
+WORDS = ["contentBlockIndex", "delta", "image", "input", "name", "reasoningContent",
+         "redactedContent", "signature", "start", "text", "toolUse", "toolUseId",
+         "type"]  # fmt: skip
 KINDS = st.sampled_from(
     ["contentBlockDelta", "contentBlockStart", "contentBlockStop", "messageStop", "metadata"]
 )

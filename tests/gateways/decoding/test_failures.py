@@ -244,8 +244,24 @@ def test_any_json_is_read_as_words_or_as_nothing(error: Any) -> None:
         ("overloaded_error", 529),
         ("validation", 422),
         ("overloaded", 429),
+        ("rate_limit_exceeded", 429),
+        ("rate_limited", 429),
+        ("content_filter", 400),
+        ("model_not_found", 404),
+        ("service_unavailable", 503),
     ],
 )
-def test_an_error_in_an_answer_has_the_status_that_its_type_means(kind: str, status: int) -> None:
-    error = failures.failure(VENDOR, None, failures.detail_of({"type": kind, "message": "No."}))
+@pytest.mark.parametrize("name", ["type", "code"])
+def test_an_error_in_an_answer_has_the_status_that_its_type_or_code_means(
+    kind: str, status: int, name: str
+) -> None:
+    error = failures.failure(VENDOR, None, failures.detail_of({name: kind, "message": "No."}))
     assert error.vendor_status == status
+
+
+def test_the_only_choice_of_an_answer_may_hold_its_error() -> None:
+    choice = {"index": 0, "delta": {}, "error": {"code": 429, "message": "busy"}}
+    found = detail_of(failures.error_in({"choices": [choice]}))
+    assert (found.status, found.message) == (429, "busy")
+    assert failures.error_in({"choices": [choice, choice]}) is None
+    assert failures.error_in({"choices": [{**choice, "error": None}]}) is None

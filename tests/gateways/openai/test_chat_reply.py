@@ -97,6 +97,12 @@ def test_calls_are_counted_by_their_places_and_end_the_choice() -> None:
     )
 
 
+def test_a_single_call_may_come_without_a_list() -> None:
+    found = only(answer(message(None, "stop", tool_calls=call("a", "{}"))))
+    assert found.finish_reason == "tool_calls"
+    assert reply_of(found).tool_calls == (ToolCall(0, "a", "f", "{}"),)
+
+
 @EACH
 @pytest.mark.parametrize("finish", ["stop", "tool_calls", "", None])
 def test_a_vendor_may_say_stop_or_nothing_beside_calls(row: ChatRow, finish: Any) -> None:

@@ -54,7 +54,7 @@ class ChatChunks:
         Choices side by side stay in one chunk.
         """
         rounds: list[list[dict[str, Any]]] = []
-        for choice in chunk.choices:
+        for choice in self._in_order(chunk.choices):
             for at, dumped in enumerate(self._deltas(choice)):
                 if at == len(rounds):
                     rounds.append([])
@@ -62,6 +62,19 @@ class ChatChunks:
         head = dump_head(chunk, _KIND)
         bare = head if not chunk.extra else dump_head(replace(chunk, extra=None), _KIND)
         return [{**(bare if at else head), "choices": it} for at, it in enumerate(rounds)]
+
+    def _in_order(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
+        """Return the choices so that they begin in order: OpenAI's client numbers them by place.
+
+        Samples that are calls of their own begin in any order, so one that is the first opens
+        those before it, too.
+        """
+        new = {choice.index for choice in choices} - self._begun
+        if not new:
+            return choices
+        opened = set(range(max(new))) - self._begun - new
+        begun = [Choice(index, "", reply=Reply()) for index in opened]
+        return tuple(sorted([*choices, *begun], key=lambda choice: choice.index))
 
     def _deltas(self, choice: Choice) -> Iterator[dict[str, Any]]:
         """Yield a choice's deltas, one after another."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from app.gateways.decoding.choices.slots import UNNUMBERED
-from app.gateways.decoding.choices.texts import sanitized
+from app.gateways.decoding.choices.texts import TextJoiner, sanitized
 from app.vocabulary.chat.tools import ToolCall
 
 #: What a call without arguments has: clients parse them as JSON.
@@ -32,6 +32,7 @@ class _Call:
     is_sent: bool = False
     arguments: list[str] = field(default_factory=list)
     held: list[ToolCall] = field(default_factory=list)
+    joiner: TextJoiner = field(default_factory=TextJoiner)
 
     @property
     def is_whole(self) -> bool:
@@ -72,6 +73,11 @@ class StreamedCalls:
         for call in self._calls[self._open :]:
             passed += call.held
             call.held = []
+            if not call.is_sent:
+                passed.append(ToolCall(call.index, call.id, "", type=call.type))
+            if half := call.joiner.flush():
+                passed.append(ToolCall(call.index, arguments=half))
+                call.arguments.append(half)
             if is_complete and not "".join(call.arguments) and call.type == "function":
                 passed.append(ToolCall(call.index, arguments=NO_ARGUMENTS))
                 call.arguments.append(NO_ARGUMENTS)
@@ -102,9 +108,11 @@ class StreamedCalls:
         """Return what a piece adds to its call; None if it only repeats."""
         name = None if call.name or not piece.name else sanitized(piece.name)
         call.name = call.name or name or ""
-        arguments = sanitized(piece.arguments)
+        arguments = call.joiner.join(piece.arguments)
         if arguments:
             call.arguments.append(arguments)
+        if not (call.is_sent or call.name or arguments or piece.extra):
+            return None  # its name is still to come
         is_first, call.is_sent = not call.is_sent, True
         if not (is_first or name or arguments or piece.extra):
             return None

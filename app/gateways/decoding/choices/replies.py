@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from app.gateways.decoding.choices.calls import StreamedCalls, whole_calls
-from app.gateways.decoding.choices.texts import sanitized
+from app.gateways.decoding.choices.texts import TextJoiner, sanitized
 from app.vocabulary.chat.reply import Reply
 from app.vocabulary.completion import Choice, Ending
 
@@ -24,6 +24,8 @@ class Replies:
     def __init__(self) -> None:
         self._calls: defaultdict[int, StreamedCalls] = defaultdict(StreamedCalls)
         self._called: dict[int, Called] = {}
+        self._reasoning: defaultdict[int, TextJoiner] = defaultdict(TextJoiner)
+        self._refusals: defaultdict[int, TextJoiner] = defaultdict(TextJoiner)
         self._lengths: defaultdict[tuple[int, str], int] = defaultdict(int)
 
     def take(self, slot: int, reply: Reply) -> Reply | None:
@@ -33,7 +35,9 @@ class Replies:
             calls = tuple(self._calls[slot].take(reply.tool_calls))
         extra = self._indexed(slot, reply.extra) if reply.extra else None
         self._note(slot, reply)
-        taken = Reply(sanitized(reply.reasoning), sanitized(reply.refusal), calls, extra)
+        reasoning = self._reasoning[slot].join(reply.reasoning)
+        refusal = self._refusals[slot].join(reply.refusal)
+        taken = Reply(reasoning, refusal, calls, extra)
         return taken if taken.reasoning or taken.refusal or calls or extra else None
 
     def take_whole(self, slot: int, reply: Reply) -> Reply:
@@ -47,11 +51,15 @@ class Replies:
         )
 
     def close(self, ends: Mapping[int, Choice]) -> list[Choice]:
-        """Return the deltas of calls that were held back, at the end of the response.
+        """Return the deltas that were held back, of calls and of halves of characters, at the end.
 
         A call that the limit has cut stays as it is.
         """
         closed = []
+        for slot in self._reasoning.keys() | self._refusals.keys():
+            half = Reply(self._reasoning[slot].flush(), self._refusals[slot].flush())
+            if half.reasoning or half.refusal:
+                closed.append(Choice(slot, "", reply=half))
         for slot, calls in self._calls.items():
             end = ends.get(slot)
             is_complete = end is not None and end.finish_reason in ("stop", "tool_calls")

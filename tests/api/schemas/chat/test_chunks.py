@@ -183,3 +183,18 @@ def test_openais_client_joins_the_whole_message() -> None:
         ("c1", "f", '{"a": 1}'),
         ("c2", "g", "{}"),
     ]
+
+
+def test_choices_begin_in_order_whichever_comes_first() -> None:
+    """OpenAI's client takes a choice's index as its place in a list."""
+    first, end = Choice(0, "b"), Choice(0, "", "stop")
+    second = Choice(1, "", None, None, None, None, Reply(tool_calls=(call(0, "c1", "f", "{}"),)))
+    chunks = [chunk(second), chunk(Choice(2, "c")), chunk(first), chunk(end)]
+    bodies = dumped(*chunks)
+    begun = [index for index, delta, _ in deltas(bodies) if "role" in delta]
+    assert begun == [0, 1, 2]
+    state = ChatCompletionStreamState()
+    for body in bodies:
+        state.handle_chunk(openai.types.chat.ChatCompletionChunk.model_validate(body))
+    texts = [choice.message.content for choice in state.current_completion_snapshot.choices]
+    assert texts == ["b", None, "c"]

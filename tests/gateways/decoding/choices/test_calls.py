@@ -162,3 +162,22 @@ def test_calls_of_a_whole_message_are_put_right() -> None:
     assert (first.index, first.name, first.arguments) == (0, "f", "{}")
     assert first.id is not None
     assert (second.index, second.id, second.arguments) == (1, "c2", '{"a":1}')
+
+
+def test_a_character_that_was_split_is_joined_and_half_a_one_replaced() -> None:
+    pieces = [piece(0, "c1", "f", '"\ud83d'), piece(0, None, None, '\ude00"')]
+    assert joined(read(pieces)) == [("c1", "f", '"\U0001f600"')]
+    assert joined(read(pieces[:1], is_complete=False)) == [("c1", "f", '"\ufffd')]
+
+
+def test_a_call_begins_with_its_name_even_if_the_id_came_before() -> None:
+    passed = read([piece(0, "c1"), piece(0, None, "f"), piece(0, None, None, "{}")])
+    assert [(it.id, it.name, it.arguments) for it in passed] == [
+        ("c1", "f", ""),
+        (None, None, "{}"),
+    ]
+
+
+def test_a_call_that_never_says_its_name_keeps_its_id() -> None:
+    passed = read([piece(0, "c1")])
+    assert [(it.id, it.name, it.arguments) for it in passed] == [("c1", "", ""), (None, None, "{}")]

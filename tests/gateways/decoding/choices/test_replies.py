@@ -95,3 +95,13 @@ def test_what_was_held_back_comes_before_the_end() -> None:
     assert closed.reply is not None
     assert [(it.index, it.arguments) for it in closed.reply.tool_calls] == [(0, "{}"), (1, "{}")]
     assert closed.finish_reason is None
+
+
+@pytest.mark.parametrize("name", ["reasoning", "refusal"])
+def test_a_character_that_was_split_is_joined_and_half_a_one_replaced(name: str) -> None:
+    choices, told = Choices(1, 1), list[Choice]()
+    for text in ("a\ud83d", "\ude00b", "\ud83d"):
+        told += choices.take((delta(**{name: text}),))[0]
+    told += choices.close_calls()
+    said = "".join(getattr(choice.reply, name) for choice in told if choice.reply)
+    assert said == "a\U0001f600b\ufffd"
