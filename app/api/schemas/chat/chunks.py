@@ -4,7 +4,7 @@ Clients join each choice's deltas field by field, so that nothing may come twice
 first delta, the finish reason in a last one of its own, the usage in a last chunk.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -54,7 +54,7 @@ class ChatChunks:
         Choices side by side stay in one chunk.
         """
         rounds: list[list[dict[str, Any]]] = []
-        for choice in chunk.choices:
+        for choice in self._in_order(chunk.choices):
             for at, dumped in enumerate(self._deltas(choice)):
                 if at == len(rounds):
                     rounds.append([])
@@ -62,6 +62,16 @@ class ChatChunks:
         head = dump_head(chunk, _KIND)
         bare = head if not chunk.extra else dump_head(replace(chunk, extra=None), _KIND)
         return [{**(bare if at else head), "choices": it} for at, it in enumerate(rounds)]
+
+    def _in_order(self, choices: Sequence[Choice]) -> list[Choice]:
+        """Return choices by index, after empty ones for those before them that have not begun.
+
+        Clients keep choices in a list, to which each new one is appended.
+        """
+        seen = self._begun.union(choice.index for choice in choices)
+        last = max(choice.index for choice in choices)
+        begin = [Choice(index, "") for index in range(last) if index not in seen]
+        return sorted((*begin, *choices), key=lambda choice: choice.index)
 
     def _deltas(self, choice: Choice) -> Iterator[dict[str, Any]]:
         """Yield a choice's deltas, one after another."""
