@@ -17,6 +17,7 @@ from app.gateways.conversation.omissions import Omissions
 from app.gateways.conversation.reasoning import thinking_blocks
 from app.gateways.conversation.turns import Conversation, ToolResult, Turn
 from app.vocabulary.chat.message import Message
+from app.vocabulary.chat.parts import FilePart
 from app.vocabulary.errors import InvalidRequest
 
 CALL_ID = re.compile(r"[a-zA-Z0-9_.:-]+", re.ASCII)
@@ -49,14 +50,20 @@ class MessageEncoder:
         blocks: list[Block] = []
         for message in turn.messages:
             blocks += self._parts.blocks(marked_parts(message))
-        has_text = any("text" in block for block in blocks)
-        if not has_text and any("document" in block for block in blocks):
-            path = f"{turn.messages[0].path}.content"
-            raise InvalidRequest(
-                f"`{path}` must have a text beside its file, which the vendor requires: add one.",
-                param=path,
-            )
+        if not any("text" in block for block in blocks):
+            self._check_no_file(turn)
         return [*results, *blocks]
+
+    def _check_no_file(self, turn: Turn) -> None:
+        """Refuse a file in a turn without a text."""
+        for message in turn.messages:
+            if any(isinstance(part, FilePart) for part in message.parts):
+                path = f"{message.path}.content"
+                raise InvalidRequest(
+                    f"`{path}` must have a text beside its file, which the vendor requires: add "
+                    "one.",
+                    param=path,
+                )
 
     def _said(self, turn: Turn) -> list[Block]:
         """Return an assistant's turn in the order that the vendor requires."""

@@ -69,18 +69,8 @@ def conversation(
     `keeps_later`: the model takes instructions after a turn of the user.
     Raises: InvalidRequest with the path of the message or the call that cannot be placed.
     """
-    for message in messages:
-        if message.name is not None and message.role not in ("tool", "function"):
-            omissions.leave_out("name", f"{message.path}.name")
-        if _side(message) == "system":
-            _check_instruction(vendor, message)
-    groups = [(side, list(found)) for side, found in groupby(_kept(messages), _side)]
-    instructions: list[Message] = []
-    spoken: list[Message] = []
-    for at, (side, group) in enumerate(groups):
-        around = groups[at - 1 : at] + groups[at + 1 : at + 2]
-        in_place = keeps_later and [it for it, _ in around] in (["user"], ["user", "assistant"])
-        (spoken if side != "system" or (at and in_place) else instructions).extend(group)
+    _check_heads(vendor, messages, omissions)
+    instructions, spoken = _apart(list(_kept(messages)), keeps_later=keeps_later)
     turns = tuple(_turns(spoken))
     if not turns:
         raise InvalidRequest(
@@ -90,10 +80,28 @@ def conversation(
     return Conversation(tuple(instructions), turns)
 
 
-def _check_instruction(vendor: Vendor, message: Message) -> None:
-    for part in message.parts:
-        if not isinstance(part, TextPart):
-            raise unsupported(vendor, f"{part.path}.type", "instructions are texts")
+def _check_heads(vendor: Vendor, messages: Sequence[Message], omissions: Omissions) -> None:
+    """Check the authors' names, and that instructions are texts."""
+    for message in messages:
+        if message.name is not None and message.role not in ("tool", "function"):
+            omissions.leave_out("name", f"{message.path}.name")
+        for part in message.parts if _side(message) == "system" else ():
+            if not isinstance(part, TextPart):
+                raise unsupported(vendor, f"{part.path}.type", "instructions are texts")
+
+
+def _apart(
+    messages: Sequence[Message], *, keeps_later: bool
+) -> tuple[list[Message], list[Message]]:
+    """Return the instructions that stand apart, and the rest."""
+    groups = [(side, list(found)) for side, found in groupby(messages, _side)]
+    instructions: list[Message] = []
+    spoken: list[Message] = []
+    for at, (side, group) in enumerate(groups):
+        around = [it for it, _ in groups[max(at - 1, 0) : at + 2]]
+        in_place = keeps_later and around in (["user", side], ["user", side, "assistant"])
+        (spoken if side != "system" or in_place else instructions).extend(group)
+    return instructions, spoken
 
 
 def call_path(message: Message, position: int) -> str:

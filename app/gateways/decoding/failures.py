@@ -95,9 +95,10 @@ def detail_of(error: Any) -> Detail:
     """Read an error.
 
     Shapes: {"error": one of these}; {"message", "type", "param", "code"}; "a sentence"; {"detail"
-    or "msg" or "content": one of these}; {"code": int}; {"details": {"error_code"}}; a list whose
-    first item is one of these; an empty Detail for anything else. Fields that an inner error
-    lacks are taken from the one around it.
+    or "msg" or "content": one of these}; {"code": int}; {"details": {"error_code"}}; pydantic's
+    {"msg", "loc": ["body", "messages", 0, "name"]}; a list whose first item is one of these; an
+    empty Detail for anything else. Fields that an inner error lacks are taken from the one around
+    it.
     """
     if isinstance(error, list):
         error = error[0] if error else None
@@ -112,7 +113,7 @@ def detail_of(error: Any) -> Detail:
         code=inner.code
         or _text(body.get("code"))
         or _text(plain_mapping(body.get("details")).get("error_code")),
-        param=inner.param or _text(body.get("param")),
+        param=inner.param or _text(body.get("param")) or _path(body.get("loc")),
         type=inner.type or _text(body.get("type")) or _text(body.get("error_type")),
         status=inner.status or next(filter(None, (_status(body.get(k)) for k in STATUSES)), None),
     )
@@ -125,6 +126,18 @@ STATUSES = ("code", "status_code", "http_status_code", "status")
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def _path(location: Any) -> str | None:
+    """Return the path of a field, e.g. `messages[0].name`, from the list of its parts."""
+    if not isinstance(location, list):
+        return None
+    path = "".join(
+        f"[{part}]" if type(part) is int else f".{part}"
+        for part in location
+        if isinstance(part, str | int) and part != "body"
+    )
+    return path.removeprefix(".") or None
 
 
 def _status(value: Any) -> int | None:

@@ -30,6 +30,12 @@ def _list(items: JSONSchema, most: int, least: int = 0, *, maybe: bool = False) 
     return {"type": kind, "items": items, "minItems": least, "maxItems": most}
 
 
+def _part(of_type: str, value: JSONSchema) -> JSONSchema:
+    part = _object("type", of_type, type=_words(of_type))
+    part["properties"][of_type] = value
+    return part
+
+
 def _parts(*types: str) -> JSONSchema:
     """Return the schema of a content: a text, or parts of these types."""
     url = {"type": "string", "minLength": 1}
@@ -44,7 +50,7 @@ def _parts(*types: str) -> JSONSchema:
         "file": file,
         "refusal": _TEXT,
     }
-    some = [_object("type", it, type=_words(it), **{it: known[it]}) for it in types]
+    some = [_part(it, known[it]) for it in types]
     return {"oneOf": [_TEXT, _list({"oneOf": some}, ELEMENTS_LIMIT, 1)]}
 
 
