@@ -144,7 +144,8 @@ class Price:
         for place in unknown:
             if kinds[place]:
                 return None
-        return (sum(map(mul, kinds, rates)) + PER_TOKENS // 2) // PER_TOKENS
+        total: int = sum(map(mul, kinds, rates))
+        return (total + PER_TOKENS // 2) // PER_TOKENS
 
     def unpriced_kinds(self, usage: Tokens) -> list[str]:
         """Return the kinds that a call used, and of which the rate is unknown."""

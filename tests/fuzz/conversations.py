@@ -62,7 +62,7 @@ def _odd_inside(dice: random.Random, tag: str) -> dict[str, Any]:
         key = dice.choice(list(at) if isinstance(at, dict) else range(len(at)))
         if not isinstance(at[key], dict | list) or not at[key] or dice.random() < 0.2:
             at[key] = dice.choice(ODD)
-            return asked
+            return dict(asked)
         at = at[key]
 
 

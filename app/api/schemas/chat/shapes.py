@@ -37,7 +37,7 @@ def _parts(*types: str) -> JSONSchema:
     file["anyOf"] = [
         {"required": [it], "properties": {it: _TEXT}} for it in ("file_data", "file_id")
     ]
-    known = {
+    known: dict[str, Any] = {
         "text": _TEXT,
         "image_url": _object("url", url=url, detail=_words(*DETAILS, maybe=True)),
         "input_audio": _object("data", "format", data=_TEXT, format=_TEXT),
