@@ -5,6 +5,7 @@ from flask import Blueprint, Response, g, request
 from app.accounts.access import limits_of
 from app.api.auth import authenticate, selected_account
 from app.api.disconnect import client_of
+from app.api.errors import in_stream
 from app.api.idempotency import is_keyed, respond_once
 from app.api.request_body import read_body
 from app.api.schemas.completion import dump_completion, load_completion_request
@@ -77,7 +78,8 @@ def _stream(completion_request: CompletionRequest, context: RequestContext) -> R
     except BaseException:
         stream.close()
         raise
-    body = EventStreamBody(stream, completion_request, first, settings.keep_alive_s, g.line.failed)
+    failed = in_stream(g.line.failed)
+    body = EventStreamBody(stream, completion_request, first, settings.keep_alive_s, failed)
     response = Response(body, headers=STREAM_HEADERS)
     return _with_headers(response, stream)
 

@@ -49,7 +49,12 @@ def body_of(
     request = CompletionRequest(
         model="sim/m", prompt="p", stream=True, stream_options=options or {}
     )
-    failed = (failures if failures is not None else []).append
+    noted = failures if failures is not None else []
+
+    def failed(error: TollgateError) -> bytes:
+        noted.append(error)
+        return json.dumps(error.body(request_id="req_1")).encode()
+
     return EventStreamBody(cast(CompletionStream, script), request, first, 1.0, failed)
 
 

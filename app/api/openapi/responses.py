@@ -28,6 +28,14 @@ def _text(description: str, **kwargs: Any) -> fields.String:
     return fields.String(required=True, metadata={"description": description}, **kwargs)
 
 
+class Fault(Schema):
+    """One of several faults of a request."""
+
+    message = _text("A message for people.")
+    param = _text("The invalid parameter.", allow_none=True)
+    code = _text("A stable code for programs.", allow_none=True)
+
+
 class ErrorDetail(Schema):
     """What went wrong."""
 
@@ -35,6 +43,12 @@ class ErrorDetail(Schema):
     type = _text("The kind of error.")
     param = _text("The invalid parameter, as in `stop[2]`.", allow_none=True)
     code = _text("A stable code for programs.", allow_none=True)
+    request_id = _text("The request's id, as in the header `x-request-id`.")
+    doc_url = _text("The page that explains the code, and who has to act.")
+    details = fields.List(
+        fields.Nested(Fault),
+        metadata={"description": "All faults of a request that has several."},
+    )
 
 
 class Error(Schema):

@@ -16,6 +16,7 @@ from app.vocabulary.text import SENTENCE_LIMIT
 #: The most calls that are kept: the first and the last ones.
 ATTEMPTS_LIMIT = 20
 
+
 def error_code(error: BaseException | None) -> str | None:
     """Return the stable code of what ended a request; None if nothing did."""
     if error is None:
