@@ -1,10 +1,11 @@
-"""The HTTP API: completions, models, usage, costs, health, metrics, /docs.
+"""The HTTP API: completions, chat completions, models, usage, costs, health, metrics, /docs.
 
-Contains no SQL and no vendor's name. Read `completions` first.
+Contains no SQL and no vendor's name. Read `door` first.
 """
 
 from flask import Flask
 
+from app.api.chat import chat_blueprint
 from app.api.completions import completions_blueprint
 from app.api.docs import docs_blueprint
 from app.api.errors import register_errors
@@ -21,6 +22,7 @@ def register_api(app: Flask) -> None:
     """Register every route of the API, the error handlers and the request id."""
     for blueprint in (
         completions_blueprint,
+        chat_blueprint,
         models_blueprint,
         requests_blueprint,
         usage_blueprint,

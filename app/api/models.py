@@ -11,8 +11,8 @@ from flask import Blueprint, request
 from marshmallow import EXCLUDE, Schema, ValidationError, validates_schema
 
 from app.api.auth import authenticate
-from app.api.schemas.completion import first_problem
 from app.api.schemas.fields import VALUE, Problem
+from app.api.schemas.problems import first_problem
 from app.api.schemas.query_fields import Integer, Scalar
 from app.container import services
 from app.serving.routing import is_pattern

@@ -3,14 +3,14 @@
 import errno
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
-from app.api.schemas.completion import dump_chunk, dump_usage
 from app.formats import strict_json
 from app.formats.sse import DONE, KEEP_ALIVE, error_frame, frame
 from app.serving.stream import CompletionStream
-from app.vocabulary.completion import Completion, CompletionRequest
+from app.vocabulary.completion import Completion, Usage
 from app.vocabulary.errors import Cancelled, TollgateError
+from app.vocabulary.request import GenerationRequest
 
 log = logging.getLogger(__name__)
 
@@ -21,24 +21,37 @@ STREAM_HEADERS: Mapping[str, str] = {
 }
 
 
+class ChunkDumper(Protocol):
+    """What makes JSON objects of the chunks of one stream."""
+
+    def dump(self, chunk: Completion) -> list[dict[str, Any]]:
+        """Return the objects of a chunk, mostly one, without their usage."""
+        ...
+
+    def usage(self, usage: Usage) -> dict[str, Any]:
+        """Return a usage."""
+        ...
+
+
 class EventStreamBody:
     """The body of a streamed response; closing it records the request.
 
     `first` are the chunks that arrived before the response started ([] for none yet). `failed`
-    reports an error, and returns its JSON. The
-    terminator is a named event: one official client parses every unnamed event as JSON, and the
-    other stops at `[DONE]` under any name.
+    reports an error, and returns its JSON. The terminator is a named event: one official client
+    parses every unnamed event as JSON, and the other stops at `[DONE]` under any name.
     """
 
     def __init__(
         self,
         stream: CompletionStream,
-        request: CompletionRequest,
+        request: GenerationRequest,
+        dumper: ChunkDumper,
         first: list[Completion] | None,
         keep_alive_s: float,
         failed: Callable[[TollgateError], bytes],
     ) -> None:
         self._stream = stream
+        self._dumper = dumper
         self._include_usage = request.include_usage
         self._running_usage = bool((request.stream_options or {}).get("continuous_usage_stats"))
         self._first = first
@@ -71,11 +84,15 @@ class EventStreamBody:
         self._stream.close()
 
     def _frame(self, chunk: Completion) -> bytes:
-        body: dict[str, Any] = dump_chunk(chunk)
+        bodies = self._dumper.dump(chunk)
         if self._include_usage:
-            shown = self._running_usage or not chunk.choices
-            body["usage"] = dump_usage(chunk.usage) if shown and chunk.usage else None
-        return frame(strict_json.dump(body))
+            for body in bodies:
+                body["usage"] = None
+            if chunk.usage and (self._running_usage or not chunk.choices):
+                bodies[-1]["usage"] = self._dumper.usage(chunk.usage)
+        if len(bodies) == 1:  # the usual chunk
+            return frame(strict_json.dump(bodies[0]))
+        return b"".join([frame(strict_json.dump(body)) for body in bodies])
 
 
 def _as_api_error(error: Exception) -> TollgateError:

@@ -182,7 +182,7 @@ def _print(found: Findings) -> None:
 
 
 def _difference_table(rollups: Rollups) -> Iterator[str]:
-    headings = ("account", "slot", "key", "model", "missing requests", "missing tokens")
+    headings = ("account", "slot", "key", "model", "endpoint", "missing requests", "missing tokens")
     shown = rollups.listed[:SHOWN]
     rows: list[tuple[Cell, ...]] = [
         (
@@ -190,6 +190,7 @@ def _difference_table(rollups: Rollups) -> Iterator[str]:
             show_time(it.slot_s * 1000),
             it.api_key_id,
             f"{it.vendor}/{it.model}",
+            it.endpoint or "all",
             it.lacks.get("requests", 0),
             it.lacks.get("total_tokens", 0),
         )

@@ -77,8 +77,8 @@ class Bridge:
             encoded = self._chat.encode(vendor, _chat_request(vendor, request, parameters))
         except InvalidRequest as error:
             raise _in_public_words(error) from error
-        names = dict.fromkeys(public_name(name) for name in (*dropped, *encoded.dropped))
-        return replace(encoded, dropped=tuple(names))
+        names = {public_name(name) for name in (*dropped, *encoded.dropped)}
+        return replace(encoded, dropped=tuple(sorted(names)))
 
     def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
         asked = _chat_request(vendor, request, request.parameters())
@@ -156,7 +156,7 @@ class TextDecoder(Decoder):
         finally:
             self._follow()
         if chunk is None or all(map(_is_text, chunk.choices)):
-            return chunk
+            return chunk if chunk is None or chunk.extra is None else replace(chunk, extra=None)
         texts = [self._text(choice) for choice in chunk.choices]
         kept = tuple([choice for choice in texts if not _is_empty(choice)])
         return replace(chunk, choices=kept, extra=None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.gateways.anthropic import AnthropicGateway
+from app.gateways.anthropic.gateway import AnthropicGateway
 from app.gateways.bedrock.converse import ConverseGateway
 from app.gateways.bedrock.invoke import InvokeGateway
 from app.gateways.cohere import CohereGateway
@@ -12,7 +12,7 @@ from app.gateways.openai.azure import AzureChatGateway, AzureGateway
 from app.gateways.openai.chat import OpenAIChatGateway
 from app.gateways.openai.completions import OpenAIGateway
 from app.gateways.openai.fim import FIMGateway
-from app.gateways.scale.launch import LaunchGateway
+from app.gateways.scale.launch import LaunchChatGateway, LaunchGateway
 from app.gateways.scale.llmengine import LLMEngineV1Gateway
 from app.vendors.entry import GatewaySpec
 
@@ -23,7 +23,7 @@ GATEWAYS: Mapping[str, Family] = {
     "bedrock": Family(native=InvokeGateway(), chat=ConverseGateway()),
     "cohere": Family(chat=CohereGateway()),
     "gemini": Family(chat=GeminiGateway()),
-    "launch": Family(native=LaunchGateway()),
+    "launch": Family(native=LaunchGateway(), chat=LaunchChatGateway()),
     "llmengine_v1": Family(native=LLMEngineV1Gateway()),
     "mistral": Family(native=FIMGateway(), chat=OpenAIChatGateway()),
     "openai": Family(native=OpenAIGateway(), chat=OpenAIChatGateway()),

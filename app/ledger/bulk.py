@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from app.storage.sql.tables import ROLLUP_KEY, ROLLUP_MEASURES, entries
+from app.storage.sql.tables import ROLLUP_MEASURES, entries
 
 #: A row's values, in the order of its table's columns.
 Row = tuple[Any, ...]
@@ -32,8 +32,6 @@ _TYPES: Mapping[type, sa.types.TypeEngine[Any]] = {
 #: An escape of JSON that PostgreSQL may not understand: a backslash before any character but `"`
 #: and a backslash.
 _ESCAPE = re.compile(rb'\\[^"\\]')
-
-_rollup = itemgetter(*ROLLUP_KEY, *ROLLUP_MEASURES)
 
 
 def add_entries(connection: Connection, rows: Sequence[Row]) -> set[str]:
@@ -53,10 +51,14 @@ def add_entries(connection: Connection, rows: Sequence[Row]) -> set[str]:
 
 
 def add_sums(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Add rows of measures, in the order of their keys, to the rollups in `table`."""
+    """Add rows of measures, in the order of their keys, to the rollups in `table`.
+
+    What a row has beyond the table's columns is left out.
+    """
     if not rows:
         return
-    values = [_rollup(row) for row in rows]
+    values_of = itemgetter(*table.c.keys())
+    values = [values_of(row) for row in rows]
     if connection.dialect.name == "postgresql":
         connection.execute(_upsert_from_arrays(table), _as_arrays(table, values))
     else:
@@ -78,7 +80,7 @@ def _insert_text() -> str:
 def _upsert_text(table: Table) -> str:
     statement = sqlite.insert(table)
     added = {name: table.c[name] + statement.excluded[name] for name in ROLLUP_MEASURES}
-    upsert = statement.on_conflict_do_update(index_elements=ROLLUP_KEY, set_=added)
+    upsert = statement.on_conflict_do_update(index_elements=table.primary_key, set_=added)
     return str(upsert.compile(dialect=sqlite.dialect()))
 
 
@@ -92,7 +94,7 @@ def _new_from_arrays() -> sa.Executable:
 def _upsert_from_arrays(table: Table) -> sa.Insert:
     statement = postgresql.insert(table).from_select(table.c.keys(), _unnested(table))
     added = {name: table.c[name] + statement.excluded[name] for name in ROLLUP_MEASURES}
-    return statement.on_conflict_do_update(index_elements=ROLLUP_KEY, set_=added)
+    return statement.on_conflict_do_update(index_elements=table.primary_key, set_=added)
 
 
 def _unnested(table: Table) -> sa.Select[Any]:

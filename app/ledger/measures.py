@@ -10,9 +10,12 @@ from app.usage.messages.event import CERTAIN_SOURCES
 from app.vocabulary.completion import USAGE_COUNTS
 from app.vocabulary.statuses import FAILED_STATUSES, FORMER_FAILED_STATUSES
 
-#: Whether an entry used no tokens; such an entry has no cost.
+#: Whether an entry used nothing; such an entry has no cost.
 IS_EMPTY: ColumnElement[bool] = sa.and_(
-    *(entries.c[name] == 0 for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
+    *(
+        entries.c[name] == 0
+        for name in ("prompt_tokens", "completion_tokens", "total_tokens", "web_search_calls")
+    )
 )
 
 #: In the order of ROLLUP_MEASURES. `posting` computes the same values in Python.

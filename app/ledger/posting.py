@@ -13,23 +13,20 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, RowMapping, select, update
 
-from app.ledger.bulk import Row, add_entries, add_sums
+from app.ledger.bulk import Row, add_entries
 from app.ledger.corrections import Change, change_of, correct
 from app.ledger.latency_hours import mark_hours
 from app.ledger.process_numbers import note_posted, numbers_of
+from app.ledger.rollup_sums import add_to_rollups
 from app.pricing.price import Price
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.storage.sql.tables import (
-    DAY_S,
+    ENDPOINT_KEY,
     HOUR_S,
-    ROLLUP_KEY,
     ROLLUP_MEASURES,
     SLOT_S,
-    daily_rollups,
     entries,
     prices,
-    rollups,
-    rollups_by_hour,
 )
 from app.storage.sql.transactions import insert, write
 from app.usage.cost import cost_of
@@ -194,30 +191,10 @@ def _changes_of_charged(posted: Iterable[Entry], charged: Mapping[str, int]) -> 
             yield change_of(event, (cost_nanousd or 0) - counted)
 
 
-def add_to_rollups(connection: Connection, rows: list[dict[str, Any]]) -> None:
-    """Add rows of 15-minute sums, in the order of their keys, to the rollups of every width."""
-    hours = _widened(rows, HOUR_S)
-    add_sums(connection, rollups, rows)
-    add_sums(connection, rollups_by_hour, hours)
-    add_sums(connection, daily_rollups, _widened(hours, DAY_S))
-
-
-def _widened(rows: list[dict[str, Any]], width_s: int) -> list[dict[str, Any]]:
-    """Return rows summed by wider slots, in the order of their keys."""
-    wide: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in rows:
-        moved = {**row, "slot_s": row["slot_s"] // width_s * width_s}
-        known = wide.setdefault(tuple(moved[name] for name in ROLLUP_KEY), moved)
-        if known is not moved:
-            for name in ROLLUP_MEASURES:
-                known[name] += row[name]
-    return [wide[key] for key in sorted(wide)]
-
-
 def summed(
     posted: Iterable[Entry], superseded: Iterable[tuple[Entry, Entry]] = ()
 ) -> list[dict[str, Any]]:
-    """Return the rows to add to the 15-minute rollups, in the order of their keys.
+    """Return the rows to add to the 15-minute rollups by endpoint, in the order of their keys.
 
     `superseded` are (old, new) pairs: the old entry is subtracted and the new one added.
     """
@@ -227,7 +204,7 @@ def summed(
     for old, new in superseded:
         added[_rollup_key(old.event)].append(tuple(-measure for measure in _measures(old)))
         added[_rollup_key(new.event)].append(_measures(new))
-    names = (*ROLLUP_KEY, *ROLLUP_MEASURES)
+    names = (*ENDPOINT_KEY, *ROLLUP_MEASURES)
     return [
         dict(zip(names, (*key, *map(sum, zip(*added[key], strict=True))), strict=True))
         for key in sorted(added)
@@ -236,7 +213,14 @@ def summed(
 
 def _rollup_key(event: UsageEvent) -> tuple[Any, ...]:
     slot_s = event.started_at_ms // (SLOT_S * 1000) * SLOT_S
-    return (event.account_id, slot_s, event.api_key_id, event.vendor, event.model)
+    return (
+        event.account_id,
+        slot_s,
+        event.api_key_id,
+        event.vendor,
+        event.model,
+        event.endpoint,
+    )
 
 
 def _measures(entry: Entry) -> tuple[int, ...]:

@@ -15,12 +15,23 @@ from app.ledger.bulk import add_sums
 from app.ledger.corrections import Change, correct
 from app.ledger.measures import ENTRY_MEASURES, NEWLY_FAILED
 from app.ledger.retention import pruned_until_s
-from app.storage.sql.tables import DAY_S, ROLLUP_KEY, ROLLUP_MEASURES, ROLLUP_TABLES, entries
+from app.storage.sql.tables import (
+    DAY_S,
+    ENDPOINT_TABLES,
+    ROLLUP_MEASURES,
+    ROLLUP_TABLES,
+    daily_rollups,
+    entries,
+)
 from app.storage.sql.transactions import reading, write
 from app.usage.messages.message import NUMBER_LIMIT
+from app.vocabulary.request import COMPLETIONS
 
 #: Entries per statement; more if a single day has more.
 BATCH_SIZE = 50_000
+
+#: Every table of rollups with the width of its slots; the widest first, by endpoint last.
+TABLES: tuple[tuple[int, sa.Table], ...] = (*ROLLUP_TABLES.items(), *ENDPOINT_TABLES.items())
 
 #: The end of the last possible slot, in Unix seconds.
 END_S = NUMBER_LIMIT // 1000 + DAY_S
@@ -51,6 +62,8 @@ class Difference:
     lacks: dict[str, int]
     #: Width of the rollup's slot: 15 minutes, an hour or a day.
     width_s: int
+    #: The endpoint of a rollup by endpoint; None for one of all endpoints.
+    endpoint: str | None = None
 
 
 def count_entries(engine: Engine) -> int:
@@ -84,7 +97,7 @@ def differences(
 ) -> list[Difference]:
     """Return the rollups that are not the sums of their entries, widest slots first, then by key.
 
-    Each width is compared in one statement, which sees a concurrent post completely or not at all.
+    Those by endpoint come last. Each table is compared in one statement, which sees a concurrent post completely or not at all.
     `accepts_former`: a rollup of the version before does not differ because it counts only
     FORMER_FAILED_STATUSES as failed.
     Raises: LedgerUnavailable.
@@ -92,8 +105,8 @@ def differences(
     with reading(engine) as connection:
         return [
             _difference(row, width_s)
-            for width_s in ROLLUP_TABLES
-            for row in _lacking(connection, days, width_s, accepts_former)
+            for width_s, table in TABLES
+            for row in _lacking(connection, days, (width_s, table), accepts_former)
         ]
 
 
@@ -112,10 +125,10 @@ def _rebuild(connection: Connection, days: DayRange) -> list[Difference]:
         # Excludes a concurrent rebuild, which would add the same again; posts do not wait.
         connection.execute(sa.text("LOCK TABLE rollups IN SHARE UPDATE EXCLUSIVE MODE"))
     repaired = []
-    for width_s, table in ROLLUP_TABLES.items():
-        lacking = _lacking(connection, days, width_s)
+    for width_s, table in TABLES:
+        lacking = _lacking(connection, days, (width_s, table))
         add_sums(connection, table, lacking)
-        if width_s == DAY_S:
+        if table is daily_rollups:
             correct(connection, _surplus_costs(lacking))
         repaired += [_difference(row, width_s) for row in lacking]
     return repaired
@@ -130,26 +143,31 @@ def _surplus_costs(lacking: Iterable[dict[str, Any]]) -> Iterator[Change]:
 
 
 def _lacking(
-    connection: Connection, days: DayRange, width_s: int, accepts_former: bool = False
+    connection: Connection,
+    days: DayRange,
+    rollups: tuple[int, sa.Table],
+    accepts_former: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return the row to add to each rollup that is wrong, in the order of their keys."""
-    names = (*ROLLUP_KEY, *ROLLUP_MEASURES)
-    found = connection.execute(_statement(days, width_s, accepts_former)).mappings()
-    return [{name: row[name] for name in names} for row in found]
+    """Return the row to add to each rollup that is wrong, in the order of their keys.
+
+    `rollups` are the width of the slots and the table.
+    """
+    found = connection.execute(_statement(days, *rollups, accepts_former)).mappings()
+    return [{name: row[name] for name in rollups[1].columns.keys()} for row in found]
 
 
-def _statement(days: DayRange, width_s: int, accepts_former: bool) -> Select[Any]:
-    table = ROLLUP_TABLES[width_s]
+def _statement(days: DayRange, width_s: int, table: sa.Table, accepts_former: bool) -> Select[Any]:
+    names = table.primary_key.columns.keys()
     width, width_ms = (sa.literal_column(str(n), BigInteger) for n in (width_s, width_s * 1000))
     slot_s = (entries.c.started_at_ms // width_ms * width).label("slot_s")
-    of_entry = [slot_s if name == "slot_s" else entries.c[name] for name in ROLLUP_KEY]
-    of_rollup = [table.c[name] for name in ROLLUP_KEY]
+    of_entry = [slot_s if name == "slot_s" else entries.c[name] for name in names]
+    of_rollup = [table.c[name] for name in names]
     subtracted = [(-table.c[name]).label(name) for name in ROLLUP_MEASURES]
     source = sa.union_all(
-        select(*of_entry, *ENTRY_MEASURES, NEWLY_FAILED).where(*_entries_of(days)),
+        select(*of_entry, *ENTRY_MEASURES, NEWLY_FAILED).where(*_entries_of(days, table)),
         select(*of_rollup, *subtracted, _NONE).where(*_rollups_of(days, table)),
     ).subquery()
-    key = [source.c[name] for name in ROLLUP_KEY]
+    key = [source.c[name] for name in names]
     sums = [func.sum(source.c[name]) for name in ROLLUP_MEASURES]
     newly = func.sum(source.c.newly_failed) if accepts_former else _NONE
     return (
@@ -175,12 +193,14 @@ def _named(sums: list[Any]) -> Iterator[tuple[str, Any]]:
     return zip(ROLLUP_MEASURES, sums, strict=True)
 
 
-def _entries_of(days: DayRange) -> tuple[ColumnElement[bool], ...]:
-    return (
+def _entries_of(days: DayRange, table: sa.Table = daily_rollups) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions of a range's entries that a table of rollups sums."""
+    of_days = (
         entries.c.account_id == days.account_id,
         entries.c.started_at_ms >= days.start_s * 1000,
         entries.c.started_at_ms < days.end_s * 1000,
     )
+    return (*of_days, entries.c.endpoint != COMPLETIONS) if "endpoint" in table.c else of_days
 
 
 def _rollups_of(days: DayRange, table: sa.Table) -> tuple[ColumnElement[bool], ...]:
@@ -193,14 +213,15 @@ def _rollups_of(days: DayRange, table: sa.Table) -> tuple[ColumnElement[bool], .
 
 def _difference(row: dict[str, Any], width_s: int) -> Difference:
     lacks = {name: row[name] for name in ROLLUP_MEASURES if row[name]}
-    return Difference(**{name: row[name] for name in ROLLUP_KEY}, lacks=lacks, width_s=width_s)
+    key = {name: value for name, value in row.items() if name not in ROLLUP_MEASURES}
+    return Difference(**key, lacks=lacks, width_s=width_s)
 
 
 def _next_account(engine: Engine, last: str | None) -> str | None:
     """Return the account after `last` in byte order, of entries and rollups; None at the end."""
     found = []
     with reading(engine) as connection:
-        for table in (entries, *ROLLUP_TABLES.values()):
+        for table in (entries, *(it for _, it in TABLES)):
             column = table.c.account_id
             query = select(func.min(column))
             found.append(connection.scalar(query if last is None else query.where(column > last)))

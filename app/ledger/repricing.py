@@ -12,8 +12,9 @@ import orjson
 from sqlalchemy import BigInteger, Connection, Engine, RowMapping, bindparam, func, select, update
 
 from app.ledger.corrections import correct
-from app.ledger.posting import Entry, add_to_rollups, changes_of, store_prices, summed
+from app.ledger.posting import Entry, changes_of, store_prices, summed
 from app.ledger.repricing_plan import EVERYTHING, Part, RepricingBatch, Scope, plan_of
+from app.ledger.rollup_sums import add_to_rollups
 from app.pricing.price_book import PriceBook
 from app.storage.sql.audit import UNKNOWN_ACTOR, Actor, Change
 from app.storage.sql.audit import record as record_change

@@ -10,11 +10,13 @@ import secrets
 import threading
 import time
 from collections import Counter
+from collections.abc import Mapping
 
 from app.observability.metrics.metrics import Metrics
 from app.usage.redis.refusal_counts import RefusalCounts
 from app.usage.refusal import Refusal
 from app.vocabulary.errors import StreamUnavailable
+from app.vocabulary.request import Endpoint
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +26,10 @@ FLUSH_S = 1.0
 LIMIT = 2000
 
 #: Route -> the endpoint whose refusals are counted.
-ENDPOINTS = {"/v5/completions": "completions"}
+ENDPOINTS: Mapping[str, Endpoint] = {
+    "/v5/completions": "completions",
+    "/v5/chat/completions": "chat.completions",
+}
 
 _HOUR_S = 3600
 

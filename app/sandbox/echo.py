@@ -86,19 +86,29 @@ def _choice(request: EchoRequest, index: int, prompt: str, sample: int) -> EchoC
     return EchoChoice(index, (*shown, *pieces), len(shown), finish_reason)
 
 
+def repeated(text: str, sample: int, length: int) -> list[str]:
+    """Return so many words of a text, from its word `sample` on and over again."""
+    words = islice(cycle(text.split() or FILLER), sample, sample + length)
+    return [word if at == 0 else " " + word for at, word in enumerate(words)]
+
+
+def cut_at(pieces: Sequence[str], stops: Sequence[str]) -> list[str]:
+    """Return the pieces before the first of the stops."""
+    text = "".join(pieces)
+    ends = [at for stop in stops if (at := text.find(stop)) >= 0]
+    return list(_cut(pieces, min(ends))) if ends else list(pieces)
+
+
 def _generate(
     request: EchoRequest, prompt: str, sample: int
 ) -> tuple[list[str], Literal["stop", "length"]]:
-    words = prompt.split()
-    length = len(words) if request.knobs.words is None else request.knobs.words
+    length = len(prompt.split()) if request.knobs.words is None else request.knobs.words
     allowed = length if request.max_tokens is None else min(length, request.max_tokens)
-    repeated = islice(cycle(words or FILLER), sample, sample + allowed)
-    pieces = [word if at == 0 else " " + word for at, word in enumerate(repeated)]
-    text = "".join(pieces)
-    ends = [at for stop in request.stop if (at := text.find(stop)) >= 0]
-    if ends:
-        return list(_cut(pieces, min(ends))), "stop"
-    return pieces, "length" if allowed < length or request.max_tokens == 0 else "stop"
+    pieces = repeated(prompt, sample, allowed)
+    kept = cut_at(pieces, request.stop)
+    if "".join(kept) != "".join(pieces):
+        return kept, "stop"
+    return kept, "length" if allowed < length or request.max_tokens == 0 else "stop"
 
 
 def _cut(pieces: Sequence[str], length: int) -> Iterator[str]:

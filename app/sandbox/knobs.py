@@ -28,7 +28,14 @@ class Knobs:
     retry_after: int | None = None
     #: Abort the connection after this many words, including an echoed prompt.
     cut_after: int | None = None
+    #: Chat: how many calls of tools to make, even if nothing demands one.
+    calls: int | None = None
+    #: Chat: how many words of reasoning come before the text.
+    reasoning: int | None = None
 
+
+#: Knobs of chat alone.
+CHAT_KNOBS = ("calls", "reasoning")
 
 #: Knob -> its type, lowest and highest value.
 RANGES: dict[str, tuple[Callable[[str], int | float], float, float]] = {
@@ -38,6 +45,8 @@ RANGES: dict[str, tuple[Callable[[str], int | float], float, float]] = {
     "status": (int, 400, 599),
     "retry_after": (int, 0, 86_400),
     "cut_after": (int, 0, 10_000),
+    "calls": (int, 1, 16),
+    "reasoning": (int, 0, 10_000),
 }
 
 

@@ -1,7 +1,5 @@
 """The sandbox vendor over HTTP: `gunicorn app.sandbox.wsgi:app`."""
 
-import errno
-import json
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,9 +8,12 @@ from uuid import uuid4
 from flask import Flask, Response, jsonify, request
 from werkzeug.exceptions import BadRequest, HTTPException
 
+from app.sandbox.chat.rendering import chat_response
+from app.sandbox.chat.request import load_chat
 from app.sandbox.echo import EchoChoice, answer, count_usage
 from app.sandbox.errors import SandboxError
-from app.sandbox.knobs import MODEL, Knobs
+from app.sandbox.knobs import MODEL
+from app.sandbox.pace import aborted, begin, frame, pause, streamed, whole
 from app.sandbox.request import EchoRequest, load_request
 
 app = Flask("sandbox")
@@ -21,17 +22,20 @@ app = Flask("sandbox")
 @app.post("/v1/completions")
 def create_completion() -> Response:
     """Return a completion; nothing is stored."""
-    try:
-        body = request.get_json(force=True)
-    except (BadRequest, RecursionError) as exc:
-        raise SandboxError("The body is not JSON.") from exc
-    echo_request = load_request(body)
-    time.sleep(echo_request.knobs.hang_s)  # the delay that was asked for
-    _fail_if_asked(echo_request.knobs)
+    echo_request = load_request(_body())
+    begin(echo_request.knobs)
     choices = answer(echo_request)
     if echo_request.stream:
-        return Response(_stream(echo_request, choices), content_type="text/event-stream")
+        return streamed(_stream(echo_request, choices))
     return _whole(echo_request, choices)
+
+
+@app.post("/v1/chat/completions")
+def create_chat_completion() -> Response:
+    """Return a chat completion; nothing is stored."""
+    echo_request = load_chat(_body())
+    begin(echo_request.knobs)
+    return chat_response(echo_request)
 
 
 @app.get("/v1/models")
@@ -63,27 +67,20 @@ def add_request_id(response: Response) -> Response:
     return response
 
 
-def _fail_if_asked(knobs: Knobs) -> None:
-    if knobs.status is None:
-        return
-    headers = {} if knobs.retry_after is None else {"retry-after": str(knobs.retry_after)}
-    message = f"The sandbox was asked to fail with status {knobs.status}."
-    raise SandboxError(message, status=knobs.status, code="sandbox_status", headers=headers)
+def _body() -> Any:
+    try:
+        return request.get_json(force=True)
+    except (BadRequest, RecursionError) as exc:
+        raise SandboxError("The body is not JSON.") from exc
 
 
 def _whole(echo_request: EchoRequest, choices: Sequence[EchoChoice]) -> Response:
-    knobs = echo_request.knobs
-    cut = knobs.cut_after is not None and knobs.cut_after <= _longest(choices)
     words = max(len(choice.pieces) - choice.prompt_pieces for choice in choices)
-    time.sleep(words * knobs.delay_ms / 1000)  # the pace that was asked for, of the longest choice
     completion = _head() | {
         "choices": [_part(echo_request, choice, 0, None, last=True) for choice in choices],
         "usage": count_usage(echo_request, choices),
     }
-    body = json.dumps(completion).encode()
-    response = Response(_aborted(body[: len(body) // 2]) if cut else body)
-    response.content_type, response.content_length = "application/json", len(body)
-    return response
+    return whole(echo_request.knobs, completion, words, _longest(choices))
 
 
 def _stream(echo_request: EchoRequest, choices: Sequence[EchoChoice]) -> Iterator[bytes]:
@@ -92,16 +89,16 @@ def _stream(echo_request: EchoRequest, choices: Sequence[EchoChoice]) -> Iterato
     counted = {"usage": None} if echo_request.include_usage else {}
     for position in range(_longest(choices) + 1):
         if position == knobs.cut_after:
-            yield from _aborted()
+            yield from aborted()
         going = [choice for choice in choices if position <= len(choice.pieces)]
         if any(choice.prompt_pieces <= position < len(choice.pieces) for choice in going):
-            time.sleep(knobs.delay_ms / 1000)  # the pace that was asked for
+            pause(knobs)
         for choice in going:
             last = position == len(choice.pieces)
             part = _part(echo_request, choice, position, position + 1, last=last)
-            yield _frame(head | {"choices": [part]} | counted)
+            yield frame(head | {"choices": [part]} | counted)
     if echo_request.include_usage:
-        yield _frame(head | {"choices": [], "usage": count_usage(echo_request, choices)})
+        yield frame(head | {"choices": [], "usage": count_usage(echo_request, choices)})
     yield b"data: [DONE]\n\n"
 
 
@@ -130,14 +127,3 @@ def _head() -> dict[str, Any]:
 
 def _longest(choices: Sequence[EchoChoice]) -> int:
     return max(len(choice.pieces) for choice in choices)
-
-
-def _frame(payload: dict[str, Any]) -> bytes:
-    return b"data: " + json.dumps(payload).encode() + b"\n\n"
-
-
-def _aborted(sent: bytes = b"") -> Iterator[bytes]:
-    """Yield `sent`, then abort: gunicorn closes the connection without a proper end."""
-    if sent:
-        yield sent
-    raise ConnectionResetError(errno.ECONNRESET, "asked to abort")

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
 
 from app.vendors.vendor import AUTH_HEADERS, SIGNED, Timeouts, Vendor
-from app.vocabulary.completion import PARAMETERS
+from app.vocabulary.chat.parameters import ALL_PARAMETERS
 
 
 def _check_base_url(url: str) -> None:
@@ -65,10 +65,12 @@ class _VendorSchema(Schema):
         keys=fields.String(validate=_header_name), values=fields.String(validate=_header_value)
     )
     models = fields.List(fields.String(), validate=validate.Length(min=1))
+    aliases = fields.List(fields.String())
+    known_for = fields.List(fields.String())
     native = fields.List(fields.String())
     fallbacks = fields.List(fields.String())
     retries = fields.Integer(strict=True, validate=validate.Range(min=0, max=10))
-    unsupported = fields.List(fields.String(validate=validate.OneOf(PARAMETERS)))
+    unsupported = fields.List(fields.String(validate=validate.OneOf(ALL_PARAMETERS)))
     drop_unsupported = _flag()
     list_prompts = _flag()
     max_n = fields.Integer(strict=True, validate=validate.Range(min=1))

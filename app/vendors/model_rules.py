@@ -8,7 +8,7 @@ from typing import Any
 from marshmallow import RAISE, Schema, fields, validate
 
 from app.vendors.vendor import Vendor
-from app.vocabulary.completion import PARAMETERS
+from app.vocabulary.chat.parameters import ALL_PARAMETERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,17 @@ class ModelRules:
     sends        fields of every request, unless the caller sets them
     bridge_sends the same, of text completions alone
     efforts      word of `reasoning_effort` -> the vendor's word for it, or its budget in tokens
+    without_reasoning  fields that are sent instead of the effort `none`
+    traits       what the model can do or demands, in words of its gateway
     """
 
-    unsupported: frozenset[str]
-    renames: Mapping[str, str]
-    sends: Mapping[str, Any]
+    unsupported: frozenset[str] = frozenset()
+    renames: Mapping[str, str] = field(default_factory=dict)
+    sends: Mapping[str, Any] = field(default_factory=dict)
     bridge_sends: Mapping[str, Any] = field(default_factory=dict)
     efforts: Mapping[str, str | int] = field(default_factory=dict)
+    without_reasoning: Mapping[str, Any] = field(default_factory=dict)
+    traits: frozenset[str] = frozenset()
 
     def body(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a request with these parameters."""
@@ -36,19 +40,18 @@ class ModelRules:
 
 def rules_of(vendor: Vendor, model_name: str) -> ModelRules:
     """Return the rules of all globs that match the model; later ones override earlier ones."""
-    unsupported: set[str] = set()
-    renames: dict[str, str] = {}
-    sends: dict[str, Any] = {}
-    bridge_sends: dict[str, Any] = {}
-    efforts: dict[str, str | int] = {}
+    tables: dict[str, Any] = {name: {} for name in _TABLES}
+    names: dict[str, Any] = {name: set() for name in _NAMES}
     for glob, rules in vendor.quirks.get("models", {}).items():
         if fnmatchcase(model_name, glob):
-            unsupported.update(rules.get("unsupported", ()))
-            renames.update(rules.get("renames", {}))
-            sends.update(rules.get("sends", {}))
-            bridge_sends.update(rules.get("bridge_sends", {}))
-            efforts.update(rules.get("efforts", {}))
-    return ModelRules(frozenset(unsupported), renames, sends, bridge_sends, efforts)
+            for key, value in rules.items():
+                (tables[key] if key in tables else names[key]).update(value)
+    return ModelRules(**tables, **{key: frozenset(found) for key, found in names.items()})
+
+
+#: The keys whose rules are tables, and those whose rules are lists of names.
+_TABLES = ("renames", "sends", "bridge_sends", "efforts", "without_reasoning")
+_NAMES = ("unsupported", "traits")
 
 
 def glob_of(model_name: str) -> str:
@@ -59,7 +62,7 @@ def glob_of(model_name: str) -> str:
 #: The contract's words of `reasoning_effort`, from the least on.
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
-_PARAMETER = validate.OneOf(PARAMETERS)
+_PARAMETER = validate.OneOf(ALL_PARAMETERS)
 
 
 class _RulesSchema(Schema):
@@ -71,6 +74,8 @@ class _RulesSchema(Schema):
     sends = fields.Dict(keys=fields.String())
     bridge_sends = fields.Dict(keys=fields.String())
     efforts = fields.Dict(keys=fields.String(validate=validate.OneOf(EFFORTS)))
+    without_reasoning = fields.Dict(keys=fields.String())
+    traits = fields.List(fields.String())
 
 
 #: The `models` table of a vendor's quirks.

@@ -20,11 +20,13 @@ Lack = Literal["", "prompt", "completion", "both"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of one request; all whole and >= 0.
+    """Tokens of one request, and its web searches; all whole and >= 0.
 
-    `prompt_tokens` include `cached_tokens`, `cache_write_tokens` and `audio_prompt_tokens`.
-    `completion_tokens` include `reasoning_tokens`, `audio_completion_tokens` and both prediction
-    counts.
+    `prompt_tokens` include `cached_tokens`, `cache_write_tokens`, `audio_prompt_tokens` and
+    `image_prompt_tokens`. `completion_tokens` include `reasoning_tokens`,
+    `audio_completion_tokens`, `image_completion_tokens` and both prediction counts.
+    `cache_write_tokens` include `cache_write_1h_tokens`, which the vendor keeps for an hour.
+    `web_search_calls` are no tokens: the searches that the vendor ran and bills one by one.
     """
 
     prompt_tokens: int = 0
@@ -37,6 +39,10 @@ class Usage:
     audio_completion_tokens: int = 0
     accepted_prediction_tokens: int = 0
     rejected_prediction_tokens: int = 0
+    image_prompt_tokens: int = 0
+    image_completion_tokens: int = 0
+    cache_write_1h_tokens: int = 0
+    web_search_calls: int = 0
 
     #: The unknown side; see HalfUsage.
     lacks: ClassVar[Lack] = ""
@@ -47,7 +53,8 @@ class Usage:
 
     def __bool__(self) -> bool:
         """Whether any count is above 0: some vendors send zeros before the real counts."""
-        return bool(self.total_tokens or self.prompt_tokens or self.completion_tokens)
+        tokens = self.total_tokens or self.prompt_tokens or self.completion_tokens
+        return bool(tokens or self.web_search_calls)
 
 
 USAGE_COUNTS: tuple[str, ...] = tuple(f.name for f in fields(Usage))

@@ -3,10 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 #: The endpoints that call vendors, as usage is reported by.
 Endpoint = Literal["completions", "chat.completions"]
+ENDPOINTS: tuple[Endpoint, ...] = get_args(Endpoint)
+#: The endpoint of usage that was recorded before there was another one.
+COMPLETIONS: Endpoint = "completions"
 
 
 @dataclass(frozen=True, slots=True)

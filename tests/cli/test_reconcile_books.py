@@ -141,7 +141,7 @@ def test_rollups_that_differ_are_shown_and_remade_when_told_to(
     result = tollgate.run("reconcile", exit_code=1)
     headings, row = result.stdout.partition("\n\n")[2].splitlines()
     assert headings.split()[:4] == ["account", "slot", "key", "model"]
-    assert row.split() == ["acme", "2026-05-28T20:15:00Z", "key_1", "openai/m", "-5", "9"]
+    assert row.split() == ["acme", "2026-05-28T20:15:00Z", "key_1", "openai/m", "all", "-5", "9"]
     assert "tollgate reconcile --rebuild" in result.stderr
     read = report(tollgate, exit_code=1)["ledger"]
     assert (read["entries"], read["rollups_differing"], read["rollups_rebuilt"]) == (3, 1, False)

@@ -2,15 +2,19 @@
 
 import dataclasses
 from collections.abc import Iterable
+from typing import Any
 
-from app.gateways.base import Gateway
+from app.gateways.base import ChatGateway, Gateway
 from app.gateways.decoding.parsing import failed
 from app.serving.fan_out import merge
 from app.vendors.vendor import Vendor
-from app.vocabulary.completion import Completion, CompletionRequest
+from app.vocabulary.completion import Completion
+
+#: A gateway for either kind of request.
+AnyGateway = Gateway[Any] | ChatGateway
 
 
-def decode(gateway: Gateway, vendor: Vendor, request: CompletionRequest, body: bytes) -> Completion:
+def decode(gateway: AnyGateway, vendor: Vendor, request: Any, body: bytes) -> Completion:
     """Return a whole answer, with the vendor's count of it.
 
     Raises: GatewayError, also when a choice is missing.
@@ -21,7 +25,7 @@ def decode(gateway: Gateway, vendor: Vendor, request: CompletionRequest, body: b
 
 
 def chunks_of(
-    gateway: Gateway, vendor: Vendor, request: CompletionRequest, packets: Iterable[bytes]
+    gateway: AnyGateway, vendor: Vendor, request: Any, packets: Iterable[bytes]
 ) -> list[Completion]:
     """Return the chunks of an answer that arrives in these packets.
 

@@ -30,9 +30,9 @@ class Row:
         fields = {field: getattr(found, field) for field in found.__dataclass_fields__}
         self.vendor = Vendor(**(fields | keys))
         family = GATEWAYS[found.gateway]
-        gateway = family.native if native else family.chat
+        gateway = family.doors("completions")[0 if native else 1]
         assert gateway is not None
-        self.gateway: Gateway = gateway
+        self.gateway: Gateway[CompletionRequest] = gateway
 
     def asks(self, model: str = "m", **fields: Any) -> CompletionRequest:
         """Return a request of this vendor's model."""

@@ -12,7 +12,7 @@ from app.ledger.reconcile import (
     differences,
     rebuild,
 )
-from app.storage.sql.tables import ROLLUP_TABLES, SLOT_S
+from app.storage.sql.tables import ENDPOINT_TABLES, ROLLUP_TABLES, SLOT_S
 from app.storage.sql.transactions import reading
 from app.usage.messages.event import UsageEvent
 from tests.ledger.ledgers import as_posted, ledger_of
@@ -34,7 +34,7 @@ def repair(engine: Engine, batch_size: int = 50) -> list[Difference]:
 
 
 def damage(engine: Engine, chance: random.Random) -> None:
-    for table in ROLLUP_TABLES.values():
+    for table in (*ROLLUP_TABLES.values(), *ENDPOINT_TABLES.values()):
         damage_table(engine, table, chance)
 
 

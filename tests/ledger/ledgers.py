@@ -13,10 +13,11 @@ from sqlalchemy import Engine, Table
 
 from app.ledger.posting import Entry, summed
 from app.ledger.reports.query import UsageQuery, UsageRow
-from app.ledger.slots import DAY_S
+from app.ledger.rollup_sums import folded
+from app.ledger.slots import DAY_S, SLOT_S
 from app.pricing.price_book import NO_PRICES, PriceBook
 from app.storage.sql.engine import create_engine
-from app.storage.sql.tables import entries, rollups
+from app.storage.sql.tables import ROLLUP_KEY, entries, rollups
 from app.storage.sql.transactions import reading
 from app.usage.cost import cost_of
 from app.usage.messages.call_attempt import encode_attempts
@@ -63,7 +64,7 @@ def as_posted(
         }
         for entry in posted
     ]
-    return rows, [dict(row) for row in summed(posted)]
+    return rows, folded(summed(posted), SLOT_S, ROLLUP_KEY)
 
 
 @contextmanager
@@ -84,6 +85,7 @@ EVENTS = st.lists(
         model=st.sampled_from(["m", "M", "m:1"]),
         status=st.sampled_from(["completed", "failed", "truncated"]),
         source=st.sampled_from(["vendor", "estimated"]),
+        endpoint=st.sampled_from(["completions", "chat.completions"]),
         prompt_tokens=st.integers(0, 2**40),
         started_at_ms=st.integers(MIDNIGHT_MS - HOUR_MS, MIDNIGHT_MS + HOUR_MS),
         event_id=st.builds(new_event_id, st.integers(0, 2**48 - 1)),

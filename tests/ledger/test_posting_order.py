@@ -13,7 +13,7 @@ from app.pricing.price import EffectivePeriod, PriceHistory
 from app.pricing.price_book import PriceBook
 from app.pricing.rates import load_price
 from app.storage.sql.engine import create_engine
-from app.storage.sql.tables import ROLLUP_KEY
+from app.storage.sql.tables import ENDPOINT_KEY
 from app.usage.messages.event import UsageEvent
 from tests.ledger.ledgers import EVENTS, as_posted, empty_ledger, ledger_of
 from tests.support.events import usage_event
@@ -97,6 +97,6 @@ def test_concurrent_writers_post_each_event_once(database_url: str) -> None:
 def test_rollups_are_summed_in_the_order_of_their_keys() -> None:
     """All writers lock rows in this order, to avoid deadlocks."""
     events = [usage_event(account_id=name, model=model) for name in "bca" for model in "yx"]
-    keys = [tuple(row[name] for name in ROLLUP_KEY) for row in summed(map(Entry, events))]
+    keys = [tuple(row[name] for name in ENDPOINT_KEY) for row in summed(map(Entry, events))]
     assert keys == sorted(keys)
     assert len(keys) == 6

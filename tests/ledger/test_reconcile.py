@@ -17,7 +17,14 @@ from app.ledger.reconcile import (
 )
 from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import UsageReader
-from app.storage.sql.tables import DAY_S, ROLLUP_TABLES, SLOT_S, daily_rollups, rollups
+from app.storage.sql.tables import (
+    DAY_S,
+    ENDPOINT_TABLES,
+    ROLLUP_TABLES,
+    SLOT_S,
+    daily_rollups,
+    rollups,
+)
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.message import NUMBER_LIMIT
 from tests.ledger.damage import SLOT_MS, agrees, change, damage, found, repair
@@ -97,6 +104,19 @@ def test_daily_rollups_are_compared_with_entries_too(engine: Engine) -> None:
     change(engine, daily_rollups.update().values(requests=5))
     (only,) = found(engine)
     assert (only.width_s, only.slot_s % DAY_S, only.lacks) == (DAY_S, 0, {"requests": -3})
+    assert repair(engine) == [only]
+    assert found(engine) == []
+
+
+def test_rollups_by_endpoint_are_compared_with_entries_too(engine: Engine) -> None:
+    Ledger(engine).post([usage_event(), usage_event(endpoint="chat.completions")])
+    change(engine, ENDPOINT_TABLES[SLOT_S].update().values(total_tokens=4))
+    (only,) = found(engine)
+    assert (only.width_s, only.endpoint, only.lacks) == (
+        SLOT_S,
+        "chat.completions",
+        {"total_tokens": 1},
+    )
     assert repair(engine) == [only]
     assert found(engine) == []
 

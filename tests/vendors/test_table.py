@@ -8,7 +8,7 @@ from app.gateways.families import GATEWAY_SPECS, GATEWAYS
 from app.settings import ConfigError
 from app.vendors.table import load_vendors
 from app.vendors.vendor import Timeouts
-from app.vocabulary.completion import PARAMETERS
+from app.vocabulary.chat.parameters import ALL_PARAMETERS
 from app.vocabulary.errors import ModelNotFound
 from tests.vendors.loading import Load, wrong
 
@@ -23,7 +23,7 @@ def test_the_table_that_ships_is_whole_and_its_names_are_plain() -> None:
     for vendor in vendors:
         assert vendor.gateway in GATEWAYS
         assert not vendor.base_url.endswith("/")
-        assert vendor.unsupported <= set(PARAMETERS)
+        assert vendor.unsupported <= set(ALL_PARAMETERS)
 
 
 def test_without_an_environment_nothing_that_needs_one_is_configured() -> None:

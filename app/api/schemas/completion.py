@@ -26,25 +26,26 @@ from app.api.schemas.fields import (
     Problem,
     StringField,
 )
+from app.api.schemas.problems import first_problem
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
-from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
+from app.vocabulary.errors import UnsupportedParameter, together
 
 #: Parameters of the chat API that callers send here by mistake -> the next step.
 CHAT_ONLY: Mapping[str, str] = {
-    "messages": "send the text as `prompt`",
+    "messages": "send it to `/v5/chat/completions`",
     "max_completion_tokens": "did you mean `max_tokens`?",
     "top_logprobs": "did you mean `logprobs`?",
-    "tools": "text completions cannot call tools",
-    "tool_choice": "text completions cannot call tools",
-    "parallel_tool_calls": "text completions cannot call tools",
-    "functions": "text completions cannot call functions",
-    "function_call": "text completions cannot call functions",
-    "response_format": "text completions return plain text",
-    "modalities": "text completions return plain text",
-    "audio": "text completions return plain text",
-    "reasoning_effort": "text completions have no such setting",
-    "prediction": "text completions have no such setting",
-    "web_search_options": "text completions have no such setting",
+    "tools": "only `/v5/chat/completions` can call tools",
+    "tool_choice": "only `/v5/chat/completions` can call tools",
+    "parallel_tool_calls": "only `/v5/chat/completions` can call tools",
+    "functions": "only `/v5/chat/completions` can call functions",
+    "function_call": "only `/v5/chat/completions` can call functions",
+    "response_format": "only `/v5/chat/completions` has it",
+    "modalities": "only `/v5/chat/completions` has it",
+    "audio": "only `/v5/chat/completions` has it",
+    "reasoning_effort": "only `/v5/chat/completions` has it",
+    "prediction": "only `/v5/chat/completions` has it",
+    "web_search_options": "only `/v5/chat/completions` has it",
 }
 
 
@@ -126,11 +127,9 @@ def load_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
     Raises: InvalidRequest for the first invalid field, named in `param`.
     """
     extra = {n: v for n, v in body.items() if n not in _KNOWN and v is not None}
-    for name in extra:  # first: a body with `messages` must not get an error about `prompt`
-        if name in CHAT_ONLY:
-            raise UnsupportedParameter(
-                f"`{name}` is not a parameter of text completions: {CHAT_ONLY[name]}.", param=name
-            )
+    # First: a body with `messages` must not get an error about `prompt`.
+    if misplaced := [_misplaced(name) for name in CHAT_ONLY if name in extra]:
+        raise together(misplaced)
     try:
         values = _schema_of(_REQUIRED | _KNOWN.intersection(body)).load(body)
     except ValidationError as exc:
@@ -138,23 +137,10 @@ def load_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
     return CompletionRequest(**{n: v for n, v in values.items() if v is not None}, extra=extra)
 
 
-def first_problem(error: ValidationError) -> InvalidRequest:
-    """Return the API's error for the first message of a marshmallow error.
-
-    Shapes: `{"stop": {2: ["must be a string"]}}` becomes `param="stop[2]"`.
-    """
-    path, problem = "", error.messages
-    while isinstance(problem, dict):
-        key, problem = next(iter(problem.items()))
-        path += f"[{key}]" if isinstance(key, int) else f".{_short(key)}" if path else _short(key)
-    sentence = problem[0] if isinstance(problem, list) else problem
-    code = sentence.code if isinstance(sentence, Problem) else VALUE
-    return InvalidRequest(f"`{path}` {sentence}.", param=path, code=code)
-
-
-def _short(key: Any) -> str:
-    """Return a key of the body, short enough for a message."""
-    return str(key)[:64]
+def _misplaced(name: str) -> UnsupportedParameter:
+    return UnsupportedParameter(
+        f"`{name}` is not a parameter of text completions: {CHAT_ONLY[name]}.", param=name
+    )
 
 
 def dump_completion(completion: Completion) -> dict[str, Any]:
@@ -179,6 +165,18 @@ def dump_chunk(chunk: Completion) -> dict[str, Any]:
     if chunk.service_tier is not None:
         body["service_tier"] = chunk.service_tier
     return body
+
+
+class TextChunks:
+    """Dumps the chunks of a stream, each on its own."""
+
+    def dump(self, chunk: Completion) -> list[dict[str, Any]]:
+        """Return the `text_completion` object of a chunk, without its usage."""
+        return [dump_chunk(chunk)]
+
+    def usage(self, usage: Usage) -> dict[str, Any]:
+        """Return a usage."""
+        return dump_usage(usage)
 
 
 def _dump_choice(choice: Choice) -> dict[str, Any]:

@@ -12,14 +12,29 @@ from app.gateways.decoding.parsing import whole
 from app.vocabulary.completion import USAGE_COUNTS, HalfUsage, Lack, Usage
 
 #: Counts of a prompt, which is charged once, however many samples it has.
-PROMPT_COUNTS = ("prompt_tokens", "cached_tokens", "cache_write_tokens", "audio_prompt_tokens")
+PROMPT_COUNTS = (
+    "prompt_tokens",
+    "cached_tokens",
+    "cache_write_tokens",
+    "cache_write_1h_tokens",
+    "audio_prompt_tokens",
+    "image_prompt_tokens",
+)
 
 #: Counts that are included in the completion's tokens.
 COMPLETION_PARTS = (
     "reasoning_tokens",
     "audio_completion_tokens",
+    "image_completion_tokens",
     "accepted_prediction_tokens",
     "rejected_prediction_tokens",
+)
+
+#: All counts but the sides and their total.
+_PARTS = tuple(
+    name
+    for name in USAGE_COUNTS
+    if name not in ("prompt_tokens", "completion_tokens", "total_tokens")
 )
 
 log = logging.getLogger(__name__)
@@ -36,6 +51,7 @@ def put_together(
 
     A total above the sum belongs to the completion: the vendor left out its reasoning. A total
     below the sum is wrong and ignored. All zeros are no count: some vendors send them beforehand.
+    `parts` are further counts by their names in `Usage`; each is at most what includes it.
     """
     if not (prompt or completion or total):
         return None
@@ -84,17 +100,18 @@ def _widened(vendor: str, prompt: int, completion: int, total: int) -> int:
 
 
 def _with_parts(counts: Mapping[str, int], parts: Mapping[str, int]) -> Mapping[str, int]:
-    """Return the counts with their parts, each at most the count that includes it."""
+    """Return the counts with their parts, each at most the count that includes it.
+
+    Web searches are no tokens, and part of no count.
+    """
     if not parts:
         return counts
-    prompt, completion = counts["prompt_tokens"], counts["completion_tokens"]
-    return {
-        **counts,
-        **{
-            n: min(count, prompt if n in PROMPT_COUNTS else completion)
-            for n, count in parts.items()
-        },
-    }
+    most = dict.fromkeys(PROMPT_COUNTS, counts["prompt_tokens"])
+    most |= dict.fromkeys(COMPLETION_PARTS, counts["completion_tokens"])
+    most["cache_write_1h_tokens"] = min(
+        most["cache_write_1h_tokens"], parts.get("cache_write_tokens", 0)
+    )
+    return {**counts, **{name: min(n, most.get(name, n)) for name, n in parts.items()}}
 
 
 def first_count(body: Any, paths: Iterable[tuple[str, ...]]) -> int | None:
@@ -123,12 +140,7 @@ def later(before: Usage | None, now: Usage) -> Usage:
 
 
 def _has_parts(usage: Usage) -> bool:
-    return bool(
-        usage.cached_tokens
-        or usage.cache_write_tokens
-        or usage.audio_prompt_tokens
-        or any(getattr(usage, name) for name in COMPLETION_PARTS)
-    )
+    return any(getattr(usage, name) for name in _PARTS)
 
 
 #: The unknown sides for each `lacks`.

@@ -12,13 +12,14 @@ from app.gateways.decoding import failures
 from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.parsing import failed
 from app.vendors.vendor import Vendor
-from app.vocabulary.completion import Choice, Completion, CompletionRequest, Ending, Usage
+from app.vocabulary.completion import Choice, Completion, Ending, Usage
+from app.vocabulary.request import GenerationRequest
 
 
 class TypedEvents(Decoder):
     """Decodes one response. Unknown types are ignored: both vendors add new ones."""
 
-    def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
+    def __init__(self, vendor: Vendor, request: GenerationRequest) -> None:
         super().__init__(vendor, request)
         self._id = ""
         self._model = request.model_name

@@ -9,58 +9,99 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-from marshmallow.fields import Field
+from marshmallow import fields
 
 from app.formats import strict_json
-from app.gateways.base import single_prompt
-from app.gateways.decoding.reader import ResponseReader
+from app.gateways.base import ChatGateway
+from app.gateways.conversation.omissions import Omissions, check_old_functions
+from app.gateways.conversation.turns import conversation
 from app.gateways.gemini import errors
+from app.gateways.gemini.contents import contents, system_instruction
+from app.gateways.gemini.media import shared_resolution
+from app.gateways.gemini.models import FORMAT_WITH_TOOLS, bare_name, traits_of
 from app.gateways.gemini.response import GeminiDecoder
-from app.gateways.parameters import check_extra, check_prompt, check_range, supported
+from app.gateways.gemini.thinking import thinking_config
+from app.gateways.gemini.tools import response_format, tool_fields
+from app.gateways.parameters import check_extra, check_range, supported
+from app.gateways.stops import as_list
+from app.vendors.model_rules import MODELS, rules_of
 from app.vendors.vendor import Vendor
-from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.errors import GatewayError
 from app.vocabulary.vendor_request import VendorRequest
 
 #: The caller's parameter -> its name in `generationConfig`.
 NAMES: Mapping[str, str] = {
     "frequency_penalty": "frequencyPenalty",
-    "logprobs": "logprobs",
+    "logprobs": "responseLogprobs",
     "max_tokens": "maxOutputTokens",
     "n": "candidateCount",
     "presence_penalty": "presencePenalty",
     "seed": "seed",
-    "stop": "stopSequences",
     "temperature": "temperature",
+    "top_logprobs": "logprobs",
     "top_p": "topP",
 }
 
+#: Parameters that are encoded in another way.
+OTHERS = frozenset(
+    {
+        "parallel_tool_calls",
+        "reasoning_effort",
+        "response_format",
+        "service_tier",
+        "stop",
+        "stream",
+        "stream_options",
+        "tool_choice",
+        "tools",
+    }
+)
 
-class GeminiGateway:
-    """A prompt becomes one user's turn. Reasoning is counted, and is not part of the text."""
+#: The caller's tiers -> the vendor's; others are not Google's.
+TIERS: Mapping[str, str] = {"flex": "flex", "priority": "priority"}
 
-    unsupported: ClassVar[frozenset[str]] = frozenset({"best_of", "logit_bias", "suffix", "user"})
-    list_prompts: ClassVar[bool] = False
+
+class GeminiGateway(ChatGateway):
+    """Chat with Gemini: several samples per call; signatures of thoughts survive loops of tools.
+
+    The vendor entry's quirks, beside `models`: `file_uris`, the beginnings of URLs of files that
+    the vendor has itself; `labels`, whether it takes `metadata` as labels.
+    """
+
+    unsupported: ClassVar[frozenset[str]] = frozenset({"logit_bias", "user"})
     max_n: ClassVar[int] = 8
-    quirks: ClassVar[Mapping[str, Field[Any]]] = {}
+    quirks: ClassVar[Mapping[str, fields.Field[Any]]] = {
+        "models": MODELS,
+        "file_uris": fields.List(fields.String()),
+        "labels": fields.Boolean(),
+    }
 
-    def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
+    def encode(self, vendor: Vendor, request: ChatRequest) -> VendorRequest:
         check_extra(vendor, request)
-        check_prompt(vendor, request)
+        check_old_functions(vendor, request)
         check_range(vendor, request, "max_tokens", 1)  # the vendor takes 0 for "not set"
-        parameters, dropped = supported(vendor, request, self.unsupported)
-        contents = [{"role": "user", "parts": [{"text": single_prompt(request)}]}]
-        config = _generation_config(parameters)
-        body = {"contents": contents, **({"generationConfig": config} if config else {})}
+        parameters, dropped = supported(vendor, request, self._unsupported(vendor, request))
+        omissions = Omissions(vendor)
+        talk = conversation(vendor, request.messages, omissions)
+        config = _generation_config(vendor, request, parameters)
+        body = {
+            **system_instruction(talk),
+            **tool_fields(vendor, request, omissions),
+            **({"generationConfig": config} if config else {}),
+            **_top_level(parameters),
+            "contents": contents(vendor, request.model_name, talk),
+        }
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream" if request.stream else "application/json",
             **vendor.headers,
         }
-        return VendorRequest(_url(vendor, request), headers, strict_json.dump(body), dropped)
+        names = (*dropped, *omissions.names)
+        return VendorRequest(_url(vendor, request), headers, strict_json.dump(body), names)
 
-    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
-        return ResponseReader(GeminiDecoder(vendor, request))
+    def decoder(self, vendor: Vendor, request: ChatRequest) -> GeminiDecoder:
+        return GeminiDecoder(vendor, request)
 
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
@@ -71,19 +112,50 @@ class GeminiGateway:
             error = None
         return errors.failure(vendor, status, error, headers)
 
+    def _unsupported(self, vendor: Vendor, request: ChatRequest) -> frozenset[str]:
+        """Return the parameters without an equivalent: all but those that are encoded here."""
+        known = NAMES.keys() | OTHERS
+        if vendor.quirks.get("labels"):
+            known = known | {"metadata"}
+        if request.service_tier is not None and request.service_tier not in TIERS:
+            known = known - {"service_tier"}
+        rules = rules_of(vendor, bare_name(request.model_name))
+        return self.unsupported | rules.unsupported | (request.options.keys() - known)
 
-def _generation_config(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    config = {NAMES[name]: value for name, value in parameters.items()}
-    if isinstance(config.get("stopSequences"), str):
-        config["stopSequences"] = [config["stopSequences"]]
-    if "logprobs" in config:
-        config["responseLogprobs"] = True
-        if not config["logprobs"]:  # only the sampled tokens', and no alternatives
-            del config["logprobs"]
-    return config
+
+def _generation_config(
+    vendor: Vendor, request: ChatRequest, parameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    config = {theirs: parameters[name] for name, theirs in NAMES.items() if name in parameters}
+    if not config.get("responseLogprobs"):
+        config.pop("responseLogprobs", None)
+        config.pop("logprobs", None)
+    elif not config.get("logprobs"):  # only the sampled tokens', and no alternatives
+        config.pop("logprobs", None)
+    if stops := as_list(request.stop):
+        config["stopSequences"] = stops
+    model = request.model_name
+    if effort := parameters.get("reasoning_effort"):
+        thinking = thinking_config(vendor, model, effort)
+        config |= {"thinkingConfig": thinking} if thinking else {}
+    may_have_tools = FORMAT_WITH_TOOLS in traits_of(vendor, model)
+    return {
+        **config,
+        **response_format(vendor, request, may_have_tools=may_have_tools),
+        **shared_resolution(vendor, model, request.messages),
+    }
 
 
-def _url(vendor: Vendor, request: CompletionRequest) -> str:
+def _top_level(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields beside the `generationConfig`."""
+    tier, labels = parameters.get("service_tier"), parameters.get("metadata")
+    return {
+        **({"serviceTier": TIERS[tier]} if tier else {}),
+        **({"labels": labels} if labels else {}),
+    }
+
+
+def _url(vendor: Vendor, request: ChatRequest) -> str:
     """Return the model's URL; its name is one path segment, or Google's own `tunedModels/NAME`."""
     kind, _, tuned = request.model_name.partition("/")
     if kind not in ("models", "tunedModels") or not tuned:

@@ -1,4 +1,4 @@
-"""Decodes Google's responses: candidates, their log probabilities, and usage."""
+"""Decodes Google's responses: candidates and what they hold."""
 
 import time
 from collections import defaultdict
@@ -6,25 +6,27 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.formats import strict_json
-from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.finish import narrow
-from app.gateways.decoding.logprobs import TokenLogprob, text_logprobs
-from app.gateways.decoding.parsing import failed, plain_mapping, whole
+from app.gateways.decoding.parsing import failed, plain_mapping
 from app.gateways.gemini import errors
+from app.gateways.gemini.logprobs import decode_logprobs
+from app.gateways.gemini.parts import Malformed, Parts
+from app.gateways.gemini.usage import decode_tier, decode_usage
 from app.gateways.openai.response import index_of
 from app.vendors.vendor import Vendor
-from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.chat.request import ChatRequest
+from app.vocabulary.completion import Choice, Completion, Usage
 from app.vocabulary.errors import GatewayError
 
 
 class GeminiDecoder(Decoder):
     """Decodes responses; the events of a stream are responses with running totals."""
 
-    def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
+    def __init__(self, vendor: Vendor, request: ChatRequest) -> None:
         super().__init__(vendor, request)
         self._created = int(time.time())
-        self._lengths: defaultdict[int, int] = defaultdict(int)  # of each choice's text so far
+        self._parts: defaultdict[int, Parts] = defaultdict(Parts)  # of each choice
 
     def read(self, payload: Any) -> Completion:
         return self.read_whole(payload)
@@ -44,6 +46,7 @@ class GeminiDecoder(Decoder):
             model=model if isinstance(model, str) and model else self.request.model_name,
             choices=tuple(map(self._choice, _numbered(candidates))) or self._blocked(body),
             usage=self.usage(body),
+            service_tier=decode_tier(body.get("usageMetadata")),
         )
 
     def usage(self, payload: Any) -> Usage | None:
@@ -59,14 +62,14 @@ class GeminiDecoder(Decoder):
     def _choice(self, candidate: Mapping[str, Any]) -> Choice:
         """Decode a candidate; a malformed one has failed, without its siblings."""
         index = index_of(candidate)
-        text = _text(candidate)
-        if text is None:
-            return Choice(index, "", "error")
-        start = self._lengths[index]
-        self._lengths[index] += len(text)
         reason, native = narrow(self.vendor, candidate.get("finishReason"))
-        logprobs = decode_logprobs(candidate.get("logprobsResult"), start)
-        return Choice(index, text, reason, logprobs, native)
+        is_end = reason is not None or not self.request.stream
+        try:
+            text, reply = self._parts[index].read(_parts(candidate), is_end=is_end)
+        except Malformed:
+            return Choice(index, "", "error")
+        logprobs = decode_logprobs(candidate.get("logprobsResult"))
+        return Choice(index, text, reason, logprobs, native, _extra(candidate), reply)
 
     def _blocked(self, body: Mapping[str, Any]) -> tuple[Choice, ...]:
         """Return the choices of a blocked prompt, which Google does not report as an error."""
@@ -87,76 +90,27 @@ def _numbered(candidates: list[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]
     ]
 
 
-def _text(candidate: Mapping[str, Any]) -> str | None:
-    """Return the text of a candidate's parts, "" if it has only reasoning; None if malformed."""
+def _parts(candidate: Mapping[str, Any]) -> list[Any]:
+    """Return a candidate's parts.
+
+    Raises: Malformed.
+    """
     content = candidate.get("content") or {}
     parts = content.get("parts") or [] if isinstance(content, dict) else None
     if not isinstance(parts, list):
-        return None
-    texts = [p.get("text") or "" for p in map(plain_mapping, parts) if not p.get("thought")]
-    return "".join(texts) if all(isinstance(text, str) for text in texts) else None
+        raise Malformed
+    return parts
 
 
-def decode_usage(usage: Any) -> Usage | None:
-    """Return the vendor's usage, maybe with an unknown side; None if it has no count.
-
-    The candidates' tokens exclude reasoning, but some responses include it; the total shows which.
-    The prompt's tokens include the cached ones.
-    """
-    counts = plain_mapping(usage)
-    sent, candidates, thoughts, total = (whole(counts.get(name)) for name in COUNTS)
-    prompt = None if sent is None else sent + (whole(counts.get("toolUsePromptTokenCount")) or 0)
-    return put_together(
-        "gemini",
-        prompt,
-        _generated(prompt, candidates, thoughts, total),
-        None if prompt is not None else total,
-        {
-            "cached_tokens": whole(counts.get("cachedContentTokenCount")) or 0,
-            "reasoning_tokens": thoughts or 0,
-        },
-    )
+def _extra(candidate: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the sources that Google names for the answer, as it names them; None without any."""
+    found = {ours: candidate[name] for name, ours in SOURCES.items() if candidate.get(name)}
+    return found or None
 
 
-def _generated(
-    prompt: int | None, candidates: int | None, thoughts: int | None, total: int | None
-) -> int | None:
-    """Return the generated tokens: the rest of the total, or the sum of their counts."""
-    counted = None if candidates is None and thoughts is None else (candidates or 0, thoughts or 0)
-    if total is not None and prompt is not None and total - prompt >= max(counted or (0,)):
-        return total - prompt
-    return None if counted is None else sum(counted)
-
-
-COUNTS = ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")
-
-
-def decode_logprobs(result: Any, start: int) -> dict[str, Any] | None:
-    """Return a candidate's `logprobsResult` in the contract's format; None if it has none."""
-    chosen = plain_mapping(result).get("chosenCandidates")
-    if not isinstance(chosen, list) or not chosen:
-        return None
-    others = plain_mapping(result).get("topCandidates")
-    tops = [_top(step) for step in others] if isinstance(others, list) else []
-    tops += [{}] * (len(chosen) - len(tops))
-    tokens = (_token(step) for step in chosen)
-    return text_logprobs(
-        (TokenLogprob(*token, top) for token, top in zip(tokens, tops, strict=False)), start
-    )
-
-
-def _top(step: Any) -> dict[str, float | None]:
-    candidates = plain_mapping(step).get("candidates")
-    return dict(map(_token, candidates)) if isinstance(candidates, list) else {}
-
-
-#: Larger values are not logarithms of probabilities.
-LOGPROB_LIMIT = 1e6
-
-
-def _token(candidate: Any) -> tuple[str, float | None]:
-    entry = plain_mapping(candidate)
-    token, logprob = entry.get("token"), entry.get("logProbability")
-    if not isinstance(logprob, int | float) or abs(logprob) > LOGPROB_LIMIT:
-        logprob = None
-    return token if isinstance(token, str) else "", logprob
+#: Fields of a candidate that tell where its text comes from -> their names in a choice.
+SOURCES: Mapping[str, str] = {
+    "citationMetadata": "citation_metadata",
+    "groundingMetadata": "grounding_metadata",
+    "urlContextMetadata": "url_context_metadata",
+}

@@ -14,8 +14,10 @@ from marshmallow.fields import Field, String
 from app.gateways.openai.chat import OpenAIChatGateway
 from app.gateways.openai.completions import OpenAIGateway
 from app.vendors.vendor import Vendor
+from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import ModelNotFound
+from app.vocabulary.request import GenerationRequest
 from app.vocabulary.vendor_request import VendorRequest
 
 API_VERSION: Mapping[str, Field[Any]] = {"api_version": String(required=True)}
@@ -31,16 +33,16 @@ class AzureGateway(OpenAIGateway):
 
 
 class AzureChatGateway(OpenAIChatGateway):
-    """Text completions through a deployment's chat."""
+    """Chat of a deployment."""
 
     quirks: ClassVar[Mapping[str, Field[Any]]] = {**OpenAIChatGateway.quirks, **API_VERSION}
 
-    def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
+    def encode(self, vendor: Vendor, request: ChatRequest) -> VendorRequest:
         return _deployed(vendor, request, "chat/completions", super().encode(vendor, request))
 
 
 def _deployed(
-    vendor: Vendor, request: CompletionRequest, operation: str, encoded: VendorRequest
+    vendor: Vendor, request: GenerationRequest, operation: str, encoded: VendorRequest
 ) -> VendorRequest:
     """Return OpenAI's request with the deployment's URL.
 

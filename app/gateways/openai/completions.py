@@ -18,10 +18,8 @@ from app.gateways.stops import as_list
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.request import GenerationRequest
 from app.vocabulary.vendor_request import VendorRequest
-
-#: The status of a rejection, for servers that send only server errors.
-REJECTED = 400
 
 LEAST_LOGPROBS = fields.Integer(strict=True, validate=validate.Range(min=0))
 
@@ -45,8 +43,6 @@ class OpenAIGateway:
         # minimum of `logprobs` that the server accepts; further alternatives are removed
         "least_logprobs": LEAST_LOGPROBS,
         "stream_options": STREAM_OPTIONS,
-        # parts of messages that mean a rejection of the request, whatever the status
-        "refusals": fields.List(fields.String()),
         **errors.QUIRKS,
     }
 
@@ -60,8 +56,7 @@ class OpenAIGateway:
     def decode_error(
         self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
     ) -> GatewayError:
-        rejected = any(part.encode() in body for part in vendor.quirks.get("refusals", ()))
-        return errors.decode_error(vendor, REJECTED if rejected else status, headers, body)
+        return errors.decode_error(vendor, status, headers, body)
 
 
 def native_body(
@@ -84,7 +79,7 @@ def native_body(
 
 def posted(
     vendor: Vendor,
-    request: CompletionRequest,
+    request: GenerationRequest,
     path: str,
     body: Mapping[str, Any],
     dropped: tuple[str, ...] = (),
@@ -98,7 +93,7 @@ def posted(
     )
 
 
-def stream_fields(vendor: Vendor, request: CompletionRequest) -> dict[str, Any]:
+def stream_fields(vendor: Vendor, request: GenerationRequest) -> dict[str, Any]:
     """Return the fields that request a stream and its usage; {} for a whole response."""
     if not is_streamed(vendor, request):
         return {}
@@ -109,12 +104,12 @@ def stream_fields(vendor: Vendor, request: CompletionRequest) -> dict[str, Any]:
     return {"stream": True, "stream_options": options}
 
 
-def is_streamed(vendor: Vendor, request: CompletionRequest) -> bool:
+def is_streamed(vendor: Vendor, request: GenerationRequest) -> bool:
     """Whether to request a stream from the vendor."""
     return request.stream and bool(vendor.quirks.get("streams", True))
 
 
-def json_headers(vendor: Vendor, request: CompletionRequest) -> dict[str, str]:
+def json_headers(vendor: Vendor, request: GenerationRequest) -> dict[str, str]:
     """Return the headers of a JSON request."""
     streamed = is_streamed(vendor, request)
     return {

@@ -9,16 +9,25 @@ from typing import Any, ClassVar
 from marshmallow.fields import Field
 
 from app.gateways.base import single_prompt
-from app.gateways.openai.chat import OpenAIChatGateway
+from app.gateways.decoding.reader import ResponseReader
+from app.gateways.openai import errors
 from app.gateways.openai.completions import posted
+from app.gateways.openai.response import OpenAIDecoder
 from app.gateways.parameters import check_prompt, supported
 from app.vendors.model_rules import MODELS, rules_of
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.errors import GatewayError
 from app.vocabulary.vendor_request import VendorRequest
 
 
-class FIMGateway(OpenAIChatGateway):
+class FIMDecoder(OpenAIDecoder):
+    """Decodes chats as completions; streams usually have their text in `delta.content`."""
+
+    text_key: ClassVar[bytes] = b'"content":'
+
+
+class FIMGateway:
     """Sends a prompt unchanged, with or without a suffix; without one, the model continues it."""
 
     unsupported: ClassVar[frozenset[str]] = frozenset(
@@ -32,8 +41,9 @@ class FIMGateway(OpenAIChatGateway):
             "user",
         }
     )
+    list_prompts: ClassVar[bool] = False
     max_n: ClassVar[int] = 1
-    quirks: ClassVar[Mapping[str, Field[Any]]] = {"models": MODELS}
+    quirks: ClassVar[Mapping[str, Field[Any]]] = {**errors.QUIRKS, "models": MODELS}
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
         check_prompt(vendor, request)
@@ -46,3 +56,14 @@ class FIMGateway(OpenAIChatGateway):
             **request.extra,
         }
         return posted(vendor, request, "/fim/completions", body, dropped)
+
+    def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
+        return ResponseReader(FIMDecoder(vendor, request))
+
+    def decode_error(
+        self, vendor: Vendor, status: int, headers: Mapping[str, str], body: bytes
+    ) -> GatewayError:
+        """Return the error of a response without success; `param` is the caller's name for it."""
+        error = errors.decode_error(vendor, status, headers, body)
+        error.param = errors.public_name(vendor, error.param)
+        return error

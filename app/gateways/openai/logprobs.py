@@ -35,17 +35,61 @@ class LogprobsOf:
         return {**found, "top_logprobs": None} if self._alone else found
 
     def _tokens(self, sent: Mapping[str, Any], choice: Mapping[str, Any]) -> Iterable[TokenLogprob]:
-        names, logprobs = sent.get("tokens"), sent.get("token_logprobs")
-        if isinstance(names, list) and isinstance(logprobs, list):
-            return _zipped(names, logprobs, sent.get("top_logprobs"))
+        if isinstance(sent.get("tokens"), list) and isinstance(sent.get("token_logprobs"), list):
+            return _text_tokens(sent, choice)
         if not self._wanted:
             return ()
         if isinstance(sent.get("content"), list):
             return chat_tokens(sent["content"])
-        token = plain_mapping(choice.get("token"))
-        if isinstance(token.get("text"), str):
-            return _zipped([token["text"]], [token.get("logprob")])
-        return ()
+        return _text_tokens({}, choice)
+
+
+def chat_logprobs(choice: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the log probabilities of a choice in chat's format, or None if it has none.
+
+    What a vendor sends in that format is kept; fields that clients rely on are added.
+    """
+    sent = plain_mapping(choice.get("logprobs"))
+    content, refusal = sent.get("content"), sent.get("refusal")
+    if isinstance(content, list) or isinstance(refusal, list):
+        listed = {"content": _completed(content), "refusal": _completed(refusal)}
+        return {**sent, **listed}
+    tokens = [
+        {
+            **_entry(token.token, token.logprob),
+            "top_logprobs": [_entry(name, logprob) for name, logprob in token.top.items()],
+        }
+        for token in _text_tokens(sent, choice)
+    ]
+    return {"content": tokens, "refusal": None} if tokens else None
+
+
+def _completed(entries: Any) -> list[dict[str, Any]] | None:
+    """Return the entries of chat's format, each with all of its fields."""
+    if not isinstance(entries, list):
+        return None
+    complete = []
+    for entry in (entry for entry in entries if isinstance(entry, dict)):
+        top = entry.get("top_logprobs")
+        complete.append(
+            {"bytes": None, **entry, "top_logprobs": top if isinstance(top, list) else []}
+        )
+    return complete
+
+
+def _entry(token: str, logprob: float | None) -> dict[str, Any]:
+    return {"token": token, "logprob": logprob, "bytes": list(token.encode())}
+
+
+def _text_tokens(sent: Mapping[str, Any], choice: Mapping[str, Any]) -> Iterable[TokenLogprob]:
+    """Return the tokens of parallel lists, or the one beside the choice."""
+    names, logprobs = sent.get("tokens"), sent.get("token_logprobs")
+    if isinstance(names, list) and isinstance(logprobs, list):
+        return _zipped(names, logprobs, sent.get("top_logprobs"))
+    token = plain_mapping(choice.get("token"))
+    if isinstance(token.get("text"), str):
+        return _zipped([token["text"]], [token.get("logprob")])
+    return ()
 
 
 def _is_contract(sent: Mapping[str, Any]) -> bool:

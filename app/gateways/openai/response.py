@@ -5,6 +5,7 @@ Source: OpenAI's CreateCompletionResponse and CreateChatCompletionResponse; docs
 """
 
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -22,6 +23,7 @@ from app.gateways.openai.usage import decode_usage, usage_in
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Ending, Usage
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.request import GenerationRequest
 
 #: Fields of a choice by the contract, in either format, and fields that are read for others.
 CONTRACT = frozenset(
@@ -36,16 +38,17 @@ BESIDE = frozenset({"finish_reason", "token"})
 PADDING_KEY = b'"obfuscation":'
 
 
-class OpenAIDecoder(Decoder):
-    """Decodes completion and chat objects; streams usually have their text in `text`."""
+class ObjectDecoder(Decoder):
+    """Decodes the objects that hold choices; what is in a choice is left to `_choice`.
 
-    text_key: ClassVar[bytes] = b'"text":'
-    counts_choices: ClassVar[bool] = True
+    `text_key` is the field that usually holds a stream's text, as in JSON.
+    """
 
-    def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
+    text_key: ClassVar[bytes]
+    counts_choices = True
+
+    def __init__(self, vendor: Vendor, request: GenerationRequest) -> None:
         super().__init__(vendor, request)
-        self._logprobs = LogprobsOf(request)
-        self._refused: set[int] = set()
         self._deltas: set[int] = set()  # choices that come as deltas
 
     def template(self) -> ChunkTemplate | None:
@@ -114,8 +117,36 @@ class OpenAIDecoder(Decoder):
             return self._choice(choice)
         return Choice(index_of(choice), "", "error")
 
+    @abstractmethod
     def _choice(self, choice: Mapping[str, Any]) -> Choice:
         """Decode a choice; a malformed one has failed, without its siblings."""
+
+    def _message(self, index: int, choice: Mapping[str, Any]) -> Any:
+        """Return a choice's message or its delta; None if it has neither."""
+        message = choice.get("delta")
+        if message is not None:
+            self._deltas.add(index)
+        elif index not in self._deltas:  # after deltas, a message repeats all of them
+            message = choice.get("message")
+        return message
+
+    def _note_life(self, message: Mapping[str, Any]) -> None:
+        """Note whether a message shows that the model is at work, even without text."""
+        if not self.is_alive and any(message.get(name) for name in message if name != "role"):
+            self.is_alive = True
+
+
+class OpenAIDecoder(ObjectDecoder):
+    """Decodes completions, or chats as completions; streams usually have a text in `text`."""
+
+    text_key: ClassVar[bytes] = b'"text":'
+
+    def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
+        super().__init__(vendor, request)
+        self._logprobs = LogprobsOf(request)
+        self._refused: set[int] = set()
+
+    def _choice(self, choice: Mapping[str, Any]) -> Choice:
         index = index_of(choice)
         text = self._text(index, choice)
         if text is None:
@@ -124,7 +155,7 @@ class OpenAIDecoder(Decoder):
         logprobs = None
         if choice.get("logprobs") is not None or "token" in choice:
             logprobs = self._logprobs.read(index, choice, text)
-        extra = None if CONTRACT.issuperset(choice) else _extra(choice)
+        extra = None if CONTRACT.issuperset(choice) else beyond(choice, CONTRACT)
         return Choice(index, text, self._ending(index, reason), logprobs, native, extra)
 
     def _ending(self, index: int, reason: Ending | None) -> Ending | None:
@@ -140,26 +171,15 @@ class OpenAIDecoder(Decoder):
             return text
         if text is not None:
             return None
-        message = choice.get("delta")
-        if message is not None:
-            self._deltas.add(index)
-        elif index not in self._deltas:  # after deltas, a message repeats all of them
-            message = choice.get("message")
+        message = self._message(index, choice)
         if message is None:
             return ""  # only a filter's verdict or a finish reason
         if not isinstance(message, dict):
             return message if isinstance(message, str) else None
         if message.get("refusal"):
             self._refused.add(index)
-        if not self.is_alive and any(message.get(name) for name in message if name != "role"):
-            self.is_alive = True
+        self._note_life(message)
         return text_of(message.get("content"))
-
-
-class OpenAIChatDecoder(OpenAIDecoder):
-    """Decodes the same objects; streams usually have their text in `delta.content`."""
-
-    text_key: ClassVar[bytes] = b'"content":'
 
 
 def text_of(content: Any) -> str | None:
@@ -184,10 +204,9 @@ def index_of(choice: Mapping[str, Any]) -> int:
     return UNNUMBERED
 
 
-def _extra(choice: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the fields of a choice that the contract does not name; None if there are none."""
-    beyond = {n: v for n, v in choice.items() if n not in CONTRACT and v is not None}
-    return beyond or None
+def beyond(body: Mapping[str, Any], named: frozenset[str]) -> Mapping[str, Any] | None:
+    """Return the fields that are not among these names, without nulls; None if there are none."""
+    return {n: v for n, v in body.items() if n not in named and v is not None} or None
 
 
 def _with_beside(body: Mapping[str, Any], choices: list[dict[str, Any]]) -> list[dict[str, Any]]:

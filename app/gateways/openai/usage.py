@@ -34,12 +34,17 @@ PARTS: Mapping[str, Paths] = {
         ("cache_creation_input_tokens",),
     ),
     "audio_prompt_tokens": (("prompt_tokens_details", "audio_tokens"),),
+    "image_prompt_tokens": (
+        ("prompt_tokens_details", "image_tokens"),
+        ("prompt_image_tokens",),
+    ),
     "reasoning_tokens": (
         ("completion_tokens_details", "reasoning_tokens"),
         ("output_tokens_details", "reasoning_tokens"),
         ("reasoning_tokens",),
     ),
     "audio_completion_tokens": (("completion_tokens_details", "audio_tokens"),),
+    "image_completion_tokens": (("completion_tokens_details", "image_tokens"),),
     "accepted_prediction_tokens": (("completion_tokens_details", "accepted_prediction_tokens"),),
     "rejected_prediction_tokens": (("completion_tokens_details", "rejected_prediction_tokens"),),
 }

@@ -1,4 +1,4 @@
-"""Scale Launch: a task for a deployed bundle, whose container serves OpenAI's completions API.
+"""Scale Launch: a task for a deployed bundle, whose container serves an API of OpenAI's.
 
 The model's name is an endpoint's id. Source: scaleapi/llm-engine, api/tasks_v1.py,
 common/dtos/tasks.py and inference/forwarding; docs/vendors.md.
@@ -13,10 +13,14 @@ from marshmallow.fields import Field
 from app.formats import strict_json
 from app.gateways.decoding import failures
 from app.gateways.decoding.chunk_template import ChunkTemplate
+from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.framing import values_in
 from app.gateways.decoding.parsing import failed, plain_mapping
 from app.gateways.decoding.reader import DONE, ResponseReader
 from app.gateways.openai import errors
+from app.gateways.openai.chat import OpenAIChatGateway
+from app.gateways.openai.chat_body import chat_body
+from app.gateways.openai.chat_response import OpenAIChatDecoder
 from app.gateways.openai.completions import (
     OpenAIGateway,
     is_streamed,
@@ -26,8 +30,10 @@ from app.gateways.openai.completions import (
 )
 from app.gateways.openai.response import OpenAIDecoder
 from app.vendors.vendor import Vendor
+from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.request import GenerationRequest
 from app.vocabulary.vendor_request import VendorRequest
 
 
@@ -37,21 +43,37 @@ class LaunchGateway(OpenAIGateway):
     quirks: ClassVar[Mapping[str, Field[Any]]] = OpenAIGateway.quirks
 
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
-        body, dropped = native_body(vendor, request)
-        kind = "streaming" if is_streamed(vendor, request) else "sync"
-        query = urlencode({"model_endpoint_id": request.model_name})
-        return VendorRequest(
-            f"{vendor.base_url}/{kind}-tasks?{query}",
-            json_headers(vendor, request),
-            strict_json.dump({"args": {**body, **stream_fields(vendor, request)}}),
-            dropped,
-        )
+        return _task(vendor, request, *native_body(vendor, request))
 
     def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
         return ResponseReader(LaunchDecoder(vendor, request))
 
 
-class LaunchDecoder(OpenAIDecoder):
+class LaunchChatGateway(OpenAIChatGateway):
+    """The same for a bundle whose container serves OpenAI's chat API."""
+
+    def encode(self, vendor: Vendor, request: ChatRequest) -> VendorRequest:
+        return _task(vendor, request, *chat_body(vendor, request))
+
+    def decoder(self, vendor: Vendor, request: ChatRequest) -> OpenAIChatDecoder:
+        return LaunchChatDecoder(vendor, request)
+
+
+def _task(
+    vendor: Vendor, request: GenerationRequest, body: Mapping[str, Any], dropped: tuple[str, ...]
+) -> VendorRequest:
+    """Return the request for a task whose arguments are OpenAI's request."""
+    kind = "streaming" if is_streamed(vendor, request) else "sync"
+    query = urlencode({"model_endpoint_id": request.model_name})
+    return VendorRequest(
+        f"{vendor.base_url}/{kind}-tasks?{query}",
+        json_headers(vendor, request),
+        strict_json.dump({"args": {**body, **stream_fields(vendor, request)}}),
+        dropped,
+    )
+
+
+class TaskDecoder(Decoder):
     """Decodes tasks; the events of a stream are tasks, too.
 
     A task holds the container's output: a response, an event, or the end mark of its stream.
@@ -71,6 +93,14 @@ class LaunchDecoder(OpenAIDecoder):
             self.is_over = True
             return ()
         return values_in(self.vendor, text) if text else ()
+
+
+class LaunchDecoder(TaskDecoder, OpenAIDecoder):
+    """Decodes tasks that hold completions."""
+
+
+class LaunchChatDecoder(TaskDecoder, OpenAIChatDecoder):
+    """Decodes tasks that hold chats."""
 
 
 def result_of(vendor: Vendor, task: Any) -> Any:

@@ -24,6 +24,7 @@ from app.gateways.stops import as_list
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, FinishReason, Usage
 from app.vocabulary.errors import GatewayError
+from app.vocabulary.request import GenerationRequest
 from app.vocabulary.vendor_request import VendorRequest
 
 #: Required fields, with the defaults of the public contract.
@@ -135,7 +136,7 @@ class LLMEngineV1Decoder(Decoder):
         )
 
 
-def _finish(request: CompletionRequest, output: Mapping[str, Any]) -> FinishReason:
+def _finish(request: GenerationRequest, output: Mapping[str, Any]) -> FinishReason:
     """Return the finish reason, which the vendor does not send: "length" at the limit."""
     limit = REQUIRED["max_new_tokens"] if request.max_tokens is None else request.max_tokens
     return "length" if (whole(output.get("num_completion_tokens")) or 0) >= limit else "stop"

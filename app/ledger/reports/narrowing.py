@@ -12,7 +12,8 @@ from sqlalchemy import ColumnElement, Connection, select
 from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import conditions
 from app.ledger.slots import HOUR_S, SLOT_S, floor_to
-from app.storage.sql.tables import entries, rollups, rollups_by_hour
+from app.storage.sql.tables import ENDPOINT_TABLES, ROLLUP_TABLES, entries
+from app.vocabulary.request import COMPLETIONS
 
 #: Hours that are searched together, at most: a condition must not become too long.
 HOURS_LIMIT = 50
@@ -48,14 +49,24 @@ def _helps(query: UsageQuery) -> bool:
     """Return whether rollups know which slots match, and a filter leaves out many of them."""
     if query.statuses is not None:
         return query.statuses <= _COUNTED_AS_FAILED
-    return any(it is not None for it in (query.api_key_ids, query.vendors, query.models))
+    filters = (query.api_key_ids, query.vendors, query.models)
+    return any(it is not None for it in filters) or _is_of_others(query)
+
+
+def _is_of_others(query: UsageQuery) -> bool:
+    """Return whether the query leaves out completions, so that rollups by endpoint suffice."""
+    return query.endpoints is not None and COMPLETIONS not in query.endpoints
+
+
+def _table(query: UsageQuery, width_s: int) -> sa.Table:
+    return (ENDPOINT_TABLES if _is_of_others(query) else ROLLUP_TABLES)[width_s]
 
 
 def _hours(
     connection: Connection, query: UsageQuery, end_s: int, *, of_failed: bool
 ) -> list[tuple[int, int]]:
     """Return the hours with matching requests, newest first, and how many each has."""
-    table = rollups_by_hour
+    table = _table(query, HOUR_S)
     number = _number(table, of_failed=of_failed)
     statement = (
         select(table.c.slot_s, number)
@@ -75,7 +86,7 @@ def _slots_in(
     connection: Connection, query: UsageQuery, hours_s: Sequence[int], *, of_failed: bool
 ) -> ColumnElement[bool]:
     """Return the condition of entries in those slots of some hours that have matching requests."""
-    table = rollups
+    table = _table(query, SLOT_S)
     number = _number(table, of_failed=of_failed)
     starts_s = [slot_s for hour in hours_s for slot_s in range(hour, hour + HOUR_S, SLOT_S)]
     statement = (

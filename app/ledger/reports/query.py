@@ -5,7 +5,7 @@ from typing import Literal
 
 from app.vocabulary.completion import Usage
 
-#: `endpoint` and `reason` are those of refused requests; the others but account and key, of usage.
+#: `reason` is that of refused requests; vendor, model, user and status are those of usage.
 GroupKey = Literal["account", "api_key", "vendor", "model", "user", "status", "endpoint", "reason"]
 
 #: The columns that identify a group: several vendors may have a model of the same name.
@@ -40,12 +40,18 @@ class UsageQuery:
     models: frozenset[str] | None = None
     users: frozenset[str] | None = None
     statuses: frozenset[str] | None = None
+    endpoints: frozenset[str] | None = None
     group_by: tuple[GroupKey, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that identify a group, without duplicates."""
         return tuple(dict.fromkeys(c for key in self.group_by for c in GROUP_COLUMNS[key]))
+
+    @property
+    def is_by_endpoint(self) -> bool:
+        """Whether it is about single endpoints; otherwise, all of them are summed."""
+        return self.endpoints is not None or "endpoint" in self.group_by
 
     @property
     def needs_entries(self) -> bool:
@@ -71,6 +77,7 @@ class UsageRow:
     model: str | None = None
     user: str | None = None
     status: str | None = None
+    endpoint: str | None = None
     requests: int
     failed_requests: int
     estimated_requests: int

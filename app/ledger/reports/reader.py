@@ -3,8 +3,9 @@
 Does not depend on HTTP or on time zones.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Engine, Row, Select, Subquery, func, select
@@ -13,9 +14,10 @@ from app.ledger.measures import ENTRY_MEASURES
 from app.ledger.reports.query import UsageQuery, UsageRow
 from app.ledger.reports.slices import TableSlice, table_slices
 from app.ledger.retention import require_entries
-from app.storage.sql.tables import ROLLUP_MEASURES, entries
+from app.storage.sql.tables import ENDPOINT_TABLES, ROLLUP_MEASURES, entries
 from app.storage.sql.transactions import reading
 from app.vocabulary.completion import USAGE_COUNTS, Usage
+from app.vocabulary.request import COMPLETIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +63,30 @@ def _bucket(time_s: ColumnElement[int], bucket_s: int, phase_s: int) -> ColumnEl
 
 
 def _source(query: UsageQuery, slices: list[TableSlice]) -> Subquery:
-    selects = [_select(query, it) for it in slices]
+    selects = [select for it in slices for select in _selects(query, it)]
     return (sa.union_all(*selects) if len(selects) > 1 else selects[0]).subquery()
 
 
-def _select(query: UsageQuery, part: TableSlice) -> Select[Any]:
+def _selects(query: UsageQuery, part: TableSlice) -> Iterator[Select[Any]]:
+    if part.table is entries:
+        yield _entries(query, part.start_s, part.end_s)
+    elif not query.is_by_endpoint:
+        yield _select(query, part)
+    else:  # completions are what is left of all rollups without those of the other endpoints
+        by_endpoint = replace(part, table=ENDPOINT_TABLES[part.width_s])
+        yield _select(query, by_endpoint)
+        if query.endpoints is None or COMPLETIONS in query.endpoints:
+            yield _select(query, part)
+            yield _select(replace(query, endpoints=None), by_endpoint, sign=-1)
+
+
+def _select(query: UsageQuery, part: TableSlice, sign: Literal[1, -1] = 1) -> Select[Any]:
+    """Select rollups of a table; those of all endpoints, and negative ones, are completions."""
     table = part.table
-    if table is entries:
-        return _entries(query, part.start_s, part.end_s)
-    measures = (table.c[name] for name in ROLLUP_MEASURES)
-    columns = (table.c[name] for name in query.columns)
+    is_named = "endpoint" in table.c and sign == 1
+    endpoint = table.c.endpoint if is_named else sa.literal(COMPLETIONS, sa.Text).label("endpoint")
+    columns = (endpoint if name == "endpoint" else table.c[name] for name in query.columns)
+    measures = ((table.c[name] * sign).label(name) for name in ROLLUP_MEASURES)
     return select(table.c.slot_s.label("time_s"), *columns, *measures).where(
         *_slots(query, part), *conditions(query, table)
     )
@@ -100,7 +116,10 @@ def _entries(query: UsageQuery, start_s: int, end_s: int) -> Select[Any]:
 
 
 def conditions(query: UsageQuery, table: sa.Table) -> list[ColumnElement[bool]]:
-    """Return a query's filters as conditions on `entries` or on a table of rollups."""
+    """Return a query's filters as conditions on `entries` or on a table of rollups.
+
+    Rollups of all endpoints are not filtered by them.
+    """
     filters: list[ColumnElement[bool]] = []
     for name, wanted in (
         ("account_id", query.account_ids),
@@ -111,6 +130,8 @@ def conditions(query: UsageQuery, table: sa.Table) -> list[ColumnElement[bool]]:
     ):
         if wanted is not None:
             filters.append(table.c[name].in_(sorted(wanted)))
+    if query.endpoints is not None and "endpoint" in table.c:
+        filters.append(table.c.endpoint.in_(sorted(query.endpoints)))
     if query.models is not None:
         pairs = [(vendor, name) for vendor, _, name in map(_split, sorted(query.models))]
         filters.append(sa.tuple_(table.c.vendor, table.c.model).in_(pairs))

@@ -54,6 +54,6 @@ def merged(rows: Iterable[UsageRow]) -> list[UsageRow]:
     found: dict[tuple[object, ...], UsageRow] = {}
     for row in rows:
         who = (row.account_id, row.api_key_id, row.user)
-        key = (row.bucket_start_s, *who, row.vendor, row.model, row.status)
+        key = (row.bucket_start_s, *who, row.vendor, row.model, row.status, row.endpoint)
         found[key] = found[key] + row if key in found else row
     return list(found.values())

@@ -15,7 +15,7 @@ from app.vocabulary.completion import USAGE_COUNTS, Usage
 
 
 class CallUsage(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The tokens of one vendor call, and everything that its price depends on.
+    """The counts of one vendor call, and everything that its price depends on.
 
     vendor          the vendor entry that was called, which may not be the requested one
     model           the model name that the call asked for
@@ -39,6 +39,10 @@ class CallUsage(Struct, frozen=True, omit_defaults=True, gc=False):
     audio_completion_tokens: Number = 0
     accepted_prediction_tokens: Number = 0
     rejected_prediction_tokens: Number = 0
+    image_prompt_tokens: Number = 0
+    image_completion_tokens: Number = 0
+    cache_write_1h_tokens: Number = 0
+    web_search_calls: Number = 0
 
     @classmethod
     def of(

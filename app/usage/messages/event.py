@@ -25,6 +25,7 @@ from app.usage.messages.message import (
 )
 from app.usage.messages.stored_text import clip, cut_or_none
 from app.vocabulary.completion import USAGE_COUNTS, Usage
+from app.vocabulary.request import COMPLETIONS
 from app.vocabulary.text import TEXT_LIMIT
 
 Source = Literal["vendor", "read", "estimated", "none"]
@@ -49,10 +50,11 @@ SIDES_OF: Mapping[str, SideSource] = {
 }
 
 
-class UsageEvent(Struct, frozen=True, kw_only=True, gc=False):
+class UsageEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What one request used: one event per admitted request, however the request ended.
 
     event_id        a UUIDv7; the identity in the ledger: a repeat is the same event
+    endpoint        the endpoint that was called; `completions` in events of versions that had one
     vendor, model   what was requested; `vendor_served` is the entry that responded (another one
                     after a failover), `model_served` the vendor's name of the model
     status          completed, failed, disconnected (by the client), truncated (by the vendor),
@@ -72,7 +74,8 @@ class UsageEvent(Struct, frozen=True, kw_only=True, gc=False):
                     without gaps; None and 0 in events of versions that did not number requests
     started_at_ms   Unix milliseconds, UTC; first_token_ms and duration_ms count from there
 
-    Annotations are the constraints that `decode` checks.
+    Annotations are the constraints that `decode` checks. On the wire, fields that have a default
+    here are left out if they have that value.
     """
 
     event_id: Text
@@ -80,6 +83,7 @@ class UsageEvent(Struct, frozen=True, kw_only=True, gc=False):
     account_id: Text
     api_key_id: Text
     user: Text | None
+    endpoint: Text = COMPLETIONS
     vendor: Text
     model: Text
     vendor_served: Text | None
@@ -100,6 +104,10 @@ class UsageEvent(Struct, frozen=True, kw_only=True, gc=False):
     audio_completion_tokens: Number
     accepted_prediction_tokens: Number
     rejected_prediction_tokens: Number
+    image_prompt_tokens: Number = 0
+    image_completion_tokens: Number = 0
+    cache_write_1h_tokens: Number = 0
+    web_search_calls: Number = 0
     vendor_request_id: Text | None
     http_status: Number | None
     attempts: Number
@@ -122,7 +130,8 @@ class UsageEvent(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def is_empty(self) -> bool:
         """Whether it used nothing: it was rejected, or failed before any work was done."""
-        return not (self.total_tokens or self.prompt_tokens or self.completion_tokens)
+        tokens = self.total_tokens or self.prompt_tokens or self.completion_tokens
+        return not (tokens or self.web_search_calls)
 
     @property
     def usage(self) -> Usage:
@@ -130,13 +139,13 @@ class UsageEvent(Struct, frozen=True, kw_only=True, gc=False):
         return Usage(**{name: getattr(self, name) for name in USAGE_COUNTS})
 
     def encode(self) -> bytes:
-        """Return the event as one JSON object, in field order.
+        """Return the event as one JSON object, in field order, without defaults.
 
         Never fails. Callers and vendors write some of its texts, and what they used must be
         recorded in any case, so texts that a ledger cannot store are clipped.
         """
         texts = [text for text in _texts(self) if text is not None]
-        joined = "".join(texts)  # nearly always plain ASCII: one check instead of eleven
+        joined = "".join(texts)  # nearly always plain ASCII: one check instead of twelve
         event = self
         if "\0" in joined or not joined.isascii() or len(max(texts, key=len)) > TEXT_LIMIT:
             clipped = {
@@ -177,6 +186,7 @@ _TEXTS = (
     "account_id",
     "api_key_id",
     "user",
+    "endpoint",
     "vendor",
     "model",
     "vendor_served",

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from app.usage.messages.message import Number, Text, Word, decode_message
+from app.vocabulary.request import COMPLETIONS
 
 
 class OpenRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -29,6 +30,7 @@ class OpenRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
     account_id: Text
     api_key_id: Text
     user: Text | None
+    endpoint: Text = COMPLETIONS
     vendor: Text
     model: Text
     stream: bool
@@ -47,6 +49,10 @@ class OpenRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
     audio_completion_tokens: Number = 0
     accepted_prediction_tokens: Number = 0
     rejected_prediction_tokens: Number = 0
+    image_prompt_tokens: Number = 0
+    image_completion_tokens: Number = 0
+    cache_write_1h_tokens: Number = 0
+    web_search_calls: Number = 0
     prompt_source: Word = "estimated"
     completion_source: Word = "estimated"
     service_tier: Text | None = None

@@ -184,6 +184,7 @@ class Meter:
             "account_id": context.account_id,
             "api_key_id": context.api_key_id,
             "user": clip_or_none(request.user),
+            "endpoint": request.endpoint,
             "vendor": request.vendor,
             "model": request.model_name,
             "stream": request.stream,

@@ -77,6 +77,7 @@ from app.vocabulary.errors.caller import (
     UnsupportedParameter,
     UsagePruned,
 )
+from app.vocabulary.errors.several import LISTED_LIMIT, together
 from app.vocabulary.errors.unavailable import (
     LedgerUnavailable,
     StreamFull,
@@ -102,6 +103,7 @@ from app.vocabulary.errors.vendor import (
 )
 
 __all__ = [
+    "LISTED_LIMIT",
     "SHOULD_RETRY",
     "VENDOR_REJECTED",
     "AccountDisabled",
@@ -153,4 +155,5 @@ __all__ = [
     "VendorUnreachable",
     "WrongEndpoint",
     "is_retried",
+    "together",
 ]

@@ -48,6 +48,11 @@ class TollgateError(Exception):
         """The heading of the page of errors that explains this one."""
         return self.code or self.type
 
+    def add(self, sentence: str) -> None:
+        """Append a sentence to the message."""
+        self.message = f"{self.message} {sentence}"
+        self.args = (self.message,)
+
     def body(self, **context: str) -> dict[str, dict[str, Any]]:
         """Return OpenAI's error body, which the official clients parse; `context` is added."""
         error: dict[str, Any] = {

@@ -83,7 +83,7 @@ def test_no_tokens_at_all_cannot_be_asked_for() -> None:
 
 def test_token_ids_are_refused() -> None:
     with pytest.raises(UnsupportedParameter):
-        sent(asked(prompt=[1, 2]))
+        GATEWAY.prepared(ROW, asked(prompt=[1, 2]))
 
 
 def test_the_key_goes_in_a_header_and_nowhere_else() -> None:

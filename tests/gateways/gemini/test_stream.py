@@ -97,7 +97,7 @@ def test_log_probabilities_count_on_through_the_text() -> None:
         result = {"chosenCandidates": [{"token": text, "logProbability": -1.0}]}
         return event(said(candidate(text, finish=finish, logprobsResult=result)))
 
-    chunks = chunks_of([piece("caf\u00e9", None), piece("!", "STOP")])
+    chunks = chunks_of([piece("caf\u00e9", None), piece("!", "STOP")], asked(logprobs=0))
     told = [choice.logprobs for chunk in chunks for choice in chunk.choices]
     offsets = [logprobs["text_offset"] for logprobs in told if logprobs]
     assert offsets == [[0], [4]]

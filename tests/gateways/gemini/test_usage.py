@@ -1,13 +1,11 @@
-"""Google's token counts and log probabilities."""
+"""Google's token counts."""
 
 from typing import Any
 
 import pytest
 
-from app.gateways.gemini.response import decode_logprobs, decode_usage
+from app.gateways.gemini.usage import decode_tier, decode_usage
 from app.vocabulary.completion import HalfUsage, Usage
-from tests.gateways.gemini.responses import only
-from tests.gateways.gemini.wire import candidate, response
 
 
 def usage(*counts: int | None, **more: Any) -> dict[str, Any]:
@@ -66,39 +64,18 @@ def test_a_count_that_is_no_number_of_tokens_leaves_the_others(count: Any) -> No
     assert decode_usage({"promptTokenCount": count, "candidatesTokenCount": 5}) == half
 
 
-def chosen(token: Any, logprob: Any) -> dict[str, Any]:
-    return {"token": token, "tokenId": 7, "logProbability": logprob}
-
-
-def test_log_probabilities_take_the_contracts_form() -> None:
-    result = {
-        "chosenCandidates": [chosen("Hel", -0.1), chosen("lo", -0.2)],
-        "topCandidates": [
-            {"candidates": [chosen("Hel", -0.1), chosen("Hi", -2)]},
-            {"candidates": [chosen("lo", -0.2)]},
-        ],
-    }
-    answer = only(response(candidate("Hello", logprobsResult=result)))
-    assert answer.logprobs == {
-        "tokens": ["Hel", "lo"],
-        "token_logprobs": [-0.1, -0.2],
-        "top_logprobs": [{"Hel": -0.1, "Hi": -2}, {"lo": -0.2}],
-        "text_offset": [0, 3],
-    }
-
-
-def test_log_probabilities_without_alternatives_have_none() -> None:
-    told = decode_logprobs({"chosenCandidates": [chosen("a", -0.1)]}, start=4)
-    assert told == {
-        "tokens": ["a"],
-        "token_logprobs": [-0.1],
-        "top_logprobs": None,
-        "text_offset": [4],
-    }
-
-
-@pytest.mark.parametrize("logprob", ["-Infinity", None, [], 10**400])
-def test_a_log_probability_that_is_no_number_is_null(logprob: Any) -> None:
-    told = decode_logprobs({"chosenCandidates": [chosen("a", logprob)]}, start=0)
-    assert told is not None
-    assert told["token_logprobs"] == [None]
+@pytest.mark.parametrize(
+    ("traffic", "tier"),
+    [
+        ("ON_DEMAND", "default"),
+        ("ON_DEMAND_FLEX", "flex"),
+        ("ON_DEMAND_PRIORITY", "priority"),
+        ("PROVISIONED_THROUGHPUT", "scale"),
+        ("NEW", None),
+        (5, None),
+    ],
+)
+def test_the_tier_that_served_a_request_is_told_in_the_contracts_words(
+    traffic: Any, tier: str | None
+) -> None:
+    assert decode_tier({"trafficType": traffic}) == tier

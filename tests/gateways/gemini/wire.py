@@ -4,13 +4,14 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from app.gateways.bridge import Bridge
 from app.gateways.gemini.request import GeminiGateway
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion, CompletionRequest
 from tests.gateways.reading import chunks_of as read
 from tests.gateways.reading import cut, decode
 
-GATEWAY = GeminiGateway()
+GATEWAY = Bridge(GeminiGateway())
 SECRET = "AIzaSyA-key-of-ours-0123"
 ROW = Vendor(
     name="gemini",

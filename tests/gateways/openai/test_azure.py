@@ -7,6 +7,7 @@ from app.gateways.families import GATEWAY_SPECS, GATEWAYS
 from app.transport.auth.schemes import authenticated
 from app.vendors.table import load_vendors
 from app.vendors.vendor import Vendor
+from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import ModelNotFound
 from tests.gateways.openai.chat_wire import STREAM, answer, chunk, message
 from tests.gateways.rows import Row, told
@@ -19,8 +20,9 @@ def row(**env: str) -> Vendor:
     return load_vendors(None, ENV | env, GATEWAY_SPECS).find("azure")
 
 
-def gateway(kind: str) -> Gateway:
-    found: Gateway = getattr(GATEWAYS["azure"], kind)
+def gateway(kind: str) -> Gateway[CompletionRequest]:
+    found = GATEWAYS["azure"].doors("completions")[0 if kind == "native" else 1]
+    assert found is not None
     return found
 
 

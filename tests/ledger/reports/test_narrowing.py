@@ -1,6 +1,6 @@
 """Lists with filters find every matching request, and only those, wherever they are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from sqlalchemy import Engine
@@ -30,6 +30,7 @@ def engine_with_rare_ones(engine: Engine) -> Engine:
     for at in range(240):
         rare = {"status": "failed"} if at % 31 == 0 else {}
         rare |= {"api_key_id": "rare", "user": "u"} if at % 17 == 0 else {}
+        rare |= {"endpoint": "chat.completions"} if at % 13 == 0 else {}
         started_at_ms = (START_S + at * 7200 + at % 4 * 900) * 1000
         event_id, account_id = f"{at:04}", ("acme", "beta")[at % 2]
         events.append(
@@ -58,6 +59,15 @@ def engine_with_rare_ones(engine: Engine) -> Engine:
         ),
         ({"account_ids": frozenset({"acme"}), "vendors": frozenset({"openai"})}, range(2, 240, 2)),
         ({"statuses": frozenset({"truncated"})}, ()),
+        ({"endpoints": frozenset({"chat.completions"})}, range(13, 240, 13)),
+        (
+            {"endpoints": frozenset({"chat.completions"}), "models": frozenset({"openai/m1"})},
+            range(13, 240, 39),
+        ),
+        (
+            {"endpoints": frozenset({"completions"}), "users": frozenset({"u"})},
+            [at for at in range(17, 240, 17) if at % 13],
+        ),
         ({"statuses": frozenset({"failed", "truncated"})}, range(31, 240, 31)),
         ({"vendors": frozenset({"another"})}, ()),
     ],
@@ -67,7 +77,7 @@ def test_pages_have_every_matching_request_once(
     engine_with_rare_ones: Engine,
     monkeypatch: pytest.MonkeyPatch,
     filters: dict[str, frozenset[str]],
-    found: range,
+    found: Sequence[int],
     size: int,
 ) -> None:
     monkeypatch.setattr(narrowing, "HOURS_LIMIT", 4)

@@ -23,7 +23,7 @@ from app.settings import CONFIG_DIR
 from app.storage.sql import migrations
 from app.storage.sql.engine import create_engine
 from app.storage.sql.migrations import known_revisions, schema_is_current, upgrade
-from app.storage.sql.tables import LATER_MEASURES, daily_rollups, entries, rollups
+from app.storage.sql.tables import LATER_COUNTS, LATER_MEASURES, daily_rollups, entries, rollups
 from app.storage.sql.transactions import reading
 from app.vocabulary.errors import LedgerUnavailable
 from tests.ledger.ledgers import DAY, MIDNIGHT_S, at, requests
@@ -40,6 +40,8 @@ LATER_COLUMNS = {
     "attempt_log",
     "process",
     "number",
+    "endpoint",
+    *LATER_COUNTS,
 }
 #: Of the first version.
 OLD_MEASURES = [it.name for it in rollups.c if it.name not in LATER_MEASURES]

@@ -167,10 +167,11 @@ def _complaints(version: str | None, body: Mapping[str, Any]) -> Iterator[str]:
         yield "stop_sequences: each stop sequence must contain non-whitespace"
     if set(body.get("metadata", {})) - {"user_id"}:
         yield "metadata: Extra inputs are not permitted"
-    yield from _complaints_of_sampling(version, body)
+    yield from complaints_of_sampling(version, body)
 
 
-def _complaints_of_sampling(version: str | None, body: Mapping[str, Any]) -> Iterator[str]:
+def complaints_of_sampling(version: str | None, body: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the sampling parameters."""
     told = [name for name in SAMPLING if name in body]
     fixed = any(f"claude-{family}" in body["model"] for family in FIXED)
     if told and (fixed or version == "2026-10-21"):

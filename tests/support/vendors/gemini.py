@@ -81,19 +81,20 @@ class GeminiWire:
             asked.path,
         ):
             return Reply([b"<!DOCTYPE html><title>Error 404</title>"], 404, HTML, framing="length")
-        return self.check_key(asked) or self._check_body(asked)
+        return self.check_key(asked) or self.check_body(asked)
 
     def check_key(self, asked: Asked) -> Reply | None:
         """Refuse a wrong key, and none."""
         key = asked.headers.get("x-goog-api-key")
         if key is None:
             message = "Method doesn't allow unregistered callers."
-            return self._error(asked, 403, "PERMISSION_DENIED", message)
+            return self.error(asked, 403, "PERMISSION_DENIED", message)
         return None if key == "sk-test" else self.refuse(asked, "bad_key")
 
-    def _check_body(self, asked: Asked) -> Reply | None:
+    def check_body(self, asked: Asked) -> Reply | None:
+        """Refuse a body that Google refuses."""
         complaint = next(_complaints(asked.body), None)
-        return self._error(asked, 400, "INVALID_ARGUMENT", complaint) if complaint else None
+        return self.error(asked, 400, "INVALID_ARGUMENT", complaint) if complaint else None
 
     def answer(self, asked: Asked, said: Said) -> Reply:
         """Answer the prompt with `candidateCount` samples."""
@@ -101,9 +102,9 @@ class GeminiWire:
         indices = range(config.get("candidateCount", 1))
         if "stream" not in asked.path:
             whole = [self._candidate(i, said.text, config, said.finish) for i in indices]
-            return _json(self._response(asked, whole, _usage(said, len(indices))))
+            return json_answer(self._response(asked, whole, _usage(said, len(indices))))
         return Reply(
-            [_event(response) for response in self._responses(asked, said, config, indices)],
+            [event(response) for response in self._responses(asked, said, config, indices)],
             200,
             {"content-type": "text/event-stream"},
         )
@@ -151,16 +152,17 @@ class GeminiWire:
         if retry_after:
             retry = "type.googleapis.com/google.rpc.RetryInfo"
             details.append({"@type": retry, "retryDelay": f"{retry_after}s"})
-        return self._error(asked, status, word, message, details)
+        return self.error(asked, status, word, message, details)
 
-    def _error(
+    def error(
         self, asked: Asked, status: int, word: str, message: str, details: list[Any] | None = None
     ) -> Reply:
+        """Return an error; a stream's is in a list at Vertex AI."""
         error: dict[str, Any] = {"code": status, "message": message, "status": word}
         if details:
             error["details"] = details
         listed = self.terse and "stream" in asked.path
-        return _json([{"error": error}] if listed else {"error": error}, status)
+        return json_answer([{"error": error}] if listed else {"error": error}, status)
 
 
 class VertexWire(GeminiWire):
@@ -180,7 +182,7 @@ class VertexWire(GeminiWire):
         """Return Google's error of this kind."""
         if kind == "bad_key":
             message = "Request had invalid authentication credentials."
-            return self._error(asked, 401, "UNAUTHENTICATED", message)
+            return self.error(asked, 401, "UNAUTHENTICATED", message)
         return super().refuse(asked, kind, retry_after)
 
 
@@ -206,13 +208,15 @@ def _complaints(body: Mapping[str, Any]) -> Iterator[str]:
 HTML = {"content-type": "text/html; charset=UTF-8"}
 
 
-def _json(body: Any, status: int = 200) -> Reply:
+def json_answer(body: Any, status: int = 200) -> Reply:
+    """Return a JSON answer, indented as Google does."""
     text = json.dumps(body, indent=2) + "\n"
     headers = {"content-type": "application/json; charset=UTF-8"}
     return Reply([text.encode()], status, headers, framing="length")
 
 
-def _event(body: Any) -> bytes:
+def event(body: Any) -> bytes:
+    """Return a server-sent event."""
     return f"data: {json.dumps(body, ensure_ascii=False)}\r\n\r\n".encode()
 
 

@@ -6,7 +6,7 @@ the unit at the end of the column's name.
 
 from app.storage.sql.tables.accounts import accounts, api_key_accounts, api_keys, limits, sessions
 from app.storage.sql.tables.audit import audit
-from app.storage.sql.tables.columns import BYTEWISE, metadata
+from app.storage.sql.tables.columns import BYTEWISE, LATER_COUNTS, metadata
 from app.storage.sql.tables.entries import entries
 from app.storage.sql.tables.latencies import LATENCY_KEY, latencies, latency_hours
 from app.storage.sql.tables.prices import corrections, prices, repricings
@@ -14,6 +14,8 @@ from app.storage.sql.tables.progress import cells, processes, retention
 from app.storage.sql.tables.refusals import refusal_batches, refusals
 from app.storage.sql.tables.rollups import (
     DAY_S,
+    ENDPOINT_KEY,
+    ENDPOINT_TABLES,
     HOUR_S,
     LATER_MEASURES,
     ROLLUP_KEY,
@@ -28,8 +30,11 @@ from app.storage.sql.tables.rollups import (
 __all__ = [
     "BYTEWISE",
     "DAY_S",
+    "ENDPOINT_KEY",
+    "ENDPOINT_TABLES",
     "HOUR_S",
     "LATENCY_KEY",
+    "LATER_COUNTS",
     "LATER_MEASURES",
     "ROLLUP_KEY",
     "ROLLUP_MEASURES",

@@ -2,8 +2,9 @@
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Table, Text
 
-from app.storage.sql.tables.columns import BYTEWISE, metadata
+from app.storage.sql.tables.columns import BYTEWISE, LATER_COUNTS, metadata
 from app.vocabulary.completion import USAGE_COUNTS
+from app.vocabulary.request import COMPLETIONS
 
 #: One row per UsageEvent, with a column for each field, and its cost. Accounts and keys are not
 #: foreign keys, so that usage is recorded even if they no longer exist.
@@ -15,6 +16,7 @@ entries = Table(
     Column("account_id", BYTEWISE, nullable=False),
     Column("api_key_id", BYTEWISE, nullable=False),
     Column("user", BYTEWISE),
+    Column("endpoint", BYTEWISE, nullable=False, server_default=COMPLETIONS),
     Column("vendor", BYTEWISE, nullable=False),
     Column("model", BYTEWISE, nullable=False),
     Column("vendor_served", BYTEWISE),
@@ -26,7 +28,15 @@ entries = Table(
     # Null in entries that an older version has posted; `source` then applies to both sides.
     Column("prompt_source", BYTEWISE),
     Column("completion_source", BYTEWISE),
-    *(Column(name, BigInteger, nullable=False) for name in USAGE_COUNTS),
+    *(
+        Column(
+            name,
+            BigInteger,
+            nullable=False,
+            server_default="0" if name in LATER_COUNTS else None,
+        )
+        for name in USAGE_COUNTS
+    ),
     Column("vendor_request_id", BYTEWISE),
     Column("http_status", BigInteger),
     Column("attempts", BigInteger, nullable=False),

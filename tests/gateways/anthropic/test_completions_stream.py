@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from app.formats.sse import EVENT_LIMIT
 from app.vocabulary.errors import GatewayError, VendorFailed
-from tests.gateways.anthropic_wire import PING, ROW, STOP, delta, end, simulated, start, stream
+from tests.gateways.anthropic.wire import PING, ROW, STOP, delta, end, simulated, start, stream
 from tests.gateways.rows import json_values, told
 from tests.support.vendors.anthropic import named_event
 from tests.support.vendors.base import Said

@@ -11,7 +11,7 @@ from app.vocabulary.errors import (
     VendorRejected,
     VendorTimeout,
 )
-from tests.gateways.anthropic_wire import ROW, delta, start, stream
+from tests.gateways.anthropic.wire import ROW, delta, start, stream
 from tests.gateways.rows import bodies
 from tests.support.vendors.anthropic import error_body
 

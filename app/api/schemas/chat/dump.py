@@ -1,0 +1,96 @@
+"""A whole chat completion as JSON, and the usage of both endpoints' chat form."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.api.schemas.completion import dump_usage
+from app.vocabulary.chat.reply import Reply
+from app.vocabulary.chat.tools import ToolCall
+from app.vocabulary.completion import Choice, Completion, Usage
+
+#: Fields of a message that stand in for its content.
+_INSTEAD = frozenset({"audio", "function_call", "images"})
+_NOTHING = Reply()
+
+
+def dump_chat_completion(completion: Completion) -> dict[str, Any]:
+    """Return the `chat.completion` object of the contract."""
+    body = dump_head(completion, "chat.completion")
+    body["choices"] = [_dump_choice(choice) for choice in completion.choices]
+    if completion.usage is not None:
+        body["usage"] = dump_chat_usage(completion.usage)
+    return body
+
+
+def dump_head(completion: Completion, kind: str) -> dict[str, Any]:
+    """Return all of a completion, or of a chunk, but its choices and its usage."""
+    body: dict[str, Any] = {
+        **(completion.extra or {}),
+        "id": completion.id,
+        "object": kind,
+        "created": completion.created,
+        "model": completion.model,
+        "choices": [],
+    }
+    if completion.system_fingerprint is not None:
+        body["system_fingerprint"] = completion.system_fingerprint
+    if completion.service_tier is not None:
+        body["service_tier"] = completion.service_tier
+    return body
+
+
+def _dump_choice(choice: Choice) -> dict[str, Any]:
+    reply = choice.reply or _NOTHING
+    message: dict[str, Any] = {
+        **(reply.extra or {}),
+        "role": "assistant",
+        "content": dump_content(choice),
+        "refusal": reply.refusal or None,
+    }
+    if reply.reasoning:
+        message["reasoning_content"] = reply.reasoning
+    if reply.tool_calls:
+        message["tool_calls"] = [_dump_call(call) for call in reply.tool_calls]
+    body = {
+        **(choice.extra or {}),
+        "index": choice.index,
+        "message": message,
+        "logprobs": dump_logprobs(choice.logprobs),
+        "finish_reason": choice.finish_reason,
+    }
+    if choice.native_finish_reason is not None:
+        body["native_finish_reason"] = choice.native_finish_reason
+    return body
+
+
+def dump_content(choice: Choice) -> str | None:
+    """Return the content of a message, or of a choice's first delta.
+
+    It is null if something else stands in for it.
+    """
+    reply = choice.reply
+    if choice.text or reply is None:
+        return choice.text
+    is_replaced = reply.tool_calls or reply.refusal or _INSTEAD.intersection(reply.extra or ())
+    return None if is_replaced else ""
+
+
+def dump_logprobs(logprobs: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return a choice's log probabilities with both lists that the contract requires."""
+    return None if logprobs is None else {"content": None, "refusal": None, **logprobs}
+
+
+def _dump_call(call: ToolCall) -> dict[str, Any]:
+    body = {**(call.extra or {}), "id": call.id or "", "type": call.type}
+    if call.type == "custom":
+        body["custom"] = {"name": call.name or "", "input": call.arguments}
+    else:
+        body["function"] = {"name": call.name or "", "arguments": call.arguments}
+    return body
+
+
+def dump_chat_usage(usage: Usage) -> dict[str, Any]:
+    """Return the contract's CompletionUsage, with the details that chat alone has."""
+    body = dump_usage(usage)
+    body["prompt_tokens_details"]["cache_write_tokens"] = usage.cache_write_tokens
+    return body

@@ -1,0 +1,109 @@
+"""A conversation as Anthropic's `system` and `messages`.
+
+- An assistant's turn begins with its signed reasoning, as it came, then has its text and its calls.
+- A user's turn begins with the results of calls.
+- Marks of caches stay where the caller has put them.
+"""
+
+import re
+from typing import Any
+
+from app.gateways.anthropic.parts import Block, blocks_of, marked, text_blocks
+from app.gateways.anthropic.quirks import has
+from app.gateways.conversation.arguments import arguments_object
+from app.gateways.conversation.call_ids import legal_id
+from app.gateways.conversation.marks import mark_of, marked_parts, result_parts
+from app.gateways.conversation.omissions import Omissions
+from app.gateways.conversation.reasoning import thinking_blocks
+from app.gateways.conversation.turns import Conversation, ToolResult, Turn
+from app.vendors.vendor import Vendor
+from app.vocabulary.chat.message import Message
+from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
+
+CALL_ID = re.compile(r"[a-zA-Z0-9_-]+", re.ASCII)
+CALL_ID_LIMIT = 64
+
+
+class MessageEncoder:
+    """Converts one request's conversation. `thinks`: signed reasoning is sent back."""
+
+    def __init__(self, vendor: Vendor, omissions: Omissions, *, thinks: bool) -> None:
+        self._vendor, self._omissions, self._thinks = vendor, omissions, thinks
+
+    def system(self, talk: Conversation) -> list[Block]:
+        """Return the instructions, a block for each part."""
+        parts = [part for message in talk.instructions for part in marked_parts(message)]
+        return text_blocks(self._vendor, parts)
+
+    def messages(self, talk: Conversation) -> list[dict[str, Any]]:
+        """Return the turns; a turn that is one plain text has it as its content."""
+        return [{"role": turn.side, "content": _plain(self._content(turn))} for turn in talk.turns]
+
+    def _content(self, turn: Turn) -> list[Block]:
+        blocks = [self._result(result) for result in turn.results]
+        for message in turn.messages:
+            if turn.side == "assistant":
+                blocks += self._said(message)
+            else:
+                blocks += blocks_of(self._vendor, marked_parts(message), self._omissions)
+        return blocks
+
+    def _said(self, message: Message) -> list[Block]:
+        """Return the blocks of an assistant's message."""
+        thoughts = thinking_blocks(message)
+        if thoughts and not self._thinks:
+            self._omissions.leave_out_hint("thinking_blocks")
+            thoughts = []
+        blocks = [*thoughts, *text_blocks(self._vendor, marked_parts(message))]
+        if isinstance(refusal := message.source.get("refusal"), str) and refusal.strip():
+            blocks.append({"type": "text", "text": refusal})
+        for position, call in enumerate(message.tool_calls):
+            block = {
+                "type": "tool_use",
+                "id": legal_id(call.id or "", CALL_ID, CALL_ID_LIMIT),
+                "name": call.name,
+                "input": arguments_object(message, position, call),
+            }
+            blocks.append(marked(block, mark_of(call.extra or {})))
+        return blocks
+
+    def _result(self, result: ToolResult) -> Block:
+        """Return a result; one that is one plain text has it as its content."""
+        block: Block = {
+            "type": "tool_result",
+            "tool_use_id": legal_id(result.call.id or "", CALL_ID, CALL_ID_LIMIT),
+        }
+        parts = result_parts(result.message)
+        if content := _plain(blocks_of(self._vendor, parts, self._omissions)):
+            block["content"] = content
+        return marked(block, mark_of(result.message.source))
+
+
+def check_prefill(vendor: Vendor, model_name: str, talk: Conversation) -> None:
+    """Refuse a conversation that ends with the assistant where the model does not continue it.
+
+    Nothing is deleted: a text that ends in white space, which the vendor rejects, is refused, too.
+    Raises: UnsupportedParameter, InvalidRequest.
+    """
+    if talk.turns[-1].side != "assistant":
+        return
+    last = talk.turns[-1].messages[-1]
+    if has(vendor, "no_prefill", model_name):
+        raise UnsupportedParameter(
+            f"The model `{model_name[:64]}` of the vendor `{vendor.name}` does not continue a "
+            f"message of the assistant, as `{last.path}`: end with a message of the user.",
+            param=last.path,
+        )
+    if last.text != last.text.rstrip():
+        path = f"{last.path}.content"
+        raise InvalidRequest(
+            f"`{path}` must not end in white space: the vendor `{vendor.name}` rejects that in "
+            "the last message of the assistant.",
+            param=path,
+        )
+
+
+def _plain(blocks: list[Block]) -> list[Block] | str:
+    if len(blocks) == 1 and blocks[0].keys() == {"type", "text"}:
+        return str(blocks[0]["text"])
+    return blocks

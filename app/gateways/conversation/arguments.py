@@ -1,0 +1,38 @@
+"""A call's arguments as an object, for formats that have no text there."""
+
+import json
+import math
+from typing import Any, NoReturn
+
+from app.vocabulary.chat.message import Message
+from app.vocabulary.chat.tools import ToolCall
+from app.vocabulary.errors import InvalidRequest
+
+
+def arguments_object(message: Message, position: int, call: ToolCall) -> dict[str, Any]:
+    """Return the arguments of a message's call; a blank text means none.
+
+    Keys keep their order and numbers their value, whatever their size.
+    Raises: InvalidRequest if they are not a JSON object.
+    """
+    if not call.arguments.strip():
+        return {}
+    try:
+        value = json.loads(call.arguments, parse_constant=_no_number, parse_float=_finite)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        path = f"{message.path}.tool_calls[{position}].function.arguments"
+        raise InvalidRequest(f"`{path}` must be the text of a JSON object.", param=path)
+    return value
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError("too large a number")
+    return number

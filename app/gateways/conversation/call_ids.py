@@ -1,0 +1,24 @@
+"""Ids of tool calls for vendors that restrict them: others' ids are mapped, always in one way."""
+
+import re
+from hashlib import sha256
+
+#: Characters of the digest in a mapped id.
+DIGEST_LENGTH = 16
+
+_ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]", re.ASCII)
+
+
+def legal_id(call_id: str, legal: re.Pattern[str], limit: int) -> str:
+    """Return an id if it is legal and has at most `limit` characters, otherwise one made from it.
+
+    A made id has letters, digits, `_` and `-`, and ends in a digest, so that different ids stay
+    different. Below 24 characters, it is the digest alone: letters and digits.
+    """
+    if len(call_id) <= limit and legal.fullmatch(call_id):
+        return call_id
+    digest = sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()
+    if limit < DIGEST_LENGTH + 8:
+        return digest[:limit]
+    start = _ILLEGAL.sub("_", call_id)[: limit - DIGEST_LENGTH - 1]
+    return f"{start}_{digest[:DIGEST_LENGTH]}"

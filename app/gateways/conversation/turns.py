@@ -1,0 +1,169 @@
+"""Messages to turns of the user and the assistant, as formats with strict turns require.
+
+- The texts of system and developer messages stand apart, in their order, wherever they came.
+- Consecutive messages of one side are one turn; each message keeps its own parts.
+- The results of an assistant's calls begin the next turn, in the order of the calls.
+- Blank texts are left out, and so are assistant's messages without anything. A user's message
+  without anything is an error, and so are calls without a result and results without a call.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from app.gateways.conversation.omissions import Omissions, unsupported
+from app.vendors.vendor import Vendor
+from app.vocabulary.chat.message import Message
+from app.vocabulary.chat.parts import Part, TextPart
+from app.vocabulary.chat.tools import ToolCall
+from app.vocabulary.errors import InvalidRequest
+
+Side = Literal["user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The message that answers a call, and the call."""
+
+    call: ToolCall
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Consecutive messages of one side; `results` come before the user's own messages."""
+
+    side: Side
+    messages: tuple[Message, ...]
+    results: tuple[ToolResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A request's messages: those with instructions, and the turns, of alternating sides."""
+
+    instructions: tuple[Message, ...]
+    turns: tuple[Turn, ...]
+
+
+def conversation(vendor: Vendor, messages: Sequence[Message], omissions: Omissions) -> Conversation:
+    """Return the messages of a request in turns.
+
+    Raises: InvalidRequest with the path of the message or the call that cannot be placed.
+    """
+    for message in messages:
+        if message.name is not None and message.role not in ("tool", "function"):
+            omissions.leave_out("name", f"{message.path}.name")
+    instructions = tuple([message for message in messages if _side(message) is None])
+    for message in instructions:
+        for part in message.parts:
+            if not isinstance(part, TextPart):
+                raise unsupported(vendor, f"{part.path}.type", "instructions are texts")
+    spoken = [message for message in messages if _side(message) and not _is_left_out(message)]
+    turns = tuple(_turns(spoken))
+    if not turns:
+        raise InvalidRequest(
+            f"The vendor `{vendor.name}` needs `messages` of a user beside the instructions.",
+            param="messages",
+        )
+    return Conversation(instructions, turns)
+
+
+def call_path(message: Message, position: int) -> str:
+    """Return the path of an assistant's call."""
+    return f"{message.path}.tool_calls[{position}]"
+
+
+def solid_parts(message: Message) -> list[Part]:
+    """Return a message's parts without blank texts, which formats with blocks reject."""
+    return [part for part in message.parts if not _is_blank(part)]
+
+
+def _is_blank(part: Part) -> bool:
+    return isinstance(part, TextPart) and not part.text.strip()
+
+
+def _side(message: Message) -> Side | None:
+    if message.role in ("system", "developer"):
+        return None
+    return "assistant" if message.role == "assistant" else "user"
+
+
+def _is_left_out(message: Message) -> bool:
+    """Whether an assistant's message holds nothing that the model could read.
+
+    Raises: InvalidRequest if a user's message does.
+    """
+    if message.role == "tool" or message.tool_calls or solid_parts(message):
+        return False
+    if message.role == "assistant":
+        return not any(
+            message.source.get(name) for name in ("refusal", "thinking_blocks", "images")
+        )
+    raise InvalidRequest(
+        f"`{message.path}.content` must not be blank.", param=f"{message.path}.content"
+    )
+
+
+def _turns(messages: Iterable[Message]) -> Iterator[Turn]:
+    open_calls: dict[str, tuple[str, ToolCall]] = {}
+    for side, group in groupby(messages, _side):
+        said = tuple(group)
+        if side == "assistant":
+            open_calls = _calls(said)
+            yield Turn(side, said)
+        elif side is not None:
+            results = tuple(_results(open_calls, said))
+            open_calls = {}
+            yield Turn(side, said[len(results) :], results)
+    _fail_unanswered(open_calls)
+
+
+def _calls(messages: Iterable[Message]) -> dict[str, tuple[str, ToolCall]]:
+    """Return the calls of an assistant's turn by their ids, each with its path."""
+    calls: dict[str, tuple[str, ToolCall]] = {}
+    for message in messages:
+        for position, call in enumerate(message.tool_calls):
+            path = call_path(message, position)
+            if call.id is None or call.id in calls:
+                raise InvalidRequest(f"`{path}.id` must be an id of its own.", param=f"{path}.id")
+            calls[call.id] = path, call
+    return calls
+
+
+def _results(
+    calls: dict[str, tuple[str, ToolCall]], messages: Sequence[Message]
+) -> list[ToolResult]:
+    """Return the results at the start of a user's turn, in the order of the calls."""
+    found: dict[str, Message] = {}
+    is_over = False
+    for message in messages:
+        is_over = is_over or message.role != "tool"
+        if message.role != "tool":
+            continue
+        name = message.tool_call_id or ""
+        if is_over and name in calls and name not in found:
+            _fail_unanswered({name: calls[name]})
+        if name not in calls or name in found:
+            raise InvalidRequest(
+                f"`{message.path}.tool_call_id` names no open call of the assistant's message "
+                "before it.",
+                param=f"{message.path}.tool_call_id",
+            )
+        found[name] = message
+    _fail_unanswered({name: call for name, call in calls.items() if name not in found})
+    return [ToolResult(call, found[name]) for name, (_, call) in calls.items()]
+
+
+def _fail_unanswered(calls: dict[str, tuple[str, ToolCall]]) -> None:
+    """Fail for the first of these calls, if any.
+
+    Raises: InvalidRequest.
+    """
+    for name, (path, _) in calls.items():
+        raise InvalidRequest(
+            f"The tool call `{name[:64]}` at `{path}` has no result: a message of the role `tool` "
+            "with its id must follow, before any other message.",
+            param=path,
+        )

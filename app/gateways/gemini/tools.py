@@ -1,0 +1,111 @@
+"""Tools and their choice, as Google's `tools` and `toolConfig`.
+
+- A tool without parameters has no schema: Google refuses objects without properties.
+- `strict` has no field of its own: in the mode VALIDATED, which is otherwise AUTO, Google holds
+  calls to the schemas of all tools, as it does in the mode ANY.
+- `parallel_tool_calls: false` cannot be said, and changes nothing with one tool.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.gateways.conversation.omissions import Omissions, unsupported
+from app.gateways.conversation.tools import check_calls, offered_tools
+from app.gateways.gemini.schema import json_schema
+from app.vendors.vendor import Vendor
+from app.vocabulary.chat.request import ChatRequest
+from app.vocabulary.chat.tools import Tool, ToolChoice
+from app.vocabulary.errors import InvalidRequest
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}", re.ASCII)
+
+
+def tool_fields(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[str, Any]:
+    """Return the fields of a request for its tools; {} without any.
+
+    Raises: InvalidRequest, mostly UnsupportedParameter, with the path of the field.
+    """
+    check_calls(vendor, request.messages)
+    offered = offered_tools(vendor, request)
+    if not offered:
+        return {}
+    parallel = request.options.get("parallel_tool_calls")
+    if parallel is False and len(offered) > 1:
+        omissions.leave_out("parallel_tool_calls", "parallel_tool_calls")
+    declared = [_declaration(vendor, tool) for tool in offered]
+    mode = _mode(request.tool_choice, offered)
+    config = {"toolConfig": {"functionCallingConfig": mode}} if mode else {}
+    return {"tools": [{"functionDeclarations": declared}], **config}
+
+
+def _declaration(vendor: Vendor, tool: Tool) -> dict[str, Any]:
+    if not _NAME.fullmatch(tool.name):
+        path = f"{tool.path}.function.name"
+        raise unsupported(vendor, path, "a name begins with a letter or `_`")
+    declared: dict[str, Any] = {"name": tool.name}
+    if tool.description:
+        declared["description"] = tool.description
+    if _has_parameters(tool.parameters):
+        path = f"{tool.path}.function.parameters"
+        declared["parametersJsonSchema"] = json_schema(tool.parameters or {}, path)
+    return declared
+
+
+def _has_parameters(schema: Mapping[str, Any] | None) -> bool:
+    """Whether a schema says more than that there are no arguments.
+
+    Raises: nothing; a schema of something else than an object is left to Google.
+    """
+    if not schema:
+        return False
+    says = {name for name, value in schema.items() if value not in ({}, [], None)}
+    return bool(says - {"type", "additionalProperties", "$schema", "title", "strict"}) or (
+        schema.get("type", "object") != "object" or bool(schema.get("additionalProperties"))
+    )
+
+
+def _mode(choice: ToolChoice | None, offered: Sequence[Tool]) -> dict[str, Any]:
+    """Return the `functionCallingConfig`; {} for Google's default, AUTO, that nobody asked for."""
+    is_strict = any(tool.strict for tool in offered)
+    match choice:
+        case ToolChoice(mode="none"):
+            return {"mode": "NONE"}
+        case ToolChoice(mode="required"):
+            return {"mode": "ANY"}
+        case ToolChoice(mode="named", names=names):
+            return {"mode": "ANY", "allowedFunctionNames": list(names)}
+        case ToolChoice(mode="allowed", is_required=True):
+            return {"mode": "ANY"}
+    if is_strict:
+        return {"mode": "VALIDATED"}
+    return {} if choice is None else {"mode": "AUTO"}
+
+
+def response_format(
+    vendor: Vendor, request: ChatRequest, *, may_have_tools: bool
+) -> dict[str, Any]:
+    """Return the fields of `generationConfig` for the answer's format.
+
+    The name has no field; a description becomes the schema's, unless it has its own.
+    Raises: UnsupportedParameter for a format that Google does not have, or beside tools if the
+    model takes one or the other.
+    """
+    wanted = request.response_format
+    if wanted is None or wanted.type == "text":
+        return {}
+    if wanted.type not in ("json_object", "json_schema"):
+        raise unsupported(vendor, "response_format.type", "use json_object or json_schema")
+    if request.tools and not may_have_tools:
+        hint = f"the model `{request.model_name}` takes it or `tools`"
+        raise unsupported(vendor, "response_format", hint)
+    fields: dict[str, Any] = {"responseMimeType": "application/json"}
+    if wanted.type == "json_schema":
+        path = "response_format.json_schema.schema"
+        if wanted.schema is None:
+            raise InvalidRequest(f"`{path}` is missing.", param=path)
+        schema = json_schema(wanted.schema, path)
+        if wanted.description:
+            schema = {"description": wanted.description, **schema}
+        fields["responseJsonSchema"] = schema
+    return fields

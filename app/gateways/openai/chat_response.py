@@ -1,0 +1,93 @@
+"""Decodes OpenAI's chat objects, whole and streamed, for callers of chat.
+
+Fields that only the vendor knows are kept where they are: of the object, a choice, a message, a
+call. Source: OpenAI's CreateChatCompletionResponse; docs/vendors.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from app.gateways.decoding.finish import narrow
+from app.gateways.openai.chat_reply import read_reply
+from app.gateways.openai.logprobs import chat_logprobs
+from app.gateways.openai.response import BESIDE, CONTRACT, ObjectDecoder, beyond, index_of
+from app.vendors.vendor import Vendor
+from app.vocabulary.chat.request import ChatRequest
+from app.vocabulary.completion import Choice, Completion
+
+#: Fields of an object by the contract, and fields that are read; `obfuscation` is padding.
+OBJECT = BESIDE | {
+    "choices",
+    "created",
+    "error",
+    "id",
+    "model",
+    "obfuscation",
+    "object",
+    "service_tier",
+    "system_fingerprint",
+    "usage",
+}
+
+
+class OpenAIChatDecoder(ObjectDecoder):
+    """Decodes chat objects; streams usually have their text in `delta.content`."""
+
+    text_key: ClassVar[bytes] = b'"content":'
+
+    def __init__(self, vendor: Vendor, request: ChatRequest) -> None:
+        super().__init__(vendor, request)
+        options = request.options
+        self._wants_logprobs = bool(options.get("logprobs") or options.get("top_logprobs"))
+        #: Fields of chunks without choices: they go with the next chunk.
+        self._waiting: Mapping[str, Any] | None = None
+
+    def read(self, payload: Any) -> Completion | None:
+        """Decode a chunk; None for a keep-alive object without anything in it."""
+        self.is_alive = False
+        completion = self._with_extra(payload, self._object(payload, self._choice))
+        if completion.choices or completion.usage is not None:
+            if self._waiting is not None:
+                extra = {**self._waiting, **(completion.extra or {})}
+                self._waiting = None
+                return replace(completion, extra=extra)
+            return completion
+        if completion.extra is None:
+            return None
+        self._waiting = {**(self._waiting or {}), **completion.extra}
+        return completion
+
+    def read_whole(self, payload: Any) -> Completion:
+        return self._with_extra(payload, super().read_whole(payload))
+
+    def _with_extra(self, payload: Mapping[str, Any], completion: Completion) -> Completion:
+        if OBJECT.issuperset(payload):
+            return completion
+        extra = dict(beyond(payload, OBJECT) or {})
+        if isinstance(groq := extra.get("x_groq"), dict):
+            extra["x_groq"] = {n: v for n, v in groq.items() if n != "usage" and v is not None}
+        return replace(completion, extra=extra) if any(extra.values()) else completion
+
+    def _choice(self, choice: Mapping[str, Any]) -> Choice:
+        index = index_of(choice)
+        message = self._message(index, choice)
+        if isinstance(message, str):
+            message = {"content": message}
+        elif message is None:  # only a verdict or a finish reason; or a text, as in completions
+            message = {"content": choice.get("text")}
+        found = None
+        if isinstance(message, dict):
+            found = read_reply(message, is_delta=index in self._deltas)
+        if found is None:
+            return Choice(index, "", "error")
+        self._note_life(message)
+        text, reply = found
+        if not text and isinstance(beside := choice.get("text"), str):
+            text = beside
+        reason, native = narrow(self.vendor, choice.get("finish_reason"))
+        logprobs = None
+        if self._wants_logprobs and (choice.get("logprobs") is not None or "token" in choice):
+            logprobs = chat_logprobs(choice)
+        extra = None if CONTRACT.issuperset(choice) else beyond(choice, CONTRACT)
+        return Choice(index, text, reason, logprobs, native, extra, reply)
