@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from app.api.schemas.completion import TextChunks
 from app.api.sse_body import EventStreamBody
 from app.formats.sse import DONE, KEEP_ALIVE
 from app.serving.stream import CompletionStream
@@ -55,7 +56,8 @@ def body_of(
         noted.append(error)
         return json.dumps(error.body(request_id="req_1")).encode()
 
-    return EventStreamBody(cast(CompletionStream, script), request, first, 1.0, failed)
+    stream = cast(CompletionStream, script)
+    return EventStreamBody(stream, request, TextChunks(), first, 1.0, failed)
 
 
 def until_aborted(body: EventStreamBody) -> list[bytes]:

@@ -152,7 +152,8 @@ def _docs(origin: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
+    *others, last = names or ["nothing"]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _shown(text: str) -> str:

@@ -4,6 +4,7 @@ them once, as one event.
 
 import re
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -122,6 +123,11 @@ class Meter:
     def attempts(self) -> int:
         """Number of calls that were made, including failed ones."""
         return sum(not call.was_skipped for call in self._calls)
+
+    @property
+    def calls_by_vendor(self) -> Mapping[str, int]:
+        """Number of calls that were made, by the vendor entry's name, in the order of the first."""
+        return Counter(call.vendor for call in self._calls if not call.was_skipped)
 
     @property
     def usage(self) -> Usage:

@@ -33,6 +33,8 @@ class TollgateError(Exception):
         self.param = param
         self.code = code or type(self).code
         self.headers: dict[str, str] = dict(headers or {})
+        #: A sentence for the caller alone, after the message: the ledger does not keep it.
+        self.note = ""
         #: Every fault of a request that has several, the first one included; each as an error body.
         self.details: Sequence[Mapping[str, str | None]] = ()
         if self.retry == "no" and is_retried(self.status):
@@ -56,7 +58,7 @@ class TollgateError(Exception):
     def body(self, **context: str) -> dict[str, dict[str, Any]]:
         """Return OpenAI's error body, which the official clients parse; `context` is added."""
         error: dict[str, Any] = {
-            "message": self.message,
+            "message": f"{self.message} {self.note}" if self.note else self.message,
             "type": self.type,
             "param": self.param,
             "code": self.code,
