@@ -9,14 +9,14 @@ from app.vocabulary.errors import (
     VendorRejected,
 )
 
-#: Failures that another try would not change: one try needs no words.
+#: Failures that another try would not change: tries at one vendor need no words.
 _FINAL = (ShuttingDown, VendorAuthentication, VendorRejected)
 
 
 def note_tries(error: GatewayError, calls: Mapping[str, int]) -> None:
     """Have the error's body state how often Tollgate called each vendor, by its name."""
     made = {vendor: count for vendor, count in calls.items() if count}
-    if not made or (isinstance(error, _FINAL) and sum(made.values()) == 1):
+    if not made or (isinstance(error, _FINAL) and len(made) == 1):
         return
     if len(made) == 1:
         error.note = f"Tollgate tried {_times(sum(made.values()))}."

@@ -52,13 +52,13 @@ class TollgateError(Exception):
 
     def add(self, sentence: str) -> None:
         """Append a sentence to the message."""
-        self.message = f"{self.message} {sentence}"
+        self.message = _joined(self.message, sentence)
         self.args = (self.message,)
 
     def body(self, **context: str) -> dict[str, dict[str, Any]]:
         """Return OpenAI's error body, which the official clients parse; `context` is added."""
         error: dict[str, Any] = {
-            "message": f"{self.message} {self.note}" if self.note else self.message,
+            "message": _joined(self.message, self.note) if self.note else self.message,
             "type": self.type,
             "param": self.param,
             "code": self.code,
@@ -66,6 +66,11 @@ class TollgateError(Exception):
         if self.details:
             error["details"] = list(self.details)
         return {"error": error | context}
+
+
+def _joined(sentence: str, more: str) -> str:
+    ends = sentence.endswith((".", "!", "?", ":"))
+    return f"{sentence}{'' if ends else '.'} {more}"
 
 
 def is_retried(status: int) -> bool:

@@ -48,7 +48,7 @@ class MethodNotAllowed(InvalidRequest):
 
 
 class InvalidHTTP(InvalidRequest):
-    """The request breaks a rule of HTTP, or is larger than a request's head may be."""
+    """The request breaks a rule of HTTP, or its head is too large (414, 431)."""
 
     code = "invalid_http"
     acts = "the caller, or a proxy before Tollgate: send a valid request."
@@ -155,7 +155,10 @@ class ResponseNotStored(IdempotencyConflict):
 
 
 class InvalidAPIKey(TollgateError):
-    """The key is missing, unknown, revoked or expired; the message does not reveal which."""
+    """The key is missing or malformed, as the message says, or is unknown, revoked or expired.
+
+    Of a well-formed key, the message does not reveal which.
+    """
 
     status = 401
     type = "authentication_error"
