@@ -57,7 +57,7 @@ def cost_at_most(
 def _cost(prices: PriceBook, it: CostCandidate, usage: Usage, tier: str | None) -> int:
     price = prices.price(it.vendor, it.model, tier=tier)
     possible = prices.unknown(it.vendor) if price is None else (price,)
-    return max((it.cost_nanousd(usage) for it in possible), default=0)
+    return max((it.cost_nanousd(usage) or 0 for it in possible), default=0)
 
 
 def _calls(request: GenerationRequest, it: CostCandidate) -> Iterator[tuple[Usage, int]]:

@@ -1,4 +1,4 @@
-"""`GET /openapi.json`, the API's description; `GET /docs`, the same as a page; `GET /docs/errors`."""
+"""`GET /openapi.json`, the API's description; `GET /docs` and `/docs/errors`, pages for people."""
 
 import base64
 import functools

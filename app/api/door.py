@@ -101,8 +101,14 @@ class Door:
         except BaseException:
             stream.close()
             raise
-        failed = in_stream(g.line.failed)
-        body = EventStreamBody(stream, asked, self.chunks(), first, settings.keep_alive_s, failed)
+        body = EventStreamBody(
+            stream,
+            asked,
+            self.chunks(),
+            first,
+            keep_alive_s=settings.keep_alive_s,
+            failed=in_stream(g.line.failed),
+        )
         response = Response(body, headers=STREAM_HEADERS)
         return _with_headers(response, stream)
 

@@ -18,10 +18,10 @@ Every error of the API is a JSON object in OpenAI's shape, which the official cl
  "doc_url": "https://tollgate.example.com/docs/errors#invalid_value"}}
 ```
 
-`message` is for people and may change. `code` is for programs and does not. `param` names the faulty
-field. `request_id` is also in the header `x-request-id`: give it to the operator, who finds the
-request by it. `doc_url` leads to the section below. If a request has several faults, `message`
-states the first ones, and `details` lists all of them, each with `message`, `param` and `code`.
+`message` is for people and may change. `code` is for programs and does not. `param` names the
+faulty field. `request_id` is also in the header `x-request-id`: give it to the operator, who finds
+the request by it. `doc_url` leads to the section below. If a request has several faults, `message`
+states the first ones, and `details` lists up to 20, each with `message`, `param` and `code`.
 
 A failed stream ends with `event: error`, whose data is the same object, and an aborted connection.
 

@@ -1,6 +1,7 @@
-"""`GET /v5/models` and `/v5/models/{id}`: the models, in the shapes of both official clients.
+"""The models: `GET /v5/models`, `/v5/models/{id}` and `/v5/chat/completions/models`.
 
-OpenAI's client reads all of `data`. Scale's reads `items` page by page, with the last id as cursor.
+In the shapes of both official clients. OpenAI's reads all of `data`. Scale's reads `items` page by
+page, with the last id as cursor; the models for chat have a shape of their own there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,10 +14,11 @@ from marshmallow import EXCLUDE, Schema, ValidationError, validates_schema
 from app.api.auth import authenticate
 from app.api.schemas.fields import VALUE, Problem
 from app.api.schemas.problems import first_problem
-from app.api.schemas.query_fields import Integer, Scalar
+from app.api.schemas.query_fields import Integer, OneOf, Scalar
 from app.container import services
 from app.serving.routing import is_pattern
 from app.vocabulary.errors import ModelNotFound
+from app.vocabulary.request import Endpoint
 
 models_blueprint = Blueprint("models", __name__)
 
@@ -44,19 +46,40 @@ class ModelListParams(Schema):
             raise ValidationError([problem], "ending_before")
 
 
+class ChatModelListParams(ModelListParams):
+    """The query string of the list of models for chat."""
+
+    class Meta:
+        """The client may send what to sort by; there is only the name."""
+
+        unknown = EXCLUDE
+        exclude = ("name",)
+
+    sort_order = OneOf({"asc": False, "desc": True}, load_default=False)
+
+
 _PARAMS = ModelListParams()
+_CHAT_PARAMS = ChatModelListParams()
 
 
 @models_blueprint.get("/v5/models")
 def list_models() -> dict[str, Any]:
     """List `vendor/name`, or `vendor/*` if the vendor's models are not listed."""
     authenticate("completions")
-    try:
-        params = _PARAMS.load(request.args.to_dict())
-    except ValidationError as exc:
-        raise first_problem(exc) from exc
+    params = _load(_PARAMS)
     page, has_more = _page(list(_models(params)), params)
     return {"object": "list", "data": page, "items": page, "has_more": has_more}
+
+
+@models_blueprint.get("/v5/chat/completions/models")
+def list_chat_models() -> dict[str, Any]:
+    """List the models for chat, as Scale's client reads them."""
+    authenticate("completions")
+    params = _load(_CHAT_PARAMS)
+    found = list(_models({"name": None, **params}, "chat.completions"))
+    found.sort(key=lambda model: str(model["id"]), reverse=params["sort_order"])
+    page, has_more = _page(found, params)
+    return {"object": "list", "items": [_definition(it) for it in page], "has_more": has_more}
 
 
 @models_blueprint.get("/v5/models/<path:model_id>")
@@ -74,8 +97,19 @@ def retrieve_model(model_id: str) -> dict[str, Any]:
     return _model(vendor_name, name)
 
 
-def _models(params: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _load(schema: Schema) -> dict[str, Any]:
+    try:
+        params: dict[str, Any] = schema.load(request.args.to_dict())
+    except ValidationError as exc:
+        raise first_problem(exc) from exc
+    return params
+
+
+def _models(params: dict[str, Any], endpoint: Endpoint = "completions") -> Iterator[dict[str, Any]]:
+    """Yield the models of the vendors that serve the endpoint."""
     for vendor in services().vendors.configured():
+        if not services().completions.serves(vendor, endpoint):
+            continue
         if params["model_vendor"] in (None, vendor.name):
             for name in vendor.models:
                 if params["name"] in (None, f"{vendor.name}/{name}"):
@@ -92,6 +126,16 @@ def _model(vendor: str, name: str) -> dict[str, Any]:
         "name": f"{vendor}/{name}",
         "model_vendor": vendor,
         "status": "ready",
+    }
+
+
+def _definition(model: dict[str, Any]) -> dict[str, Any]:
+    """Return a model as Scale's client reads it for chat."""
+    return {
+        "model_name": model["id"],
+        "model_type": "chat_completion",
+        "model_vendor": model["model_vendor"],
+        "model_availability": "available",
     }
 
 

@@ -47,6 +47,7 @@ class EventStreamBody:
         request: GenerationRequest,
         dumper: ChunkDumper,
         first: list[Completion] | None,
+        *,
         keep_alive_s: float,
         failed: Callable[[TollgateError], bytes],
     ) -> None:

@@ -12,8 +12,13 @@ from app.ledger.invoices.lines import InvoiceLine
 from app.ledger.invoices.notes import notes
 from app.ledger.invoices.unit_prices import UnitPrice
 from app.ledger.reports.csv_cells import csv_headings, csv_line
-from app.pricing.rates import RATE_NAMES
+from app.pricing.rates import PER_THOUSAND, RATE_NAMES, rate_name, shown_rate
 from app.vocabulary.money import dollars
+
+
+def _count_name(kind: str) -> str:
+    return "web_searches" if kind == "web_search" else f"{kind}_tokens"
+
 
 COLUMNS: tuple[str, ...] = (
     "record",
@@ -31,8 +36,8 @@ COLUMNS: tuple[str, ...] = (
     "failed_requests",
     "estimated_requests",
     "unpriced_requests",
-    *(f"{kind}_tokens" for kind in RATE_NAMES),
-    *(f"{kind}_usd_per_million" for kind in RATE_NAMES),
+    *map(_count_name, RATE_NAMES),
+    *map(rate_name, RATE_NAMES),
     "exact_usd",
     "amount_usd",
     "text",
@@ -73,12 +78,12 @@ def _records(invoice: Invoice) -> Iterator[dict[str, Any]]:
 
 
 def _line_cells(line: InvoiceLine) -> dict[str, Any]:
-    cells = _counts(line) | {f"{kind}_tokens": count for kind, count in line.tokens.items()}
+    cells = _counts(line) | {_count_name(kind): count for kind, count in line.tokens.items()}
     cells["price"] = " + ".join(dict.fromkeys(it.price_id for it in line.prices)) or None
     if len(line.prices) == 1:  # several prices have no column
         cells["above_prompt_tokens"] = line.prices[0].above_prompt_tokens
         rates = _rates(line.prices[0])
-        cells |= {f"{kind}_usd_per_million": rate for kind, rate in rates.items()}
+        cells |= {rate_name(kind): rate for kind, rate in rates.items()}
     return cells
 
 
@@ -101,10 +106,10 @@ def _counts(line: InvoiceLine) -> dict[str, Any]:
     }
 
 
-def _rates(price: UnitPrice) -> dict[str, str]:
-    """Return dollars per million tokens by kind; {} if they are not stored."""
+def _rates(price: UnitPrice) -> dict[str, str | None]:
+    """Return dollars by kind, as people write them; {} if they are not stored."""
     rates = asdict(price.rates) if price.rates is not None else {}
-    return {kind: dollars(rate) for kind, rate in rates.items()}
+    return {kind: shown_rate(kind, rate) for kind, rate in rates.items()}
 
 
 def _total(invoice: Invoice) -> dict[str, Any]:
@@ -142,17 +147,23 @@ def as_json(invoice: Invoice) -> str:
 
 
 def _line_object(line: InvoiceLine) -> dict[str, Any]:
+    tokens = {kind: it for kind, it in line.tokens.items() if kind not in PER_THOUSAND}
     return _counts(line) | {
-        "tokens": dict(line.tokens),
-        "prices": [
-            {
-                "price_id": it.price_id,
-                "above_prompt_tokens": it.above_prompt_tokens,
-                "usd_per_million_tokens": _rates(it) or None,
-            }
-            for it in line.prices
-        ],
+        "tokens": tokens,
+        "web_searches": line.tokens["web_search"],
+        "prices": [_price_object(it) for it in line.prices],
         "exact_usd": _usd(line.cost_nanousd),
+    }
+
+
+def _price_object(price: UnitPrice) -> dict[str, Any]:
+    rates = _rates(price)
+    searches = rates.pop("web_search", None)
+    return {
+        "price_id": price.price_id,
+        "above_prompt_tokens": price.above_prompt_tokens,
+        "usd_per_million_tokens": rates or None,
+        "usd_per_thousand_searches": searches,
     }
 
 

@@ -11,6 +11,7 @@ from app.ledger.invoices.cents import show_cents
 from app.ledger.invoices.invoice import Invoice
 from app.ledger.invoices.lines import InvoiceLine
 from app.ledger.invoices.notes import notes
+from app.pricing.rates import PER_THOUSAND
 from app.vocabulary.money import show_usd
 
 #: Kind of token -> its name for people.
@@ -23,12 +24,20 @@ KINDS: Mapping[str, str] = {
     "output": "output",
     "reasoning": "reasoning",
     "output_audio": "audio output",
+    "cache_write_1h": "cache write for an hour",
+    "input_image": "image input",
+    "cached_image": "cached image input",
+    "output_image": "image output",
+    "web_search": "web searches",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of token of a line; `rates` are dollars per million, one for each of its prices."""
+    """One kind of token of a line; `rates` are dollars per million, one for each of its prices.
+
+    Those of searches are per thousand, and say so.
+    """
 
     name: str
     tokens: int
@@ -91,8 +100,12 @@ def _shown(line: InvoiceLine, cents: int | None, dates: str) -> dict[str, Any]:
 
 def _rates(line: InvoiceLine, kind: str) -> str:
     rates = [asdict(it.rates)[kind] if it.rates else None for it in line.prices]
-    known = dict.fromkeys("?" if rate is None else show_usd(rate) for rate in rates)
+    known = dict.fromkeys("?" if rate is None else _rate(kind, rate) for rate in rates)
     return " / ".join(known) or "not stored" if line.cost_nanousd is not None else "unknown"
+
+
+def _rate(kind: str, nanousd: int) -> str:
+    return f"{show_usd(nanousd // 1000)} per 1,000" if kind in PER_THOUSAND else show_usd(nanousd)
 
 
 def _remarks(line: InvoiceLine) -> Iterator[str]:

@@ -21,6 +21,8 @@ MEANINGS = {
     "abandoned": "the web process crashed; the usage is an estimate",
 }
 
+UNKNOWN = "unknown: there is no price of the model, or not of all that it used"
+
 
 def request_row(request: Request) -> tuple[Cell, ...]:
     """Return a request as a row of the list."""
@@ -58,6 +60,7 @@ def _facts(entry: Entry) -> Iterator[tuple[str, str | None]]:
     yield "Account", event.account_id
     yield "API key", event.api_key_id
     yield "User", event.user
+    yield "Endpoint", event.endpoint
     yield "Model", f"{event.vendor}/{event.model}"
     yield "Served by", _served(event)
     yield "Streamed", "yes" if event.stream else "no"
@@ -93,7 +96,7 @@ def _tokens(event: UsageEvent) -> str:
 def _cost(event: UsageEvent, cost_nanousd: int | None) -> str:
     if cost_nanousd is not None:
         return show_usd(cost_nanousd)
-    return "nothing was used" if event.is_empty else "unknown: the model has no price"
+    return "nothing was used" if event.is_empty else UNKNOWN
 
 
 def _attempts(event: UsageEvent) -> Iterator[str]:

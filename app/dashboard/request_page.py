@@ -17,23 +17,31 @@ COUNT_NAMES = {
     "prompt_tokens": "Prompt",
     "cached_tokens": "of it cached",
     "cache_write_tokens": "of it written to the cache",
+    "cache_write_1h_tokens": "of it written to the cache for an hour",
     "audio_prompt_tokens": "of it audio",
+    "image_prompt_tokens": "of it images",
     "completion_tokens": "Completion",
     "reasoning_tokens": "of it reasoning",
     "audio_completion_tokens": "of it audio",
+    "image_completion_tokens": "of it images",
     "accepted_prediction_tokens": "of it accepted predictions",
     "rejected_prediction_tokens": "of it rejected predictions",
     "total_tokens": "Total",
+    "web_search_calls": "Web searches, at the price per million",
 }
 #: Counts with a rate -> the rate's name in a price.
 RATE_OF = {
     "prompt_tokens": "input",
     "cached_tokens": "cached",
     "cache_write_tokens": "cache_write",
+    "cache_write_1h_tokens": "cache_write_1h",
     "audio_prompt_tokens": "input_audio",
+    "image_prompt_tokens": "input_image",
     "completion_tokens": "output",
     "reasoning_tokens": "reasoning",
     "audio_completion_tokens": "output_audio",
+    "image_completion_tokens": "output_image",
+    "web_search_calls": "web_search",
 }
 
 

@@ -1,8 +1,9 @@
-"""A client of the gateway for one streamed completion and the account's usage."""
+"""A client of the gateway for streamed completions, of a text or a chat, and the usage."""
 
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 import orjson
 import requests
@@ -32,9 +33,26 @@ class DemoClient:
 
         Raises: DemoFailed, even in the middle of the stream.
         """
-        body = {"model": model, "prompt": prompt, "stream": True}
+        for chunk in self._chunks("completions", {"model": model, "prompt": prompt}):
+            for choice in chunk["choices"]:
+                yield choice["text"]
+
+    def chat(self, model: str, text: str) -> Iterator[str]:
+        """Yield the text of a streamed chat completion as it arrives.
+
+        Raises: DemoFailed, even in the middle of the stream.
+        """
+        messages = [{"role": "user", "content": text}]
+        for chunk in self._chunks("chat/completions", {"model": model, "messages": messages}):
+            for choice in chunk["choices"]:
+                yield choice["delta"].get("content") or ""
+
+    def _chunks(self, path: str, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
         response = self._session.post(
-            f"{self._base_url}/completions", json=body, stream=True, timeout=TIMEOUT_S
+            f"{self._base_url}/{path}",
+            json={**body, "stream": True},
+            stream=True,
+            timeout=TIMEOUT_S,
         )
         with response:
             if not response.ok:
@@ -46,8 +64,7 @@ class DemoClient:
                         return
                     if event.name == "error":
                         raise DemoFailed(f"The stream failed: {event.data.decode()}")
-                    for choice in orjson.loads(event.data)["choices"]:
-                        yield choice["text"]
+                    yield orjson.loads(event.data)
         raise DemoFailed("The stream ended without `event: done`.")
 
     def usage(self) -> dict[str, list[int]]:

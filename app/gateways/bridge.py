@@ -127,7 +127,8 @@ def _chat_request(
         model=request.model,
         messages=(Message(role="user", path=path, source=source, parts=(part,)),),
         options=options,
-        max_tokens=options.get("max_tokens"),
+        # What a vendor gets without a limit is more in chat: the model's maximum.
+        max_tokens=options.get("max_tokens", vendor.quirks.get("default_max_tokens")),
         n=options.get("n"),
         seed=options.get("seed"),
         stop=options.get("stop"),

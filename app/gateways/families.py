@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from app.gateways.anthropic.gateway import AnthropicGateway
 from app.gateways.bedrock.converse import ConverseGateway
 from app.gateways.bedrock.invoke import InvokeGateway
-from app.gateways.cohere import CohereGateway
+from app.gateways.cohere.gateway import CohereGateway
 from app.gateways.family import Family
 from app.gateways.gemini.request import GeminiGateway
 from app.gateways.openai.azure import AzureChatGateway, AzureGateway

@@ -33,6 +33,12 @@ NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "top_p": (1,),
 }
 
+#: What to do instead.
+HINTS: Mapping[str, str] = {
+    "function_call": " Use `tool_choice` instead.",
+    "functions": " Use `tools` instead.",
+}
+
 
 def supported(
     vendor: Vendor, request: GenerationRequest, unsupported: frozenset[str] = frozenset()
@@ -50,7 +56,7 @@ def supported(
         if _is_neutral(name, value, request):
             continue
         if not vendor.drop_unsupported:
-            words = f"The vendor `{vendor.name}` does not support `{name}`."
+            words = f"The vendor `{vendor.name}` does not support `{name}`.{HINTS.get(name, '')}"
             faults.append(UnsupportedParameter(words, param=name))
         else:
             dropped.append(name)

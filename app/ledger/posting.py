@@ -134,7 +134,10 @@ def _post(
 def store_prices(connection: Connection, used: Mapping[str, Price]) -> None:
     """Store prices by price id, before entries refer to them; skip those that are stored."""
     if used:
-        rows = [{"price_id": it, "rates": used[it].encode()} for it in sorted(used)]
+        rows = [
+            {"price_id": it, "rates": used[it].encode(), "later_rates": used[it].encode_later()}
+            for it in sorted(used)
+        ]
         connection.execute(insert(connection, prices).on_conflict_do_nothing(), rows)
 
 

@@ -97,7 +97,8 @@ def differences(
 ) -> list[Difference]:
     """Return the rollups that are not the sums of their entries, widest slots first, then by key.
 
-    Those by endpoint come last. Each table is compared in one statement, which sees a concurrent post completely or not at all.
+    Those by endpoint come last. Each table is compared in one statement, which sees a concurrent
+    post completely or not at all.
     `accepts_former`: a rollup of the version before does not differ because it counts only
     FORMER_FAILED_STATUSES as failed.
     Raises: LedgerUnavailable.
@@ -153,7 +154,8 @@ def _lacking(
     `rollups` are the width of the slots and the table.
     """
     found = connection.execute(_statement(days, *rollups, accepts_former)).mappings()
-    return [{name: row[name] for name in rollups[1].columns.keys()} for row in found]
+    names = [column.name for column in rollups[1].c]
+    return [{name: row[name] for name in names} for row in found]
 
 
 def _statement(days: DayRange, width_s: int, table: sa.Table, accepts_former: bool) -> Select[Any]:

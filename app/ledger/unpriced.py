@@ -11,12 +11,14 @@ from app.pricing.price_book import NO_PRICES, PriceBook
 from app.storage.sql.tables import entries
 from app.storage.sql.transactions import reading
 from app.usage.messages.call_usage import CallUsage
+from app.vocabulary.completion import USAGE_COUNTS, Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Unpriced:
     """Requests of one model at one vendor without a price, in one service tier.
 
+    The model may have a price, but not for all that was used: images that it drew, for example.
     `asked` is a name that callers requested the model by. If a request took several calls, each
     call counts as a request.
     """
@@ -26,7 +28,7 @@ class Unpriced:
     service_tier: str | None
     asked: str
     requests: int
-    tokens: int
+    used: Usage
     last_started_at_ms: int
 
     @property
@@ -42,7 +44,7 @@ class Unpriced:
             self.service_tier,
             min(self.asked, other.asked),
             self.requests + other.requests,
-            self.tokens + other.tokens,
+            self.used + other.used,
             max(self.last_started_at_ms, other.last_started_at_ms),
         )
 
@@ -66,7 +68,7 @@ def unpriced(
     with reading(engine) as connection:
         for it in (*_single_calls(connection, without), *_several_calls(connection, without, book)):
             found[it.key] = found[it.key] + it if it.key in found else it
-    return sorted(found.values(), key=lambda it: (-it.tokens, it.key))
+    return sorted(found.values(), key=lambda it: (-it.used.total_tokens, it.key))
 
 
 def _single_calls(
@@ -81,14 +83,15 @@ def _single_calls(
             entries.c.service_tier,
             func.min(entries.c.model),
             func.count(),
-            func.sum(entries.c.total_tokens),
             func.max(entries.c.started_at_ms),
+            *(func.sum(entries.c[name]) for name in USAGE_COUNTS),
         )
         .where(*without, entries.c.calls.is_(None))
         .group_by(vendor, model, entries.c.service_tier)
     )
     for row in connection.execute(statement):
-        yield Unpriced(row[0], row[1], row[2], row[3], row[4], int(row[5]), row[6])
+        used = Usage(**dict(zip(USAGE_COUNTS, map(int, row[6:]), strict=True)))
+        yield Unpriced(row[0], row[1], row[2], row[3], row[4], used, row[5])
 
 
 def _several_calls(
@@ -96,10 +99,11 @@ def _several_calls(
 ) -> Iterator[Unpriced]:
     for calls, at_ms, _ in entry_calls(connection, *without):
         for call in [it for it in calls if not _is_known(book, it, at_ms)] or calls:
-            model, tokens = call.model_served or call.model, call.usage.total_tokens
-            yield Unpriced(call.vendor, model, call.service_tier, call.model, 1, tokens, at_ms)
+            model, used = call.model_served or call.model, call.usage
+            yield Unpriced(call.vendor, model, call.service_tier, call.model, 1, used, at_ms)
 
 
 def _is_known(book: PriceBook, call: CallUsage, at_ms: int) -> bool:
     names = (call.model_served, call.model) if call.model_served else (call.model,)
-    return book.price(call.vendor, *names, at_ms=at_ms, tier=call.service_tier) is not None
+    price = book.price(call.vendor, *names, at_ms=at_ms, tier=call.service_tier)
+    return price is not None and price.cost_nanousd(call.usage) is not None

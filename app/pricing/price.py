@@ -6,39 +6,24 @@ per million tokens is exact. A request's cost is rounded once, to the nearest na
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
-from typing import Protocol
 
 import orjson
+
+from app.pricing.kinds import Kinds, Tokens, kinds_of
 
 #: The number of tokens that rates are for.
 PER_TOKENS = 1_000_000
 
 
-class Tokens(Protocol):
-    """The token counts of a usage or an event: whole numbers >= 0."""
-
-    @property
-    def prompt_tokens(self) -> int: ...
-    @property
-    def completion_tokens(self) -> int: ...
-    @property
-    def cached_tokens(self) -> int: ...
-    @property
-    def cache_write_tokens(self) -> int: ...
-    @property
-    def audio_prompt_tokens(self) -> int: ...
-    @property
-    def audio_completion_tokens(self) -> int: ...
-    @property
-    def reasoning_tokens(self) -> int: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """Nano-dollars per million tokens, for each kind of token."""
+    """Nano-dollars per million tokens, for each kind of token (`app.pricing.kinds`).
+
+    That of `web_search` is for a million searches. None: unknown.
+    """
 
     input: int
     cached: int
@@ -48,9 +33,16 @@ class Rates:
     output: int
     reasoning: int
     output_audio: int
+    cache_write_1h: int | None = None
+    input_image: int
+    cached_image: int
+    output_image: int | None = None
+    web_search: int | None = None
 
 
-#: Kind of token -> the kind whose rate applies if it has no rate of its own.
+#: Kind of token -> the kind whose rate applies if it has no rate of its own. Vendors bill images in
+#: a prompt as its text unless they say otherwise. They never do so for images that a model draws,
+#: for cache writes of an hour and for searches: without a rate, the cost of these is unknown.
 SAME_AS: Mapping[str, str] = {
     "cached": "input",
     "cache_write": "input",
@@ -58,7 +50,18 @@ SAME_AS: Mapping[str, str] = {
     "cached_audio": "cached",
     "reasoning": "output",
     "output_audio": "output",
+    "input_image": "input",
+    "cached_image": "cached",
 }
+
+#: Kinds that the version before does not know.
+LATER_KINDS: tuple[str, ...] = (
+    "cache_write_1h",
+    "input_image",
+    "cached_image",
+    "output_image",
+    "web_search",
+)
 
 
 def complete_rates(given: Mapping[str, int]) -> Rates:
@@ -67,6 +70,18 @@ def complete_rates(given: Mapping[str, int]) -> Rates:
     for name, other in SAME_AS.items():  # in order: a rate may refer to an earlier one
         rates.setdefault(name, rates[other])
     return Rates(**rates)
+
+
+def _later(rates: Rates) -> dict[str, int]:
+    """Return the rates of LATER_KINDS that are not those of another kind."""
+    found = asdict(rates)
+    same = {name: found[SAME_AS[name]] if name in SAME_AS else None for name in LATER_KINDS}
+    return {name: found[name] for name in LATER_KINDS if found[name] != same[name]}
+
+
+def _former(rates: Rates) -> dict[str, int]:
+    """Return the rates of the kinds that the version before knows."""
+    return {name: rate for name, rate in asdict(rates).items() if name not in LATER_KINDS}
 
 
 @dataclass(frozen=True)
@@ -82,45 +97,70 @@ class Price:
 
     @cached_property
     def price_id(self) -> str:
-        """The ID under which the ledger stores the price; different rates have different IDs."""
-        digest = hashlib.sha256(repr([(s, astuple(r)) for s, r in self.tiers]).encode())
-        return f"{self.name}#{digest.hexdigest()[:12]}"
+        """The ID under which the ledger stores the price; different rates have different IDs.
+
+        Without rates of LATER_KINDS, it is the ID that the version before computes.
+        """
+        parts = [
+            (start, (*_former(rates).values(), *sorted(_later(rates).items())))
+            for start, rates in self.tiers
+        ]
+        return f"{self.name}#{hashlib.sha256(repr(parts).encode()).hexdigest()[:12]}"
 
     def encode(self) -> str:
-        """Return the tiers as JSON, so that a cost can be verified later."""
-        tiers = [{"above_prompt_tokens": max(0, s), **asdict(r)} for s, r in self.tiers]
+        """Return the tiers as JSON, so that a cost can be verified later.
+
+        They have the kinds that the version before knows; `encode_later` has the other ones.
+        """
+        tiers = [{"above_prompt_tokens": max(0, s), **_former(r)} for s, r in self.tiers]
         return orjson.dumps(tiers).decode()
 
-    def cost_nanousd(self, usage: Tokens) -> int:
-        """Return the cost of the tokens, to the nearest nano-dollar.
+    def encode_later(self) -> str | None:
+        """Return the rates of LATER_KINDS of each tier as JSON; None if all follow from others."""
+        later = [_later(rates) for _, rates in self.tiers]
+        return orjson.dumps(later).decode() if any(later) else None
 
-        Counts that are parts of others are subtracted from them, so each token is charged once.
-        Cached audio is the smallest overlap that the counts imply. If the parts exceed the total,
-        only the parts are charged.
+    def cost_nanousd(self, usage: Tokens) -> int | None:
+        """Return the cost of a call, to the nearest nano-dollar.
+
+        None if it used something of which the rate is unknown: no other rate is taken for it.
         """
-        rates = self._rates(usage.prompt_tokens)
-        prompt, cached, written = usage.prompt_tokens, usage.cached_tokens, usage.cache_write_tokens
-        audio = usage.audio_prompt_tokens
-        cached_audio = min(audio, cached, max(0, cached + written + audio - prompt))
-        reasoning, spoken = usage.reasoning_tokens, usage.audio_completion_tokens
-        total = (
-            max(0, prompt - cached - written - audio + cached_audio) * rates.input
-            + (cached - cached_audio) * rates.cached
-            + written * rates.cache_write
-            + (audio - cached_audio) * rates.input_audio
-            + cached_audio * rates.cached_audio
-            + max(0, usage.completion_tokens - reasoning - spoken) * rates.output
-            + reasoning * rates.reasoning
-            + spoken * rates.output_audio
-        )
+        total = 0
+        for count, rate in zip(kinds_of(usage), self._rates(usage.prompt_tokens), strict=True):
+            if count:
+                if rate is None:
+                    return None
+                total += count * rate
         return (total + PER_TOKENS // 2) // PER_TOKENS
 
-    def _rates(self, prompt_tokens: int) -> Rates:
-        rates = self.tiers[0][1]
-        for above, higher in self.tiers[1:]:
+    def unpriced_kinds(self, usage: Tokens) -> list[str]:
+        """Return the kinds that a call used, and of which the rate is unknown."""
+        pairs = zip(kinds_of(usage), self._rates(usage.prompt_tokens), strict=True)
+        named = zip(Kinds._fields, pairs, strict=True)
+        return [kind for kind, (count, rate) in named if count and rate is None]
+
+    @cached_property
+    def _by_kind(self) -> list[tuple[int, tuple[int | None, ...]]]:
+        """The tiers' rates in the order of Kinds."""
+        return [(s, tuple(getattr(r, name) for name in Kinds._fields)) for s, r in self.tiers]
+
+    def _rates(self, prompt_tokens: int) -> tuple[int | None, ...]:
+        first, *others = self._by_kind
+        rates = first[1]
+        for above, higher in others:
             if prompt_tokens > above:
                 rates = higher
         return rates
+
+
+def decode_tiers(encoded: str, later: str | None) -> list[tuple[int, Rates]]:
+    """Return the tiers that `encode` and `encode_later` wrote; the first applies from 0 on."""
+    tiers = orjson.loads(encoded)
+    extra = orjson.loads(later) if later else [{}] * len(tiers)
+    return [
+        (tier.pop("above_prompt_tokens"), complete_rates(tier | more))
+        for tier, more in zip(tiers, extra, strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

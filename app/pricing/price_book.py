@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from app.pricing.price import EffectivePeriod, Price, PriceHistory, Tokens
+from app.pricing.kinds import Tokens
+from app.pricing.price import EffectivePeriod, Price, PriceHistory
 from app.pricing.price_file import DEFAULT_FILE, PriceFile
 from app.pricing.service_tier import tier_of
 from app.pricing.snapshot import Snapshot
@@ -58,7 +59,7 @@ class PriceBook:
         at_ms: int | None = None,
         tier: str | None = None,
     ) -> int | None:
-        """Return the cost of one call with these tokens; None if its price is unknown."""
+        """Return the cost of one call with these tokens; None if a price is unknown."""
         price = self.price(vendor, model, at_ms=at_ms, tier=tier)
         return None if price is None else price.cost_nanousd(tokens)
 

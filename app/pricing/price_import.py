@@ -24,7 +24,8 @@ from genai_prices.types import (
 from app.pricing.service_tier import tier_of
 from app.vocabulary.money import dollars, nearest_nanousd
 
-#: Tollgate's name of a rate -> genai-prices' name. Prices of other things than tokens are ignored.
+#: Tollgate's name of a rate -> genai-prices' name. Both state them for the same number of tokens or
+#: searches. Prices of other things are ignored.
 KEYS: Mapping[str, str] = {
     "input": "input_mtok",
     "cached": "cache_read_mtok",
@@ -34,6 +35,11 @@ KEYS: Mapping[str, str] = {
     "output": "output_mtok",
     "reasoning": "output_reasoning_mtok",
     "output_audio": "output_audio_mtok",
+    "cache_write_1h": "cache_write_1h_mtok",
+    "input_image": "input_image_mtok",
+    "cached_image": "cache_image_read_mtok",
+    "output_image": "output_image_mtok",
+    "web_search": "web_searches_kcount",
 }
 
 

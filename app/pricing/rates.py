@@ -5,12 +5,15 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from app.pricing.price import Price, Rates, complete_rates
-from app.vocabulary.money import nearest_nanousd
+from app.vocabulary.money import dollars, nearest_nanousd
 
 #: The highest rate in dollars per million tokens, so that sums of costs fit 64 bits.
 LIMIT_USD = 1_000_000
 
 RATE_NAMES: tuple[str, ...] = tuple(Rates.__dataclass_fields__)
+
+#: Rates that people write for a thousand; all others are for a million.
+PER_THOUSAND: frozenset[str] = frozenset({"web_search"})
 
 
 class RatesError(ValueError):
@@ -20,8 +23,8 @@ class RatesError(ValueError):
 def load_price(name: str, rates: Mapping[str, Any]) -> Price | None:
     """Return the price for a table of rates; None if the rate of input or output is missing.
 
-    A rate is in dollars per million tokens, or a list of pairs of a number of prompt tokens, which
-    a prompt must exceed, and dollars; the first number is 0.
+    A rate is in dollars per million tokens (or thousand, of PER_THOUSAND), or a list of pairs of a
+    number of prompt tokens, which a prompt must exceed, and dollars; the first number is 0.
     Raises: RatesError.
     """
     tiers = {kind: _tiers(kind, rates[kind]) for kind in RATE_NAMES if kind in rates}
@@ -65,4 +68,16 @@ def _nanousd(kind: str, dollars: Any) -> int:
         raise RatesError(f"{kind} is not a number of dollars") from exc
     if not number.is_finite() or not 0 <= number <= LIMIT_USD:
         raise RatesError(f"{kind} must be from 0 to {LIMIT_USD} dollars per million tokens")
-    return nearest_nanousd(number)
+    return nearest_nanousd(number * (1000 if kind in PER_THOUSAND else 1))
+
+
+def rate_name(kind: str) -> str:
+    """Return the name of a column of rates, with their unit."""
+    return f"{kind}_usd_per_{'thousand' if kind in PER_THOUSAND else 'million'}"
+
+
+def shown_rate(kind: str, nanousd: int | None) -> str | None:
+    """Return a rate in dollars, as people write it; None if it is unknown."""
+    if nanousd is None:
+        return None
+    return dollars(nanousd // 1000 if kind in PER_THOUSAND else nanousd)

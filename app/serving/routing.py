@@ -96,6 +96,10 @@ class Router:
                 continue  # its API key is not set
         return found
 
+    def serves(self, vendor: Vendor, endpoint: Endpoint) -> bool:
+        """Whether a vendor's API format has the endpoint, directly or through the bridge."""
+        return any(self._families[vendor.gateway].doors(endpoint))
+
     def plan(self, candidate: Candidate, request: GenerationRequest) -> Plan:
         """Return the plan for calling `candidate`.
 

@@ -20,9 +20,10 @@ from app.transport.watchdog import Watchdog
 from app.usage.metering.meter import Meter
 from app.usage.metering.request_context import RequestContext
 from app.usage.recording.recorder import Recorder
+from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Completion
 from app.vocabulary.errors import ShuttingDown
-from app.vocabulary.request import GenerationRequest
+from app.vocabulary.request import Endpoint, GenerationRequest
 
 #: How many calls a process reads to the end at a time, after their clients have disconnected.
 READ_TO_END_LIMIT = 64
@@ -105,6 +106,10 @@ class CompletionService:
         )
         stream.start()
         return stream
+
+    def serves(self, vendor: Vendor, endpoint: Endpoint) -> bool:
+        """Whether requests to the endpoint can be made of a vendor."""
+        return self._router.serves(vendor, endpoint)
 
     def cancel_all(self) -> None:
         """Cancel all requests in flight with ShuttingDown, and reject new ones."""

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from app.pricing.price import Price, Tokens
+from app.pricing.kinds import Tokens
+from app.pricing.price import Price
 from app.pricing.price_book import PriceBook
 from app.usage.messages.call_usage import CallUsage
 from app.usage.messages.event import UsageEvent
@@ -29,7 +30,10 @@ NO_COST = Cost()
 
 
 def cost_of(event: UsageEvent, prices: PriceBook) -> Cost:
-    """Return the cost of a request; NO_COST if it used nothing or a price is unknown."""
+    """Return the cost of a request; NO_COST if it used nothing or a price is unknown.
+
+    A price is also unknown if the model has one, but not of all that was used.
+    """
     if event.is_empty:
         return NO_COST
     at_ms = event.started_at_ms
@@ -43,7 +47,9 @@ def cost_of(event: UsageEvent, prices: PriceBook) -> Cost:
 
 
 def _cost(tokens: Tokens, price: Price | None) -> Cost:
-    return NO_COST if price is None else Cost(price.cost_nanousd(tokens), (price,))
+    if price is None or (nanousd := price.cost_nanousd(tokens)) is None:
+        return NO_COST
+    return Cost(nanousd, (price,))
 
 
 def _names(served: UsageEvent | CallUsage) -> tuple[str, ...]:

@@ -343,7 +343,7 @@ def test_an_answer_that_failed_in_an_unknown_way_is_not_made_again(
 
     with running(settings) as gateway:
         with monkeypatch.context() as patch:
-            patch.setattr("app.api.completions.dump_completion", fail)
+            patch.setattr("app.api.schemas.completion.dump_chunk", fail)
             assert ask(gateway).status_code == 500
         assert code(ask(gateway)) == (409, "idempotency_response_not_stored")
         assert gateway.event().total_tokens == 5

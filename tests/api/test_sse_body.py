@@ -57,7 +57,7 @@ def body_of(
         return json.dumps(error.body(request_id="req_1")).encode()
 
     stream = cast(CompletionStream, script)
-    return EventStreamBody(stream, request, TextChunks(), first, 1.0, failed)
+    return EventStreamBody(stream, request, TextChunks(), first, keep_alive_s=1.0, failed=failed)
 
 
 def until_aborted(body: EventStreamBody) -> list[bytes]:

@@ -86,7 +86,8 @@ def test_it_shows_a_completion_and_its_usage_and_a_second_run_adds_to_them(tmp_p
     var, port = tmp_path / "var", free_port()
     with running(var, port) as (process, said):
         assert "Every word of this answer is a token" in said
-        assert re.search(rf"{re.escape(MODEL)} +1 +15 +15\n", said)
+        assert "The words of a chat are counted in the same way" in said
+        assert re.search(rf"{re.escape(MODEL)} +2 +26 +26\n", said)
         key = key_in(said)
         assert stat.S_IMODE((var / "dev-key").stat().st_mode) == 0o600
         assert set(children_of(process)) == {"valkey", "sandbox", "worker", "beat", "web"}
@@ -95,6 +96,10 @@ def test_it_shows_a_completion_and_its_usage_and_a_second_run_adds_to_them(tmp_p
         with openai.OpenAI(base_url=f"{url}/v5", api_key=key) as client:
             completion = client.completions.create(model="sandbox/echo", prompt="a b")
             assert completion.choices[0].text == "a b"
+            reply = client.chat.completions.create(
+                model="sandbox/echo", messages=[{"role": "user", "content": "e f"}]
+            )
+            assert reply.choices[0].message.content == "e f"
         with scale_gp_beta.SGPClient(base_url=url, api_key=key, account_id="demo") as client:
             stream = client.completions.create(model="sandbox/echo", prompt="c d", stream=True)
             assert "".join(chunk.choices[0].text for chunk in stream) == "c d"
@@ -115,8 +120,8 @@ def test_it_shows_a_completion_and_its_usage_and_a_second_run_adds_to_them(tmp_p
 
     with running(var, port) as (process, said):
         assert key_in(said) == key
-        assert re.search(rf"{re.escape(MODEL)} +2 +30 +30\n", said)
-        assert re.search(r"sandbox/echo +2 +4 +4\n", said)
+        assert re.search(rf"{re.escape(MODEL)} +4 +52 +52\n", said)
+        assert re.search(r"sandbox/echo +3 +6 +6\n", said)
         process.send_signal(signal.SIGTERM)
         assert finish(process)[0] == 0
 

@@ -11,6 +11,7 @@ from app.ledger.posting import Ledger
 from app.pricing.price_book import NO_PRICES
 from tests.support.gateway import Gateway
 from tests.support.vendor import CUT, DONE, SimulatedVendor, body_of, choice, stream_reply, usage_of
+from tests.support.vendor_chat import chatted
 
 
 @pytest.fixture
@@ -29,6 +30,11 @@ def test_text_is_yielded_as_it_arrives(client: DemoClient, vendor: SimulatedVend
     assert next(texts) == "one "
     gate.set()
     assert "".join(texts) == "two"
+
+
+def test_the_text_of_a_chat_is_yielded_too(client: DemoClient, vendor: SimulatedVendor) -> None:
+    vendor.default = lambda asked: chatted(asked.body)
+    assert "".join(client.chat("sim/m", "p")) == "one two three"
 
 
 def test_a_stream_that_fails_is_not_taken_for_a_whole_one(

@@ -3,7 +3,7 @@
 import pytest
 
 from app.gateways.families import GATEWAY_SPECS, GATEWAYS
-from app.vocabulary.completion import PARAMETERS
+from app.vocabulary.chat.parameters import ALL_PARAMETERS
 
 
 @pytest.mark.parametrize("name", GATEWAYS)
@@ -12,7 +12,7 @@ def test_a_family_has_a_gateway_and_its_traits_are_valid(name: str) -> None:
     gateways = [gateway for gateway in (family.native, family.chat) if gateway is not None]
     assert gateways
     for gateway in gateways:
-        assert gateway.unsupported <= set(PARAMETERS)
+        assert gateway.unsupported <= set(ALL_PARAMETERS)
         assert gateway.max_n >= 1
 
 

@@ -1,13 +1,17 @@
 """A caller's parameters are checked against those that the vendor supports."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from app.gateways.parameters import NEUTRAL, check_extra, check_prompt, check_range, supported
 from app.vendors.vendor import Vendor
+from app.vocabulary.chat.parameters import CHAT_PARAMETERS
+from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.completion import PARAMETERS, CompletionRequest
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
+from app.vocabulary.request import GenerationRequest
 
 
 def refusing(*names: str, **keys: Any) -> Vendor:
@@ -66,9 +70,18 @@ def test_a_refused_parameter_can_be_dropped_and_is_told(name: str) -> None:
     ("name", "value"), [(n, v) for n, values in NEUTRAL.items() for v in values]
 )
 def test_a_value_that_changes_nothing_is_left_out_without_a_word(name: str, value: Any) -> None:
-    assert supported(refusing(name), asking(**{name: value})) == ({}, ())
-    # and sent where the vendor takes it
-    assert supported(refusing(), asking(**{name: value})) == ({name: value}, ())
+    for request in _asking_for(name, value):
+        assert supported(refusing(name), request) == ({}, ())
+        # and sent where the vendor takes it
+        assert supported(refusing(), request) == ({name: value}, ())
+
+
+def _asking_for(name: str, value: Any) -> Iterator[GenerationRequest]:
+    """Yield a request of each endpoint that has this parameter."""
+    if name in PARAMETERS and (name, value) != ("logprobs", False):
+        yield asking(**{name: value})
+    if name in CHAT_PARAMETERS:
+        yield ChatRequest(model="sim/m", messages=(), options={name: value})
 
 
 @pytest.mark.parametrize("name", ["frequency_penalty", "presence_penalty", "temperature", "top_p"])

@@ -135,7 +135,7 @@ def test_calls_are_repriced_separately_and_those_without_a_price_are_listed(
     assert costs(engine) == (150_000_000, 2)
     (lack,) = unpriced(engine, START_MS, END_MS, book)
     assert (lack.vendor, lack.model, lack.service_tier) == ("x", "long", "flex")
-    assert (lack.requests, lack.tokens) == (2, 300_000)
+    assert (lack.requests, lack.used.total_tokens) == (2, 300_000)
     path.write_text(path.read_text() + rows + '0.5\nservice_tier = "flex"\n')
     found = unpriced(engine, START_MS, END_MS, load_prices(path))
     assert [(it.service_tier, it.requests) for it in found] == [(None, 2), ("flex", 2)]

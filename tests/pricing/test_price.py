@@ -4,11 +4,12 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.pricing.price import EffectivePeriod, Price, PriceHistory
+from app.pricing.price import EffectivePeriod, Price, PriceHistory, decode_tiers
 from tests.pricing.dollars import price, usage
 
 #: Noon, 2026-09-01 UTC.
@@ -75,6 +76,106 @@ def test_each_kind_of_token_is_charged_once_at_its_rate(
     assert price(**rates).cost_nanousd(usage(**counts)) == expected
 
 
+@pytest.mark.parametrize(
+    ("counts", "rates", "nanousd"),
+    [
+        # what is written to a cache is charged as written, and not as input again
+        (
+            {"prompt_tokens": 1_006, "cache_write_tokens": 1_000, "completion_tokens": 10},
+            {"input": "5", "cache_write": "6.25", "output": "25"},
+            6_530_000,
+        ),
+        # pictures that a model draws cost ten times what its text does
+        (
+            {
+                "prompt_tokens": 10,
+                "completion_tokens": 1_320,
+                "image_completion_tokens": 1_120,
+                "reasoning_tokens": 200,
+            },
+            {"input": "2", "output": "12", "output_image": "120"},
+            136_820_000,
+        ),
+        # two searches at $10 a thousand, on top of the tokens
+        (
+            {"prompt_tokens": 100, "completion_tokens": 5, "web_search_calls": 2},
+            {"web_search": "10"},
+            20_000_000 + 150_000,
+        ),
+        # an offer to search, without a search, costs nothing
+        ({"prompt_tokens": 100, "web_search_calls": 0}, {"web_search": "10"}, 100_000),
+        ({"prompt_tokens": 100, "web_search_calls": 0}, {}, 100_000),
+        # writes for an hour, beside some for five minutes
+        (
+            {"prompt_tokens": 100, "cache_write_tokens": 90, "cache_write_1h_tokens": 40},
+            {"cache_write": "1.25", "cache_write_1h": "2"},
+            10_000 + 62_500 + 80_000,
+        ),
+        # images in a prompt are billed as its text, unless they have a rate
+        ({"prompt_tokens": 10, "image_prompt_tokens": 4}, {}, 10_000),
+        ({"prompt_tokens": 10, "image_prompt_tokens": 4}, {"input_image": "3"}, 6_000 + 12_000),
+        (
+            {"prompt_tokens": 10, "image_prompt_tokens": 10, "cached_tokens": 10},
+            {"cached": "0.1", "input_image": "3"},
+            1_000,
+        ),
+    ],
+)
+def test_images_searches_and_the_life_of_a_cache_have_their_own_prices(
+    counts: dict[str, int], rates: dict[str, str], nanousd: int
+) -> None:
+    assert price(**rates).cost_nanousd(usage(**counts)) == nanousd
+
+
+@pytest.mark.parametrize(
+    ("counts", "kind"),
+    [
+        ({"completion_tokens": 5, "image_completion_tokens": 1}, "output_image"),
+        (
+            {"prompt_tokens": 5, "cache_write_tokens": 5, "cache_write_1h_tokens": 1},
+            "cache_write_1h",
+        ),
+        ({"prompt_tokens": 5, "web_search_calls": 1}, "web_search"),
+    ],
+)
+def test_what_has_no_price_makes_the_cost_unknown_and_not_lower(
+    counts: dict[str, int], kind: str
+) -> None:
+    known = price(cache_write="9")
+    assert known.cost_nanousd(usage(**counts)) is None
+    assert known.unpriced_kinds(usage(**counts)) == [kind]
+    assert price(**{kind: "0"}).cost_nanousd(usage(**counts)) is not None
+
+
+def test_a_price_without_new_kinds_is_stored_as_the_version_before_does() -> None:
+    """Both run beside each other, and their prices of the same rates are the same."""
+    known = price(cached="0.5", input=[[0, "1"], [10, "2"]])
+    assert known.price_id == "x/m#1b017696f918"
+    assert known.encode_later() is None
+    assert set(orjson.loads(known.encode())[0]) == {
+        "above_prompt_tokens",
+        "input",
+        "cached",
+        "cache_write",
+        "input_audio",
+        "cached_audio",
+        "output",
+        "reasoning",
+        "output_audio",
+    }
+
+
+def test_a_stored_price_is_read_as_it_was() -> None:
+    for known in (
+        price(),
+        price(output_image="7", web_search=[[0, "1"], [5, "2"]], input_image="1", cached_image="3"),
+        price(cache_write_1h="0"),
+    ):
+        tiers = decode_tiers(known.encode(), known.encode_later())
+        assert tiers == [(max(0, above), rates) for above, rates in known.tiers]
+    assert price(output_image="7").price_id != price(output_image="8").price_id
+
+
 def test_a_long_prompt_raises_the_rates_of_the_whole_request() -> None:
     tiered = price(input=[[0, "1"], [200_000, "2"]], output=[[0, "10"], [200_000, "15"]])
     at, above = (
@@ -96,6 +197,7 @@ def test_the_cost_is_the_true_one_to_half_a_nano_dollar(
     cost = price(input=dollars_in, output=dollars_out).cost_nanousd(
         usage(prompt_tokens=prompt, completion_tokens=completion)
     )
+    assert cost is not None
     true = (prompt * Fraction(dollars_in) + completion * Fraction(dollars_out)) * 1000
     assert abs(cost - true) <= Fraction(1, 2)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.pricing.rates import RatesError, load_price
+from app.pricing.rates import RatesError, load_price, rate_name, shown_rate
 from tests.pricing.dollars import price, usage
 
 
@@ -31,6 +31,7 @@ def test_a_rate_without_tiers_applies_above_the_tiers_of_another() -> None:
         ({"input": [[0, 1], [2]]}, "pairs"),
         ({"input": [1, 2]}, "pairs"),
         ({"output": [[0, "x"]]}, "output is not a number"),
+        ({"web_search": "x"}, "web_search is not a number"),
     ],
 )
 def test_an_invalid_rate_is_rejected_by_name(rates: Mapping[str, Any], problem: str) -> None:
@@ -61,6 +62,16 @@ def test_a_rate_that_is_not_given_is_that_of_the_kind_it_belongs_to() -> None:
     assert (rates.input, rates.cache_write, rates.input_audio) == (10**9, 10**9, 10**9)
     assert (rates.cached, rates.cached_audio) == (5 * 10**8, 5 * 10**8)
     assert (rates.output, rates.reasoning, rates.output_audio) == (10**10, 10**10, 2 * 10**10)
+
+
+def test_searches_are_priced_by_the_thousand() -> None:
+    ((_, rates),) = price(web_search="10").tiers
+    assert rates.web_search == 10_000 * 10**9
+    assert shown_rate("web_search", rates.web_search) == "10"
+    assert shown_rate("input", rates.input) == "1"
+    assert shown_rate("output_image", rates.output_image) is None
+    assert rate_name("web_search") == "web_search_usd_per_thousand"
+    assert rate_name("cached") == "cached_usd_per_million"
 
 
 def test_tiers_of_several_kinds_are_merged() -> None:

@@ -169,7 +169,7 @@ def test_the_best_of_as_many_as_are_asked_for_are_all_of_them(
 ) -> None:
     request = CompletionRequest(model="v/m", prompt="a", n=3, best_of=best_of)
     parts = split(request, list_prompts=True, max_n=2)
-    assert [part.request.best_of for part in parts] == [sent, sent]
+    assert [part.request.parameters().get("best_of") for part in parts] == [sent, sent]
 
 
 def test_the_tier_and_the_name_of_a_whole_answer_are_the_first_that_were_told() -> None:

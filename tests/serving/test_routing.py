@@ -1,5 +1,6 @@
 """Which entry and which of its endpoints answers, and what refusals teach."""
 
+import json
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from app.vendors.table import VendorTable
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import ModelNotFound, UnsupportedParameter, VendorRejected, WrongEndpoint
+from tests.gateways.chat_rows import asked as chatting
 from tests.serving.engine import asked, entry
 
 URL = "http://127.0.0.1:1/v1"
@@ -117,7 +119,8 @@ def test_chat_has_no_log_probabilities_of_what_it_echoes() -> None:
     assert caught.value.param == "logprobs"
     (part,) = plan(chat, asked(echo=True)).sub_requests
     assert part.request.echo is None  # it is put in front here
-    assert plan(chat, asked(logprobs=0)).sub_requests[0].request.logprobs == 0
+    (part,) = plan(chat, asked(logprobs=0)).sub_requests
+    assert part.request.parameters()["logprobs"] == 0
     assert plan(first(), asked(echo=True, logprobs=0)).sub_requests[0].request.echo is True
 
 
@@ -199,3 +202,70 @@ def test_what_was_learnt_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         teach(model)
     assert plan(vendor, asked(model="first/c"), of).is_bridged
     assert not plan(vendor, asked(model="first/a"), of).is_bridged  # asked for, it is learnt again
+
+
+# Chat.
+
+
+def test_a_chat_goes_to_chat_whatever_the_model_completes_texts_with() -> None:
+    vendor = first(native=("*",))
+    found = plan(vendor, chatting("first/m", "hi"))
+    assert found.first.url.endswith("/v1/chat/completions")
+    assert not found.is_bridged
+    assert json.loads(found.first.body)["messages"] == [{"role": "user", "content": "hi"}]
+
+
+def test_a_vendor_without_chat_is_named() -> None:
+    vendor = entry("first", URL, gateway="llmengine_v1")
+    with pytest.raises(ModelNotFound, match=r"`first` has no chat\.completions endpoint"):
+        plan(vendor, chatting("first/m", "hi"))
+
+
+def test_several_samples_of_a_chat_are_calls_of_their_own_where_a_vendor_has_one() -> None:
+    parts = plan(first(max_n=1), chatting("first/m", "hi", n=3, seed=7)).sub_requests
+    assert [(part.offset, part.request.seed, part.request.n) for part in parts] == [
+        (0, 7, None),
+        (1, 8, None),
+        (2, 9, None),
+    ]
+    assert [part.request.parameters() for part in parts] == [{"seed": 7}, {"seed": 8}, {"seed": 9}]
+
+
+MINE = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+
+
+@pytest.mark.parametrize(
+    ("renames", "message", "param", "learnt"),
+    [
+        ({}, MINE, "max_tokens", "max_completion_tokens"),
+        (
+            {"max_tokens": "max_completion_tokens"},
+            "Unrecognized request argument supplied: max_completion_tokens",
+            None,
+            "max_tokens",
+        ),
+        ({}, "max_tokens is too large: 9000", "max_tokens", None),
+        ({}, "no", None, None),
+    ],
+)
+def test_the_name_of_the_limit_is_learnt_once_from_a_refusal(
+    renames: dict[str, str], message: str, param: str | None, learnt: str | None
+) -> None:
+    vendor = first(native=(), quirks={"models": {"*": {"renames": renames}}})
+    for request in (
+        chatting("first/m[1]", "hi", max_tokens=9),
+        asked(model="first/m[1]", max_tokens=9),
+    ):
+        of = router(vendor)
+        found = plan(vendor, request, of)
+        assert of.learn(found, refused(message, param=param)) is (learnt is not None)
+        sent = json.loads(plan(vendor, request, of).first.body)
+        assert sent.get(learnt or renames.get("max_tokens", "max_tokens")) == 9
+        other = json.loads(plan(vendor, chatting("first/o", "hi", max_tokens=9), of).first.body)
+        assert other.get(renames.get("max_tokens", "max_tokens")) == 9  # of this model alone
+
+
+def test_a_limit_that_nobody_set_is_not_to_blame() -> None:
+    vendor = first(native=())
+    of = router(vendor)
+    assert not of.learn(plan(vendor, chatting("first/m", "hi"), of), refused(MINE))

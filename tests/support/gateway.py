@@ -61,6 +61,13 @@ class Gateway:
             f"{self.base_url}/completions", data=raw, headers=headers, timeout=60, **kwargs
         )
 
+    def chat(self, body: Mapping[str, Any], **kwargs: Any) -> requests.Response:
+        """Ask for a chat completion."""
+        headers = {"x-api-key": self.api_key, **kwargs.pop("headers", {})}
+        return requests.post(
+            f"{self.base_url}/chat/completions", json=body, headers=headers, timeout=60, **kwargs
+        )
+
     def get(self, path: str, **kwargs: Any) -> requests.Response:
         """Get a path below /v5, with the key."""
         headers = {"x-api-key": self.api_key, **kwargs.pop("headers", {})}

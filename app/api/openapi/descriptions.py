@@ -1,10 +1,10 @@
 """The texts that describe the API and its parameters."""
 
 DESCRIPTION = """\
-A gateway for text completions: one endpoint for the models of many vendors, with every token
-accounted for. Send an API key in `x-api-key`, or in `Authorization` as a bearer token. If a request
-has several keys, the first valid one is used, `x-api-key` first. Official OpenAI clients work with
-the base URL `/v5`. Request bodies may be compressed with `gzip` or `deflate`."""
+A gateway for completions and chat completions: one address for the models of many vendors, with
+every token accounted for. Send an API key in `x-api-key`, or in `Authorization` as a bearer token.
+If a request has several keys, the first valid one is used, `x-api-key` first. Official OpenAI
+clients work with the base URL `/v5`. Request bodies may be compressed with `gzip` or `deflate`."""
 
 #: Parameter of a request body or a query string -> description.
 FIELDS = {
@@ -26,6 +26,30 @@ FIELDS = {
     "temperature": "Randomness, from 0 (the most likely tokens) to 2.",
     "top_p": "Sample from the most likely tokens whose probabilities add up to this value.",
     "user": "An id of your end user. Usage can be grouped by it.",
+    "messages": "The conversation so far.",
+    "audio": "The format and voice of an audio reply.",
+    "function_call": "Deprecated: use `tool_choice`.",
+    "functions": "Deprecated: use `tools`.",
+    "max_completion_tokens": "The most tokens to generate, reasoning included.",
+    "metadata": "Up to 16 pairs of texts for the vendor to store.",
+    "modalities": "The kinds of output to generate.",
+    "moderation": "How the vendor should check the input and the output.",
+    "parallel_tool_calls": "Whether the model may call several tools at once.",
+    "prediction": "A text that much of the reply is expected to repeat.",
+    "prompt_cache_key": "Requests with the same key may share the vendor's prompt cache.",
+    "prompt_cache_options": "How the vendor caches the prompt.",
+    "prompt_cache_retention": "How long the vendor keeps the cached prompt.",
+    "reasoning_effort": "How much the model reasons. Models know some of these words.",
+    "response_format": "The format of the reply: text, JSON, or JSON of a schema.",
+    "safety_identifier": "An id of your end user, for the vendor's abuse detection.",
+    "service_tier": "The tier of service; vendors have words of their own.",
+    "store": "Whether the vendor may store the completion.",
+    "tool_choice": "Which tools the model may, or must, call.",
+    "tools": "The tools that the model may call.",
+    "top_logprobs": "With `logprobs`, how many alternatives to return per token.",
+    "verbosity": "How long the reply should be.",
+    "web_search_options": "Options of the vendor's web search.",
+    "sort_order": "Order of the names.",
     "start_time": "Start of the range, in Unix seconds.",
     "end_time": "End of the range (exclusive), in Unix seconds. Default: now.",
     "bucket_width": "Length of a bucket.",

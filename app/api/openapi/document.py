@@ -11,11 +11,20 @@ from marshmallow import Schema
 from marshmallow.fields import Field
 
 from app import __version__
-from app.api.models import ModelListParams
-from app.api.openapi import request_record, responses
+from app.api.models import ChatModelListParams, ModelListParams
+from app.api.openapi import chat_responses, request_record, responses
 from app.api.openapi.descriptions import DESCRIPTION, FIELDS
 from app.api.openapi.keyless import KEYLESS
-from app.api.openapi.operations import COMPLETIONS, MODEL, Operation, models, report
+from app.api.openapi.operations import (
+    CHAT,
+    COMPLETIONS,
+    MODEL,
+    Operation,
+    chat_models,
+    models,
+    report,
+)
+from app.api.schemas.chat.request import ChatCompletionRequestSchema
 from app.api.schemas.completion import CompletionRequestSchema
 from app.api.schemas.usage_params import (
     CostsParamsSchema,
@@ -26,9 +35,13 @@ from app.api.schemas.usage_params import (
 SCHEMAS: dict[str, type[Schema]] = {
     "CompletionRequest": CompletionRequestSchema,
     "Completion": responses.CompletionSchema,
+    "ChatCompletionRequest": ChatCompletionRequestSchema,
+    "ChatCompletion": chat_responses.ChatCompletion,
+    "ChatCompletionChunk": chat_responses.ChatCompletionChunk,
     "Error": responses.Error,
     "Model": responses.Model,
     "ModelList": responses.ModelList,
+    "ChatModelList": chat_responses.ChatModelList,
     "UsagePage": responses.UsagePage,
     "CostsPage": responses.CostsPage,
     "RefusalsPage": responses.RefusalsPage,
@@ -77,6 +90,8 @@ def _operations(plugin: MarshmallowPlugin) -> list[Operation]:
 
     return [
         COMPLETIONS,
+        CHAT,
+        chat_models(query(ChatModelListParams())),
         models(query(ModelListParams())),
         MODEL,
         *_reports(query),

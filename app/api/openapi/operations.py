@@ -116,43 +116,75 @@ _EVENT = {
     },
 }
 
-COMPLETIONS = Operation(
-    "post",
+
+def _generation(path: str, name: str, summary: str, description: str, schema: str) -> Operation:
+    """Return the operation of an endpoint that calls models."""
+    return Operation(
+        "post",
+        path,
+        name,
+        summary,
+        description=(
+            f"{description} A failed stream ends with `event: error` and an aborted connection."
+            " Fields that are not listed here are forwarded to OpenAI-compatible vendors and"
+            " rejected for others."
+        ),
+        body=f"{schema}Request",
+        parameters=(ACCOUNT, IDEMPOTENCY, TRACE),
+        answers={
+            "200": (
+                "The completion.",
+                {"application/json": _ref(schema), "text/event-stream": _EVENT},
+            )
+        },
+        headers={
+            "x-tollgate-attempts": "Number of vendor calls.",
+            "x-tollgate-dropped": "Parameters that were not sent to the vendor.",
+            "x-tollgate-replay-of": "The id of the first request with this idempotency key.",
+        },
+        errors=tuple(every_error()),
+    )
+
+
+COMPLETIONS = _generation(
     "/v5/completions",
     "createCompletion",
     "Complete a prompt",
-    description=(
-        "Responds with one object or, with `stream`, with server-sent events: chunks of the same"
-        " shape, then `event: done`. A failed stream ends with `event: error` and an aborted"
-        " connection. Fields that are not listed here are forwarded to OpenAI-compatible vendors"
-        " and rejected for others. Parameters of the chat API are always rejected."
-    ),
-    body="CompletionRequest",
-    parameters=(ACCOUNT, IDEMPOTENCY, TRACE),
-    answers={
-        "200": (
-            "The completion.",
-            {"application/json": _ref("Completion"), "text/event-stream": _EVENT},
-        )
-    },
-    headers={
-        "x-tollgate-attempts": "Number of vendor calls.",
-        "x-tollgate-dropped": "Parameters that were not sent to the vendor.",
-        "x-tollgate-replay-of": "The id of the first request with this idempotency key.",
-    },
-    errors=tuple(every_error()),
+    "Responds with one object or, with `stream`, with server-sent events: chunks of the same shape,"
+    " then `event: done`. Parameters of the chat API are rejected.",
+    "Completion",
+)
+
+CHAT = _generation(
+    "/v5/chat/completions",
+    "createChatCompletion",
+    "Answer a conversation",
+    "Responds with one object or, with `stream`, with server-sent events: `ChatCompletionChunk`"
+    " objects, then `event: done`. Values of a type that is not listed (of a part, a tool or a"
+    " format) are forwarded to vendors that may know them.",
+    "ChatCompletion",
 )
 
 
 def models(query: Iterable[Any]) -> Operation:
     """Return the operation that lists models, with these query parameters."""
+    return _list("/v5/models", "listModels", "List the models", query, "ModelList")
+
+
+def chat_models(query: Iterable[Any]) -> Operation:
+    """Return the operation that lists models for chat, with these query parameters."""
+    path, summary = "/v5/chat/completions/models", "List the models for chat"
+    return _list(path, "listChatModels", summary, query, "ChatModelList")
+
+
+def _list(path: str, name: str, summary: str, query: Iterable[Any], schema: str) -> Operation:
     return Operation(
         "get",
-        "/v5/models",
-        "listModels",
-        "List the models",
+        path,
+        name,
+        summary,
         parameters=tuple(query),
-        answers={"200": ("The models.", {"application/json": _ref("ModelList")})},
+        answers={"200": ("The models.", {"application/json": _ref(schema)})},
         errors=(InvalidRequest, *KEYED),
     )
 

@@ -29,6 +29,7 @@ CHECK_S = 0.5
 #: The same model, slow enough to watch the words arrive.
 SLOW_MODEL = f"{MODEL}?delay_ms=50"
 PROMPT = "Every word of this answer is a token, and each of them is counted once."
+MESSAGE = "The words of a chat are counted in the same way."
 
 
 @click.command()
@@ -51,7 +52,7 @@ PROMPT = "Every word of this answer is a token, and each of them is counted once
     help="Directory for the ledger, Valkey's files, the API key and the logs.",
 )
 def dev(port: int, var: Path) -> None:
-    """Run all of Tollgate on this host, show one completion and its usage, and keep running.
+    """Run all of Tollgate on this host, show two completions and their usage, and keep running.
 
     The account, its key and its usage are kept for the next run. To use vendors, set their keys
     in the environment (OPENAI_API_KEY and so on).
@@ -74,7 +75,7 @@ def _run(stack: Stack) -> None:
     key = _demo_key(stack.database_url, stack.var / "dev-key")
     with Children(stack.var / "log", stack.environment()) as children:
         stack.start(children, _say)
-        _show_completion(children, DemoClient(f"{base_url}/v5", key))
+        _show_completions(children, DemoClient(f"{base_url}/v5", key))
         _show_examples(base_url, key)
         _say(f"Running until Ctrl-C. Logs: {stack.var / 'log'}")
         while True:
@@ -105,19 +106,25 @@ def _demo_key(database_url: str, path: Path) -> str:
     return secret
 
 
-def _show_completion(children: Children, client: DemoClient) -> None:
+def _show_completions(children: Children, client: DemoClient) -> None:
     before = _requests(client)
     _say(f"One streamed completion of {SLOW_MODEL}:\n")
-    for text in client.stream(SLOW_MODEL, PROMPT):
-        click.echo(text, nl=False)
-    click.echo("\n")
-    _say("Waiting for the worker to post it to the ledger")
-    children.wait_until(lambda: _requests(client) > before, "worker", START_S)
+    _show(client.stream(SLOW_MODEL, PROMPT))
+    _say("And one streamed chat completion:\n")
+    _show(client.chat(SLOW_MODEL, MESSAGE))
+    _say("Waiting for the worker to post them to the ledger")
+    children.wait_until(lambda: _requests(client) >= before + 2, "worker", START_S)
     _say(f"Usage of the account {ACCOUNT} in the last {DAYS} days:\n")
     headings = ("model", "requests", "input tokens", "output tokens")
     rows: list[list[Cell]] = [[model, *counts] for model, counts in sorted(client.usage().items())]
     for line in format_table(headings, rows, pretty=True):
         click.echo(f"  {line}")
+
+
+def _show(texts: Iterator[str]) -> None:
+    for text in texts:
+        click.echo(text, nl=False)
+    click.echo("\n")
 
 
 def _requests(client: DemoClient) -> int:
@@ -126,7 +133,9 @@ def _requests(client: DemoClient) -> int:
 
 def _show_examples(base_url: str, key: str) -> None:
     ask = f'.completions.create(model="{MODEL}", prompt="Hello there")'
-    body = f'{{"model": "{MODEL}", "prompt": "Hello there", "stream": true}}'
+    said = '[{"role": "user", "content": "Hello there"}]'
+    chat = f'.chat.completions.create(model="{MODEL}", messages={said})'
+    body = f'{{"model": "{MODEL}", "messages": {said}, "stream": true}}'
     click.echo(
         f"""
   base URL  {base_url}/v5
@@ -134,11 +143,11 @@ def _show_examples(base_url: str, key: str) -> None:
 
 Paste one of these (for the second and third, install openai or scale-gp-beta with pip first):
 
-curl -N {base_url}/v5/completions -H 'x-api-key: {key}' \
+curl -N {base_url}/v5/chat/completions -H 'x-api-key: {key}' \
 -H 'content-type: application/json' -d '{body}'
 
 python3 -c 'from openai import OpenAI; \
-print(OpenAI(base_url="{base_url}/v5", api_key="{key}"){ask})'
+print(OpenAI(base_url="{base_url}/v5", api_key="{key}"){chat})'
 
 python3 -c 'from scale_gp_beta import SGPClient; \
 print(SGPClient(base_url="{base_url}", api_key="{key}", account_id="{ACCOUNT}"){ask})'

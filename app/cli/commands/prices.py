@@ -21,11 +21,10 @@ from app.ledger.repricing_plan import Scope
 from app.ledger.unpriced import Unpriced, unpriced
 from app.pricing.price import EffectivePeriod, Price
 from app.pricing.price_book import PriceBook, load_prices
-from app.pricing.rates import RATE_NAMES
+from app.pricing.rates import PER_THOUSAND, RATE_NAMES, shown_rate
 from app.pricing.snapshot import SNAPSHOT_FILE
 from app.settings import prices_file
 from app.storage.sql.audit import Change
-from app.vocabulary.money import dollars
 
 
 @click.group("prices")
@@ -50,6 +49,8 @@ def prices() -> None:
 def show(model: str, moment: datetime | None, tier: str | None, as_json: bool) -> None:
     """Show a model's price in dollars per million tokens, and since when it is effective.
 
+    Kinds of tokens without a price are empty: using them makes the cost of a request unknown.
+
     Exits with 1 if the price is unknown.
     """
     period, price = _price_of(model, moment, tier)
@@ -60,17 +61,23 @@ def show(model: str, moment: datetime | None, tier: str | None, as_json: bool) -
             "service_tier": tier,
             "price_id": price.price_id,
             "in_force_from": period.from_day and period.from_day.isoformat(),
-            "usd_per_million_tokens": rates,
+            "usd_per_million_tokens": [_of_tokens(it) for it in rates],
+            "usd_per_thousand_searches": rates[0]["web_search"],
         }
         click.echo(json.dumps(shown, indent=2))
         return
     since = f"effective from {period.from_day} (UTC)" if period.from_day else "always effective"
     if period.daily_s:
         since += ", at this time of day"
-    click.echo(f"{model}: {price.price_id}, {since}, in dollars per million tokens", err=True)
+    unit = "in dollars per million tokens, and per 1,000 web searches"
+    click.echo(f"{model}: {price.price_id}, {since}, {unit}", err=True)
     rows = [[tier["above_prompt_tokens"], *(tier[kind] for kind in RATE_NAMES)] for tier in rates]
     for line in format_table(["above prompt tokens", *RATE_NAMES], rows, pretty=on_terminal()):
         click.echo(line)
+
+
+def _of_tokens(rates: dict[str, Any]) -> dict[str, Any]:
+    return {kind: rate for kind, rate in rates.items() if kind not in PER_THOUSAND}
 
 
 def _price_of(
@@ -92,7 +99,7 @@ def _price_of(
 
 def _rates(price: Price) -> Iterator[dict[str, Any]]:
     for above, rates in price.tiers:
-        amounts = {kind: dollars(nanousd) for kind, nanousd in asdict(rates).items()}
+        amounts = {kind: shown_rate(kind, rate) for kind, rate in asdict(rates).items()}
         yield {"above_prompt_tokens": max(0, above), **amounts}
 
 
@@ -105,15 +112,16 @@ def _rates(price: Price) -> Iterator[dict[str, Any]]:
 def missing(since: datetime, until: datetime | None, as_json: bool) -> None:
     """List models that were used without a known price, those with the most tokens first.
 
-    If the price is known now, `tollgate prices update` applies it.
+    If a model has a price, but not for all that it used (images that it drew, web searches), the
+    last column names what lacks one. If the price is known now, `tollgate prices update` applies
+    it.
     """
     start_ms, end_ms = range_ms(since, until)
     book = load_prices(prices_file())
     with open_reports() as source:
         found = unpriced(source.engine, start_ms, end_ms, book)
     if as_json:
-        shown = [asdict(it) | {"known_now": _known_now(book, it)} for it in found]
-        click.echo(json.dumps(shown, indent=2))
+        click.echo(json.dumps([_object(book, it) for it in found], indent=2))
         return
     if not found:
         click.echo("All usage has a price.", err=True)
@@ -123,20 +131,37 @@ def missing(since: datetime, until: datetime | None, as_json: bool) -> None:
             f"{it.vendor}/{it.model}" + (f" ({it.service_tier})" if it.service_tier else ""),
             f"{it.vendor}/{it.asked}",
             it.requests,
-            it.tokens,
+            it.used.total_tokens,
             show_time(it.last_started_at_ms),
-            "yes" if _known_now(book, it) else "no",
+            "yes" if _lacks(book, it) == [] else "no",
+            ", ".join(_lacks(book, it) or ()),
         ]
         for it in found
     ]
-    headings = ("served", "requested", "requests", "tokens", "last used", "price known now")
+    headings = (
+        "served",
+        "requested",
+        "requests",
+        "tokens",
+        "last used",
+        "price known now",
+        "lacks",
+    )
     for line in format_table(headings, rows, pretty=on_terminal()):
         click.echo(line)
 
 
-def _known_now(book: PriceBook, it: Unpriced) -> bool:
+def _lacks(book: PriceBook, it: Unpriced) -> list[str] | None:
+    """Return the kinds without a price now, of those that were used; None: the model has none."""
     at_ms, tier = it.last_started_at_ms, it.service_tier
-    return book.price(it.vendor, it.model, it.asked, at_ms=at_ms, tier=tier) is not None
+    price = book.price(it.vendor, it.model, it.asked, at_ms=at_ms, tier=tier)
+    return None if price is None else price.unpriced_kinds(it.used)
+
+
+def _object(book: PriceBook, it: Unpriced) -> dict[str, Any]:
+    shown, lacks = asdict(it), _lacks(book, it)
+    shown["tokens"] = shown.pop("used")["total_tokens"]
+    return shown | {"known_now": lacks == [], "lacks": lacks or []}
 
 
 prices.add_command(update)

@@ -7,7 +7,7 @@ from marshmallow import fields
 
 from app.formats import strict_json
 from app.gateways.anthropic.errors import failure
-from app.gateways.anthropic.quirks import QUIRKS, has
+from app.gateways.anthropic.quirks import QUIRKS, rejects_sampling
 from app.gateways.anthropic.request import SAMPLING, SUPPORTED, body_of
 from app.gateways.anthropic.response import AnthropicDecoder
 from app.gateways.base import ChatGateway
@@ -44,7 +44,7 @@ class AnthropicGateway(ChatGateway):
 
     def encode(self, vendor: Vendor, request: ChatRequest) -> VendorRequest:
         check_extra(vendor, request)
-        fixed = SAMPLING if has(vendor, "no_sampling", request.model_name) else ()
+        fixed = SAMPLING if rejects_sampling(vendor, request.model_name) else ()
         unknown = request.options.keys() - SUPPORTED
         parameters, dropped = supported(vendor, request, self.unsupported.union(fixed, unknown))
         omissions = Omissions(vendor)

@@ -9,9 +9,9 @@ import re
 from typing import Any
 
 from app.gateways.anthropic.parts import Block, blocks_of, marked, text_blocks
-from app.gateways.anthropic.quirks import has
+from app.gateways.anthropic.quirks import NO_PREFILL, has
 from app.gateways.conversation.arguments import arguments_object
-from app.gateways.conversation.call_ids import legal_id
+from app.gateways.conversation.call_ids import CallIds
 from app.gateways.conversation.marks import mark_of, marked_parts, result_parts
 from app.gateways.conversation.omissions import Omissions
 from app.gateways.conversation.reasoning import thinking_blocks
@@ -29,6 +29,7 @@ class MessageEncoder:
 
     def __init__(self, vendor: Vendor, omissions: Omissions, *, thinks: bool) -> None:
         self._vendor, self._omissions, self._thinks = vendor, omissions, thinks
+        self._ids = CallIds(CALL_ID, CALL_ID_LIMIT)
 
     def system(self, talk: Conversation) -> list[Block]:
         """Return the instructions, a block for each part."""
@@ -60,7 +61,7 @@ class MessageEncoder:
         for position, call in enumerate(message.tool_calls):
             block = {
                 "type": "tool_use",
-                "id": legal_id(call.id or "", CALL_ID, CALL_ID_LIMIT),
+                "id": self._ids.new(call.id or ""),
                 "name": call.name,
                 "input": arguments_object(message, position, call),
             }
@@ -69,10 +70,8 @@ class MessageEncoder:
 
     def _result(self, result: ToolResult) -> Block:
         """Return a result; one that is one plain text has it as its content."""
-        block: Block = {
-            "type": "tool_result",
-            "tool_use_id": legal_id(result.call.id or "", CALL_ID, CALL_ID_LIMIT),
-        }
+        call_id = self._ids.of(result.call.id or "")
+        block: Block = {"type": "tool_result", "tool_use_id": call_id}
         parts = result_parts(result.message)
         if content := _plain(blocks_of(self._vendor, parts, self._omissions)):
             block["content"] = content
@@ -88,7 +87,7 @@ def check_prefill(vendor: Vendor, model_name: str, talk: Conversation) -> None:
     if talk.turns[-1].side != "assistant":
         return
     last = talk.turns[-1].messages[-1]
-    if has(vendor, "no_prefill", model_name):
+    if has(vendor, NO_PREFILL, model_name):
         raise UnsupportedParameter(
             f"The model `{model_name[:64]}` of the vendor `{vendor.name}` does not continue a "
             f"message of the assistant, as `{last.path}`: end with a message of the user.",

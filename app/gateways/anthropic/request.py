@@ -7,7 +7,7 @@ it varies: the vendor's cache compares prefixes.
 from typing import Any
 
 from app.gateways.anthropic.messages import MessageEncoder, check_prefill
-from app.gateways.anthropic.quirks import has
+from app.gateways.anthropic.quirks import STRUCTURED, has
 from app.gateways.anthropic.thinking import Thinking, thinking_of
 from app.gateways.anthropic.tools import tool_fields
 from app.gateways.conversation.omissions import (
@@ -129,7 +129,7 @@ def _output_config(
     wanted = request.response_format
     if wanted is None or wanted.type == "text":
         return config
-    if wanted.type != "json_schema" or not has(vendor, "structured", request.model_name):
+    if wanted.type != "json_schema" or not has(vendor, STRUCTURED, request.model_name):
         omissions.leave_out("response_format", "response_format")
         return config
     schema = dict(wanted.schema or {})

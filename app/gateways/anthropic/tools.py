@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.gateways.anthropic.parts import Block, marked
-from app.gateways.anthropic.quirks import has
+from app.gateways.anthropic.quirks import NO_FORCED_TOOLS, STRUCTURED, has
 from app.gateways.conversation.marks import mark_of
 from app.gateways.conversation.omissions import Omissions
 from app.gateways.conversation.tools import called_tools, object_schema, offered_tools
@@ -43,7 +43,7 @@ def _tool(vendor: Vendor, request: ChatRequest, tool: Tool, omissions: Omissions
         block["description"] = tool.description
     block["input_schema"] = object_schema(tool)
     if tool.strict:
-        if has(vendor, "structured", request.model_name):
+        if has(vendor, STRUCTURED, request.model_name):
             block["strict"] = True
         else:
             omissions.leave_out("strict", f"{tool.path}.function.strict")
@@ -78,7 +78,7 @@ def _check_forced(vendor: Vendor, request: ChatRequest, *, is_manual: bool) -> N
     """Refuse to force a call where the vendor does."""
     if is_manual:
         why = "it cannot be forced to call a tool while it thinks: leave out `reasoning_effort`"
-    elif has(vendor, "no_forced_tools", request.model_name):
+    elif has(vendor, NO_FORCED_TOOLS, request.model_name):
         why = "it cannot be forced to call a tool: use 'auto'"
     else:
         return

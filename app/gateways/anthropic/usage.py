@@ -1,5 +1,6 @@
 """Anthropic's token counts."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from app.gateways.decoding.counts import put_together
@@ -13,6 +14,13 @@ COUNTS = (
     "output_tokens",
 )
 
+#: The count -> the object that it is in, and its name there.
+PARTS: Mapping[str, tuple[str, str]] = {
+    "cache_write_1h_tokens": ("cache_creation", "ephemeral_1h_input_tokens"),
+    "reasoning_tokens": ("output_tokens_details", "thinking_tokens"),
+    "web_search_calls": ("server_tool_use", "web_search_requests"),
+}
+
 
 def decode_usage(usage: Any) -> Usage | None:
     """Return the vendor's usage, maybe with an unknown side; None if it has no count.
@@ -22,15 +30,15 @@ def decode_usage(usage: Any) -> Usage | None:
     """
     counts = plain_mapping(usage)
     fresh, written, cached, generated = (whole(counts.get(name)) or 0 for name in COUNTS)
-    thought = whole(plain_mapping(counts.get("output_tokens_details")).get("thinking_tokens"))
+    parts = {name: _at(counts, *path) for name, path in PARTS.items()}
     return put_together(
         "anthropic",
         (fresh + written + cached) or None,
         generated or None,
         None,
-        {
-            "cached_tokens": cached,
-            "cache_write_tokens": written,
-            "reasoning_tokens": thought or 0,
-        },
+        {"cached_tokens": cached, "cache_write_tokens": written, **parts},
     )
+
+
+def _at(counts: Mapping[str, Any], holder: str, name: str) -> int:
+    return whole(plain_mapping(counts.get(holder)).get(name)) or 0

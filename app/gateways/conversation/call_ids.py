@@ -22,3 +22,30 @@ def legal_id(call_id: str, legal: re.Pattern[str], limit: int) -> str:
         return digest[:limit]
     start = _ILLEGAL.sub("_", call_id)[: limit - DIGEST_LENGTH - 1]
     return f"{start}_{digest[:DIGEST_LENGTH]}"
+
+
+class CallIds:
+    """The ids of one conversation's calls, each once: some vendors give out one id every turn."""
+
+    def __init__(self, legal: re.Pattern[str], limit: int) -> None:
+        self._legal, self._limit = legal, limit
+        self._used: set[str] = set()
+        self._last: dict[str, str] = {}
+
+    def new(self, call_id: str) -> str:
+        """Return the id to send for a call."""
+        made, repeats = legal_id(call_id, self._legal, self._limit), 0
+        while made in self._used:
+            repeats += 1
+            made = legal_id(f"{call_id}:{repeats}", _NEVER, self._limit)
+        self._used.add(made)
+        self._last[call_id] = made
+        return made
+
+    def of(self, call_id: str) -> str:
+        """Return the id that was sent for the last call with this one."""
+        return self._last[call_id]
+
+
+#: Matches nothing: the id is made.
+_NEVER = re.compile(r"(?!)")

@@ -1,11 +1,13 @@
 """The caller's cache marks: `cache_control` of parts, messages, tools and calls."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from app.gateways.conversation.omissions import CACHE_HINTS, Omissions
 from app.gateways.conversation.turns import solid_parts
 from app.vocabulary.chat.message import Message
 from app.vocabulary.chat.parts import Part
+from app.vocabulary.chat.request import ChatRequest
 
 #: A cache mark, e.g. {"type": "ephemeral", "ttl": "1h"}; None if there is none.
 Mark = Mapping[str, Any] | None
@@ -37,3 +39,23 @@ def result_parts(message: Message) -> list[tuple[Part, Mark]]:
         (part, None if part.source is message.source else part.cache_control)
         for part in solid_parts(message)
     ]
+
+
+def leave_out_marks(request: ChatRequest, omissions: Omissions) -> None:
+    """Note the caller's cache marks and hints, for a format that has none."""
+    for name in sorted(CACHE_HINTS & request.options.keys()):
+        omissions.leave_out_hint(name)
+    if any(mark_of(source) is not None for source in _sources(request)):
+        omissions.leave_out_hint("cache_control")
+
+
+def _sources(request: ChatRequest) -> Iterator[Mapping[str, Any]]:
+    """Yield all objects that may have a mark, as the caller wrote them."""
+    for tool in request.tools:
+        yield tool.source
+    for message in request.messages:
+        yield message.source
+        for part in message.parts:
+            yield part.source
+        for call in message.tool_calls:
+            yield call.extra or {}

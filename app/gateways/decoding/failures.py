@@ -39,6 +39,9 @@ OVERLOADED = frozenset({503, 529})
 MAY_PASS = frozenset({409, 425})
 NEVER = frozenset({501, 505})
 
+#: The contract's code for a request beyond the model's context.
+TOO_LONG = "context_length_exceeded"
+
 #: Codes and types that mean Tollgate's credentials or billing, whatever the status.
 CREDENTIALS = frozenset(
     {"authentication_error", "billing_error", "insufficient_quota", "invalid_api_key"}

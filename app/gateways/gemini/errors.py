@@ -14,6 +14,9 @@ from app.vocabulary.errors import GatewayError
 #: the wrong state. Both come with status 400.
 CREDENTIALS = frozenset({"API_KEY_INVALID", "FAILED_PRECONDITION"})
 
+#: What the message of a request beyond the model's context has, in lower case.
+TOO_LONG = "input token count"
+
 
 def is_error(payload: Any) -> bool:
     """Whether a JSON response is an error, or a list of one, as Google also sends."""
@@ -43,6 +46,8 @@ def failure(
         detail = replace(detail, code=name)
     if not CREDENTIALS.isdisjoint((detail.code, detail.type)):
         detail = replace(detail, type="authentication_error")
+    elif TOO_LONG in (detail.message or "").lower():
+        detail = replace(detail, code=failures.TOO_LONG)
     delay_s = next(filter(None, map(_seconds, _detail_values(error, "retryDelay"))), None)
     if delay_s is not None and "retry-after" not in headers:
         headers = {**headers, "retry-after": str(delay_s)}

@@ -13,12 +13,18 @@ from marshmallow import fields
 
 from app.formats import strict_json
 from app.gateways.base import ChatGateway
-from app.gateways.conversation.omissions import Omissions, check_old_functions
+from app.gateways.conversation.marks import leave_out_marks
+from app.gateways.conversation.omissions import (
+    CACHE_HINTS,
+    Omissions,
+    check_old_functions,
+    narrowed,
+)
 from app.gateways.conversation.turns import conversation
 from app.gateways.gemini import errors
 from app.gateways.gemini.contents import contents, system_instruction
 from app.gateways.gemini.media import shared_resolution
-from app.gateways.gemini.models import FORMAT_WITH_TOOLS, bare_name, traits_of
+from app.gateways.gemini.models import bare_name
 from app.gateways.gemini.response import GeminiDecoder
 from app.gateways.gemini.thinking import thinking_config
 from app.gateways.gemini.tools import response_format, tool_fields
@@ -44,19 +50,19 @@ NAMES: Mapping[str, str] = {
 }
 
 #: Parameters that are encoded in another way.
-OTHERS = frozenset(
-    {
-        "parallel_tool_calls",
-        "reasoning_effort",
-        "response_format",
-        "service_tier",
-        "stop",
-        "stream",
-        "stream_options",
-        "tool_choice",
-        "tools",
-    }
-)
+OTHERS = CACHE_HINTS | {
+    "function_call",
+    "functions",
+    "parallel_tool_calls",
+    "reasoning_effort",
+    "response_format",
+    "service_tier",
+    "stop",
+    "stream",
+    "stream_options",
+    "tool_choice",
+    "tools",
+}
 
 #: The caller's tiers -> the vendor's; others are not Google's.
 TIERS: Mapping[str, str] = {"flex": "flex", "priority": "priority"}
@@ -79,19 +85,10 @@ class GeminiGateway(ChatGateway):
 
     def encode(self, vendor: Vendor, request: ChatRequest) -> VendorRequest:
         check_extra(vendor, request)
-        check_old_functions(vendor, request)
         check_range(vendor, request, "max_tokens", 1)  # the vendor takes 0 for "not set"
         parameters, dropped = supported(vendor, request, self._unsupported(vendor, request))
         omissions = Omissions(vendor)
-        talk = conversation(vendor, request.messages, omissions)
-        config = _generation_config(vendor, request, parameters)
-        body = {
-            **system_instruction(talk),
-            **tool_fields(vendor, request, omissions),
-            **({"generationConfig": config} if config else {}),
-            **_top_level(parameters),
-            "contents": contents(vendor, request.model_name, talk),
-        }
+        body = _body(vendor, narrowed(request, parameters), omissions)
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream" if request.stream else "application/json",
@@ -123,10 +120,31 @@ class GeminiGateway(ChatGateway):
         return self.unsupported | rules.unsupported | (request.options.keys() - known)
 
 
-def _generation_config(
-    vendor: Vendor, request: ChatRequest, parameters: Mapping[str, Any]
-) -> dict[str, Any]:
-    config = {theirs: parameters[name] for name, theirs in NAMES.items() if name in parameters}
+def _body(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[str, Any]:
+    """Return the body; what stays from turn to turn stands before the contents."""
+    check_old_functions(vendor, request)
+    leave_out_marks(request, omissions)
+    talk = conversation(vendor, request.messages, omissions)
+    config = {
+        **_sampling(request),
+        **thinking_config(vendor, request, omissions),
+        **response_format(vendor, request, omissions),
+        **shared_resolution(vendor, request.model_name, request.messages),
+    }
+    tier, labels = request.options.get("service_tier"), request.options.get("metadata")
+    return {
+        **system_instruction(talk),
+        **tool_fields(vendor, request, omissions),
+        **({"generationConfig": config} if config else {}),
+        **({"serviceTier": TIERS[tier]} if tier else {}),
+        **({"labels": labels} if labels else {}),
+        "contents": contents(vendor, request.model_name, talk),
+    }
+
+
+def _sampling(request: ChatRequest) -> dict[str, Any]:
+    options = request.options
+    config = {theirs: options[name] for name, theirs in NAMES.items() if name in options}
     if not config.get("responseLogprobs"):
         config.pop("responseLogprobs", None)
         config.pop("logprobs", None)
@@ -134,25 +152,7 @@ def _generation_config(
         config.pop("logprobs", None)
     if stops := as_list(request.stop):
         config["stopSequences"] = stops
-    model = request.model_name
-    if effort := parameters.get("reasoning_effort"):
-        thinking = thinking_config(vendor, model, effort)
-        config |= {"thinkingConfig": thinking} if thinking else {}
-    may_have_tools = FORMAT_WITH_TOOLS in traits_of(vendor, model)
-    return {
-        **config,
-        **response_format(vendor, request, may_have_tools=may_have_tools),
-        **shared_resolution(vendor, model, request.messages),
-    }
-
-
-def _top_level(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields beside the `generationConfig`."""
-    tier, labels = parameters.get("service_tier"), parameters.get("metadata")
-    return {
-        **({"serviceTier": TIERS[tier]} if tier else {}),
-        **({"labels": labels} if labels else {}),
-    }
+    return config
 
 
 def _url(vendor: Vendor, request: ChatRequest) -> str:

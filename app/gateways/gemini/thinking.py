@@ -3,33 +3,30 @@
 Which word means what is data: the `efforts` of the vendor's entry, by model. A model without
 `efforts` does not reason: `none` is what it does anyway, and any other word is refused. A model
 that cannot do without has no `none` in its table. Thoughts come back as text only if the caller
-asked for reasoning by its effort.
+asked for reasoning by its effort. A budget is part of the limit on the answer's tokens, and Google
+takes one above it: it stays as it is.
 """
 
 from typing import Any
 
+from app.gateways.conversation.efforts import effort_of
+from app.gateways.conversation.omissions import Omissions
 from app.gateways.gemini.models import bare_name
 from app.vendors.model_rules import rules_of
 from app.vendors.vendor import Vendor
-from app.vocabulary.errors import UnsupportedParameter
-
-FIELD = "reasoning_effort"
+from app.vocabulary.chat.request import ChatRequest
 
 
-def thinking_config(vendor: Vendor, model_name: str, effort: str) -> dict[str, Any]:
-    """Return the `thinkingConfig` for an effort; {} if nothing has to be said.
+def thinking_config(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[str, Any]:
+    """Return the field for the caller's effort; {} if nothing has to be said.
 
     Raises: UnsupportedParameter if the model has no such effort.
     """
-    efforts = rules_of(vendor, bare_name(model_name)).efforts
-    if effort in efforts:
-        meaning = efforts[effort]
-        field = "thinkingLevel" if isinstance(meaning, str) else "thinkingBudget"
-        thoughts = {} if effort == "none" else {"includeThoughts": True}
-        return {field: meaning, **thoughts}
-    if effort == "none" and not efforts:
+    efforts = rules_of(vendor, bare_name(request.model_name)).efforts
+    meaning = effort_of(vendor, request, efforts, omissions)
+    if meaning is None:
         return {}
-    takes = f"it takes {', '.join(efforts)}" if efforts else "it does not reason"
-    raise UnsupportedParameter(
-        f"The model `{vendor.name}/{model_name}` has no `{FIELD}` `{effort}`: {takes}.", param=FIELD
-    )
+    field = "thinkingLevel" if isinstance(meaning, str) else "thinkingBudget"
+    is_off = request.options.get("reasoning_effort") == "none"
+    thoughts = {} if is_off else {"includeThoughts": True}
+    return {"thinkingConfig": {field: meaning, **thoughts}}

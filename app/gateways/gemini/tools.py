@@ -12,6 +12,7 @@ from typing import Any
 
 from app.gateways.conversation.omissions import Omissions, unsupported
 from app.gateways.conversation.tools import check_calls, offered_tools
+from app.gateways.gemini.models import FORMAT_WITH_TOOLS, traits_of
 from app.gateways.gemini.schema import json_schema
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.request import ChatRequest
@@ -82,9 +83,7 @@ def _mode(choice: ToolChoice | None, offered: Sequence[Tool]) -> dict[str, Any]:
     return {} if choice is None else {"mode": "AUTO"}
 
 
-def response_format(
-    vendor: Vendor, request: ChatRequest, *, may_have_tools: bool
-) -> dict[str, Any]:
+def response_format(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[str, Any]:
     """Return the fields of `generationConfig` for the answer's format.
 
     The name has no field; a description becomes the schema's, unless it has its own.
@@ -95,9 +94,10 @@ def response_format(
     if wanted is None or wanted.type == "text":
         return {}
     if wanted.type not in ("json_object", "json_schema"):
-        raise unsupported(vendor, "response_format.type", "use json_object or json_schema")
-    if request.tools and not may_have_tools:
-        hint = f"the model `{request.model_name}` takes it or `tools`"
+        omissions.leave_out("response_format", "response_format.type")
+        return {}
+    if request.tools and FORMAT_WITH_TOOLS not in traits_of(vendor, request.model_name):
+        hint = f"the model `{request.model_name[:64]}` takes it or `tools`"
         raise unsupported(vendor, "response_format", hint)
     fields: dict[str, Any] = {"responseMimeType": "application/json"}
     if wanted.type == "json_schema":
@@ -106,6 +106,6 @@ def response_format(
             raise InvalidRequest(f"`{path}` is missing.", param=path)
         schema = json_schema(wanted.schema, path)
         if wanted.description:
-            schema = {"description": wanted.description, **schema}
+            schema.setdefault("description", wanted.description)
         fields["responseJsonSchema"] = schema
     return fields

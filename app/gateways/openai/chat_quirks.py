@@ -1,20 +1,28 @@
 """How a vendor's chat differs from OpenAI's: the keys of an entry's `quirks.chat` table."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from marshmallow import RAISE, Schema, fields, validate
+from marshmallow import RAISE, Schema, ValidationError, fields, validate
 
 from app.gateways.openai.dialects import DIALECTS
 from app.vendors.model_rules import ModelRules
 from app.vendors.vendor import Vendor
 
 
+def _check_pattern(pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as exc:
+        raise ValidationError("Not a valid regular expression.") from exc
+
+
 class _CallIdsSchema(Schema):
     class Meta:
         unknown = RAISE
 
-    pattern = fields.String(required=True)
+    pattern = fields.String(required=True, validate=_check_pattern)
     length = fields.Integer(required=True, strict=True, validate=validate.Range(min=8, max=40))
 
 

@@ -4,8 +4,8 @@ Vendors differ in the name of the reasoning text, and in the forms of content an
 Source: OpenAI's ChatCompletionResponseMessage and its deltas; docs/vendors.md.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from app.formats import strict_json
 from app.gateways.decoding.choices.slots import UNNUMBERED
@@ -28,50 +28,82 @@ CALL = frozenset({"custom", "function", "id", "index", "type"})
 NO_ID = frozenset({"", "null"})
 
 
-def read_reply(message: Mapping[str, Any], *, is_delta: bool) -> tuple[str, Reply | None] | None:
-    """Return a message's text, and what is beside it or None; None if its content is malformed."""
+def read_reply(
+    message: Mapping[str, Any], thoughts: "Thoughts | None" = None
+) -> tuple[str, Reply | None] | None:
+    """Return a message's text, and what is beside it or None; None if its content is malformed.
+
+    `thoughts` are those of earlier deltas of the choice; None for a whole message.
+    """
     content = message.get("content")
     if isinstance(content, str) and USUAL.issuperset(message):
         return content, None
-    text, thinking, other = content_of(content)
-    if text is None:
+    read = content_of(content)
+    if read is None:
         return None
+    is_delta = thoughts is not None
+    signed = list((thoughts or Thoughts()).take(read.thoughts)) if read.thoughts else []
     reply = Reply(
-        reasoning_of(message) or thinking,
+        reasoning_of(message) or "".join(text for text, _ in read.thoughts),
         _text(message.get("refusal")),
         tuple(_calls(message.get("tool_calls"), is_delta=is_delta)),
-        _extra(message, other, is_delta=is_delta),
+        _extra(message, {"content_parts": read.others, SIGNED: signed}, is_delta=is_delta),
     )
-    return text, None if reply == NOTHING else reply
+    return read.text, None if reply == NOTHING else reply
 
 
 NOTHING = Reply()
 
+#: The field of a message that holds reasoning with its signature, as for other vendors.
+SIGNED = "thinking_blocks"
 
-def content_of(content: Any) -> tuple[str | None, str, list[Any]]:
-    """Return the text, the reasoning and all other parts of a message's content.
 
-    The content is a text, null, or a list of parts, as of Mistral's models that reason. The text
-    is None if it is none of these.
+class Content(NamedTuple):
+    """A message's content: its text, its thoughts with their signatures, and all other parts."""
+
+    text: str = ""
+    thoughts: Sequence[tuple[str, str]] = ()
+    others: Sequence[Any] = ()
+
+
+class Thoughts:
+    """Joins the thoughts of a choice, which come in deltas; a signature ends one of them."""
+
+    def __init__(self) -> None:
+        self._text = ""
+
+    def take(self, thoughts: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+        """Add texts with their signatures, mostly ""; yield those that are complete."""
+        for text, signature in thoughts:
+            self._text += text
+            if signature:
+                yield {"type": "thinking", "thinking": self._text, "signature": signature}
+                self._text = ""
+
+
+def content_of(content: Any) -> Content | None:
+    """Read a message's content; None if it is malformed.
+
+    It is a text, null, or a list of parts, as of Mistral's models that reason.
     """
     if isinstance(content, str | None):
-        return content or "", "", []
+        return Content(content or "")
     if not isinstance(content, list):
-        return None, "", []
-    texts, thoughts, others = list[str](), list[str](), list[Any]()
+        return None
+    texts, thoughts, others = list[str](), list[tuple[str, str]](), list[Any]()
     for part in content:
         body = plain_mapping(part)
         kind = body.get("type")
         if kind == "text" and isinstance(body.get("text"), str):
             texts.append(body["text"])
         elif kind == "thinking":
-            thoughts.append(_thoughts(body.get("thinking")))
+            thoughts.append((_thought(body.get("thinking")), _text(body.get("signature"))))
         elif part:
             others.append(part)
-    return "".join(texts), "".join(thoughts), others
+    return Content("".join(texts), thoughts, others)
 
 
-def _thoughts(thinking: Any) -> str:
+def _thought(thinking: Any) -> str:
     """Return the text of a part's thinking: a text, or a list of text parts."""
     if isinstance(thinking, str):
         return thinking
@@ -118,7 +150,7 @@ def _arguments(arguments: Any) -> str:
 
 
 def _extra(
-    message: Mapping[str, Any], other: list[Any], *, is_delta: bool
+    message: Mapping[str, Any], beside: Mapping[str, Sequence[Any]], *, is_delta: bool
 ) -> Mapping[str, Any] | None:
     """Return what only the vendor knows; of a delta, without what is empty."""
     extra = {
@@ -126,8 +158,7 @@ def _extra(
         for name, value in message.items()
         if name not in READ and value is not None and not (is_delta and value in ("", [], {}))
     }
-    if other:
-        extra["content_parts"] = other
+    extra |= {name: value for name, value in beside.items() if value}
     reasoning = message.get("reasoning")
     if reasoning and not isinstance(reasoning, str):
         extra["reasoning"] = reasoning

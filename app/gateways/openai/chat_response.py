@@ -4,12 +4,13 @@ Fields that only the vendor knows are kept where they are: of the object, a choi
 call. Source: OpenAI's CreateChatCompletionResponse; docs/vendors.md.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from app.gateways.decoding.finish import narrow
-from app.gateways.openai.chat_reply import read_reply
+from app.gateways.openai.chat_reply import Thoughts, read_reply
 from app.gateways.openai.logprobs import chat_logprobs
 from app.gateways.openai.response import BESIDE, CONTRACT, ObjectDecoder, beyond, index_of
 from app.vendors.vendor import Vendor
@@ -40,6 +41,7 @@ class OpenAIChatDecoder(ObjectDecoder):
         super().__init__(vendor, request)
         options = request.options
         self._wants_logprobs = bool(options.get("logprobs") or options.get("top_logprobs"))
+        self._thoughts: defaultdict[int, Thoughts] = defaultdict(Thoughts)
         #: Fields of chunks without choices: they go with the next chunk.
         self._waiting: Mapping[str, Any] | None = None
 
@@ -47,15 +49,13 @@ class OpenAIChatDecoder(ObjectDecoder):
         """Decode a chunk; None for a keep-alive object without anything in it."""
         self.is_alive = False
         completion = self._with_extra(payload, self._object(payload, self._choice))
-        if completion.choices or completion.usage is not None:
-            if self._waiting is not None:
-                extra = {**self._waiting, **(completion.extra or {})}
-                self._waiting = None
-                return replace(completion, extra=extra)
-            return completion
-        if completion.extra is None:
-            return None
-        self._waiting = {**(self._waiting or {}), **completion.extra}
+        if not completion.choices and completion.usage is None:
+            if completion.extra is None:
+                return None
+            self._waiting = {**(self._waiting or {}), **completion.extra}
+        elif self._waiting is not None and _is_passed_on(completion):
+            extra, self._waiting = {**self._waiting, **(completion.extra or {})}, None
+            return replace(completion, extra=extra)
         return completion
 
     def read_whole(self, payload: Any) -> Completion:
@@ -78,7 +78,7 @@ class OpenAIChatDecoder(ObjectDecoder):
             message = {"content": choice.get("text")}
         found = None
         if isinstance(message, dict):
-            found = read_reply(message, is_delta=index in self._deltas)
+            found = read_reply(message, self._thoughts[index] if index in self._deltas else None)
         if found is None:
             return Choice(index, "", "error")
         self._note_life(message)
@@ -91,3 +91,10 @@ class OpenAIChatDecoder(ObjectDecoder):
             logprobs = chat_logprobs(choice)
         extra = None if CONTRACT.issuperset(choice) else beyond(choice, CONTRACT)
         return Choice(index, text, reason, logprobs, native, extra, reply)
+
+
+def _is_passed_on(chunk: Completion) -> bool:
+    """Whether a chunk reaches the caller: one that only repeats the role does not."""
+    return chunk.usage is not None or any(
+        choice.text or choice.reply or choice.finish_reason for choice in chunk.choices
+    )

@@ -3,7 +3,7 @@
 Source: Mistral's ChatCompletionRequest, TGI's ChatRequest; docs/vendors.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.vocabulary.chat.message import Message
@@ -40,16 +40,26 @@ class Mistral(Dialect):
         return part.source
 
     def assistant(self, message: Message, body: dict[str, Any]) -> None:
-        reasoning = message.reasoning
-        for name in ("reasoning_content", "reasoning"):
-            body.pop(name, None)
-        if not reasoning:
+        thoughts = list(_thoughts(message))
+        if not thoughts:
             return
         content = body.get("content")
         if isinstance(content, str):
             content = [{"type": "text", "text": content}] if content else []
-        thought = {"type": "thinking", "thinking": [{"type": "text", "text": reasoning}]}
-        body["content"] = [thought, *(content or [])]
+        body["content"] = [*thoughts, *(content or [])]
+
+
+def _thoughts(message: Message) -> Iterator[dict[str, Any]]:
+    """Yield the reasoning of an earlier reply as parts: those with signatures, or its text."""
+    signed = message.source.get("thinking_blocks")
+    blocks = [b for b in signed if isinstance(b, dict)] if isinstance(signed, list) else []
+    if not blocks and message.reasoning:
+        blocks = [{"thinking": message.reasoning}]
+    for block in blocks:
+        if isinstance(text := block.get("thinking"), str):
+            signature = {"signature": block["signature"]} if block.get("signature") else {}
+            parts = [{"type": "text", "text": text}]
+            yield {"type": "thinking", "thinking": parts, **signature}
 
 
 class TGI(Dialect):

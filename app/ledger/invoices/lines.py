@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, Subquery, case, func, select
+from sqlalchemy import Connection, RowMapping, Select, Subquery, case, func, select
 
+from app.ledger.invoices.entry_kinds import ENTRY_KINDS
 from app.ledger.invoices.unit_prices import UnitPrice, UnitPrices
 from app.ledger.measures import ENTRY_MEASURES, IS_EMPTY
 from app.ledger.reports.query import UsageRow
+from app.pricing.kinds import kinds_of
 from app.storage.sql.tables import entries
-from app.vocabulary.completion import Usage
 
-#: Kind of token -> tokens. No token has two kinds, and each kind has a unit price.
+#: Kind of token (`app.pricing.kinds`) -> tokens, or searches. Each kind has a unit price.
 Tokens = Mapping[str, int]
 
 
@@ -105,29 +106,11 @@ def line_of_rollup(row: UsageRow, span_s: tuple[int, int]) -> InvoiceLine:
         failed=max(0, row.failed_requests - row.empty_requests),
         estimated=row.estimated_requests,
         unpriced=row.unpriced_requests,
-        tokens=_tokens(row.usage),
+        tokens=kinds_of(row.usage)._asdict(),
         cost_nanousd=row.known_cost_nanousd,
         first_ms=span_s[0] * 1000,
         last_ms=span_s[1] * 1000 - 1,
     )
-
-
-def _tokens(usage: Usage) -> Tokens:
-    """Return each kind's tokens, as `_kinds` divides those of an entry."""
-    audio, written = usage.audio_prompt_tokens, usage.cache_write_tokens
-    beyond = usage.cached_tokens + written + audio - usage.prompt_tokens
-    both = max(0, min(audio, usage.cached_tokens, beyond))
-    output = usage.completion_tokens - usage.reasoning_tokens - usage.audio_completion_tokens
-    return {
-        "input": max(0, both - beyond),
-        "cached": usage.cached_tokens - both,
-        "cache_write": written,
-        "input_audio": audio - both,
-        "cached_audio": both,
-        "output": max(0, output),
-        "reasoning": usage.reasoning_tokens,
-        "output_audio": usage.audio_completion_tokens,
-    }
 
 
 def _line(row: RowMapping, prices: UnitPrices) -> InvoiceLine:
@@ -144,7 +127,7 @@ def _line(row: RowMapping, prices: UnitPrices) -> InvoiceLine:
         failed=int(row["failed_requests"]),
         estimated=int(row["estimated_requests"]),
         unpriced=0 if is_priced else requests,
-        tokens={kind: int(row[kind]) for kind in _KINDS},
+        tokens={kind: int(row[kind]) for kind in ENTRY_KINDS},
         cost_nanousd=int(row["cost_nanousd"]) if is_priced else None,
         first_ms=row["first_ms"],
         last_ms=row["last_ms"],
@@ -160,7 +143,7 @@ def _statement(
 ) -> Select[Any]:
     each = _each(account_id, span_s, thresholds, by_key=by_key)
     groups = [each.c[name] for name in _GROUPS]
-    sums = [func.sum(each.c[name]).label(name) for name in (*_COUNTS, *_KINDS)]
+    sums = [func.sum(each.c[name]).label(name) for name in (*_COUNTS, *ENTRY_KINDS)]
     first, last = func.min(each.c.started_at_ms), func.max(each.c.started_at_ms)
     times = (first.label("first_ms"), last.label("last_ms"))
     return select(*groups, *sums, *times).group_by(*groups)
@@ -186,41 +169,8 @@ def _each(
         case((it.calls.is_(None), 0), else_=1).label("several_calls"),
         case((priced, 1), else_=0).label("is_priced"),
         *(measure for measure in ENTRY_MEASURES if measure.name in _COUNTS),
-        *(kind.label(name) for name, kind in _KINDS.items()),
+        *(kind.label(name) for name, kind in ENTRY_KINDS.items()),
     )
     within = (it.started_at_ms >= start_ms, it.started_at_ms < end_ms)
     used = sa.or_(priced, ~IS_EMPTY)
     return select(*columns).where(it.account_id == account_id, *within, used).subquery()
-
-
-def _least(*values: ColumnElement[int]) -> ColumnElement[int]:
-    first, *others = values
-    for other in others:
-        first = case((other < first, other), else_=first)
-    return first
-
-
-def _at_least_0(value: ColumnElement[int]) -> ColumnElement[int]:
-    return case((value > 0, value), else_=0)
-
-
-def _kinds() -> dict[str, ColumnElement[int]]:
-    """Return each kind's tokens of an entry, as `Price.cost_nanousd` divides them."""
-    it = entries.c
-    written, audio = it.cache_write_tokens, it.audio_prompt_tokens
-    beyond = it.cached_tokens + written + audio - it.prompt_tokens
-    both = _least(audio, it.cached_tokens, _at_least_0(beyond))
-    reasoning, spoken = it.reasoning_tokens, it.audio_completion_tokens
-    return {
-        "input": _at_least_0(both - beyond),
-        "cached": it.cached_tokens - both,
-        "cache_write": written + 0,
-        "input_audio": audio - both,
-        "cached_audio": both,
-        "output": _at_least_0(it.completion_tokens - reasoning - spoken),
-        "reasoning": reasoning + 0,
-        "output_audio": spoken + 0,
-    }
-
-
-_KINDS = _kinds()

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-import orjson
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, select
 
-from app.pricing.price import Rates
+from app.pricing.price import Rates, decode_tiers
 from app.storage.sql.tables import prices
 
 #: Between the prices of an entry that was charged at several: each ends with twelve hex digits.
@@ -35,7 +35,7 @@ class UnitPrices:
     @classmethod
     def load(cls, connection: Connection) -> "UnitPrices":
         """Read the prices that any entry refers to."""
-        return cls({it.price_id: _tiers(it.price_id, it.rates) for it in connection.execute(_ALL)})
+        return cls({it.price_id: _tiers(it) for it in connection.execute(_ALL)})
 
     def thresholds(self) -> list[int]:
         """Return the numbers of prompt tokens beyond which any rate changes, in ascending order."""
@@ -61,12 +61,10 @@ class UnitPrices:
         return self.tiers.get(price_id) or (UnitPrice(price_id, 0, None),)
 
 
-_ALL = select(prices.c.price_id, prices.c.rates)
+_ALL = select(prices.c.price_id, prices.c.rates, prices.c.later_rates)
 
 
-def _tiers(price_id: str, encoded: str) -> tuple[UnitPrice, ...]:
-    """Return what `Price.encode` wrote; the first tier applies from 0 on."""
-    return tuple(
-        UnitPrice(price_id, tier.pop("above_prompt_tokens"), Rates(**tier))
-        for tier in orjson.loads(encoded)
-    )
+def _tiers(row: Row[Any]) -> tuple[UnitPrice, ...]:
+    """Return a stored price; its first tier applies from 0 on."""
+    tiers = decode_tiers(row.rates, row.later_rates)
+    return tuple(UnitPrice(row.price_id, above, rates) for above, rates in tiers)

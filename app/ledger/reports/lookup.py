@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from msgspec.structs import replace
 from sqlalchemy import Engine, select, union_all
 
@@ -81,11 +80,10 @@ def as_object(found: Sequence[Entry]) -> dict[str, Any]:
     `other_event_ids` are those of the other requests with the same id.
     """
     event, cost_nanousd, price_id = found[0]
-    fields = orjson.loads(event.encode())
     return {
         "object": "organization.request",
         "id": event.request_id,
-        **{name: it for name, it in fields.items() if name not in _NOT_STORED},
+        **{name: it for name, it in event.as_json().items() if name not in _NOT_STORED},
         "cost_nanousd": cost_nanousd,
         "price_id": price_id,
         "other_event_ids": [entry.event.event_id for entry in found[1:]],

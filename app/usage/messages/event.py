@@ -161,6 +161,10 @@ class UsageEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
             event = replace(event, error_message=cut_or_none(self.error_message))
         return _encoder.encode(event)
 
+    def as_json(self) -> dict[str, Any]:
+        """Return all fields as JSON values, as `encode` clips them, with those at their default."""
+        return {**_DEFAULTS, **orjson.loads(self.encode())}
+
     @classmethod
     def decode(cls, raw: bytes) -> "UsageEvent":
         """Return the event that `encode` wrote, in this version, the one before or a later one.
@@ -199,6 +203,11 @@ _TEXTS = (
 _texts = attrgetter(*_TEXTS)
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(UsageEvent)
+_DEFAULTS: dict[str, Any] = {
+    field.name: [] if field.default == () else field.default
+    for field in msgspec.structs.fields(UsageEvent)
+    if not field.required
+}
 
 
 def sides_of(source: Any) -> SideSource:

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-import orjson
-
 from app.vocabulary.chat.message import Message
 from app.vocabulary.chat.tools import Tool, ToolChoice
 from app.vocabulary.request import Endpoint, GenerationRequest, Input
@@ -31,7 +29,8 @@ class ChatRequest(GenerationRequest):
 
     `tool_choice` and `response_format` are what `options["tool_choice"]` and so on mean. `options`
     holds the contract's optional fields as the caller wrote them, without nulls; `max_tokens`
-    there is the one limit, whichever of its two names the caller used.
+    there is the one limit, whichever of its two names the caller used. `definitions` are the tools
+    and the reply's schema as JSON: models read them, so they count.
     """
 
     endpoint: ClassVar[Endpoint] = "chat.completions"
@@ -40,6 +39,7 @@ class ChatRequest(GenerationRequest):
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice | None = None
     response_format: ResponseFormat | None = None
+    definitions: str = ""
     stop: str | Sequence[str] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -51,9 +51,8 @@ class ChatRequest(GenerationRequest):
     def inputs(self) -> Sequence[Input]:
         """The messages' texts, the tools' definitions and the format's schema, as one prompt."""
         texts = [text for message in self.messages for text in message.texts]
-        texts += [orjson.dumps(tool.source).decode() for tool in self.tools]
-        if self.response_format is not None and self.response_format.schema is not None:
-            texts.append(orjson.dumps(self.response_format.schema).decode())
+        if self.definitions:
+            texts.append(self.definitions)
         media = sum(part.media_tokens for message in self.messages for part in message.parts)
         return (Input(tuple(texts), media_tokens=media),)
 

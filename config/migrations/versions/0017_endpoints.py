@@ -1,7 +1,9 @@
 """The endpoint of each request, sums by endpoint, and the counts that chat adds.
 
-Adds only, and reads no row. All requests so far were text completions, as the default says. Workers
-of the previous version go on to post: what they post has no endpoint, so it is completions.
+Also the rates that these counts are charged by. Adds only, and reads no row: all requests so far
+were text completions, as the default says. Workers of the previous version go on to post. What they
+post has no endpoint, so it is completions; what they change of a chat request (a re-pricing, a true
+event for an estimate) is wrong in the sums by endpoint until `tollgate reconcile --rebuild`.
 """
 
 import sqlalchemy as sa
@@ -52,6 +54,7 @@ def upgrade() -> None:
             op.add_column(table, sa.Column(name, sa.BigInteger, nullable=False, server_default="0"))
     for table in TOTALS:
         _create(f"endpoint_{table}")
+    op.add_column("prices", sa.Column("later_rates", sa.Text))
 
 
 def _create(table: str) -> None:
@@ -73,6 +76,7 @@ def _create(table: str) -> None:
 
 def downgrade() -> None:
     """Drop them: afterwards, chat counts as text completions."""
+    op.drop_column("prices", "later_rates")
     for table in TOTALS:
         op.drop_table(f"endpoint_{table}")
     for table in ("entries", *TOTALS):

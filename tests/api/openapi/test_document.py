@@ -12,9 +12,13 @@ from app.api.openapi.document import describe
 from app.api.openapi.error_responses import every_error
 from app.factory import create_app
 from app.settings import Settings
+from app.vocabulary.chat.parameters import CHAT_PARAMETERS
 from app.vocabulary.completion import PARAMETERS
 from tests.support import openai_facts
 from tests.support.gateway import Gateway
+
+#: The requests that call models -> the parameters that each must have.
+REQUESTS = {"CompletionRequest": PARAMETERS, "ChatCompletionRequest": CHAT_PARAMETERS}
 
 #: Pages, for people.
 NOT_DESCRIBED = re.compile(r"/dashboard\b")
@@ -57,10 +61,11 @@ def test_every_route_is_described_and_none_that_is_not_there(
 
 def test_every_error_is_described_where_it_can_occur(api: dict[str, Any]) -> None:
     """A completion may meet any of them; all have one shape."""
-    responses = api["paths"]["/v5/completions"]["post"]["responses"]
-    for error in every_error():
-        described = responses[str(error.status)]["description"]
-        assert error.code is None or f"`{error.code}`" in described, error
+    for path in ("/v5/completions", "/v5/chat/completions"):
+        responses = api["paths"][path]["post"]["responses"]
+        for error in every_error():
+            described = responses[str(error.status)]["description"]
+            assert error.code is None or f"`{error.code}`" in described, error
     for _, _, operation in operations(api):
         for status, response in operation["responses"].items():
             if int(status) >= 400 and operation["operationId"] != "readyz":
@@ -70,9 +75,11 @@ def test_every_error_is_described_where_it_can_occur(api: dict[str, Any]) -> Non
 
 def test_every_parameter_has_words_of_its_own(api: dict[str, Any]) -> None:
     """A name alone explains nothing."""
-    properties = api["components"]["schemas"]["CompletionRequest"]["properties"]
-    assert {name for name, schema in properties.items() if not schema.get("description")} == set()
-    assert set(PARAMETERS) <= set(properties)
+    for request, parameters in REQUESTS.items():
+        properties = api["components"]["schemas"][request]["properties"]
+        silent_ones = {name for name, it in properties.items() if not it.get("description")}
+        assert silent_ones == set()
+        assert set(parameters) <= set(properties)
     silent = [
         (path, parameter["name"])
         for _, path, operation in operations(api)
@@ -82,10 +89,11 @@ def test_every_parameter_has_words_of_its_own(api: dict[str, Any]) -> None:
     assert silent == []
 
 
-def test_a_request_has_openais_fields_and_bounds(api: dict[str, Any]) -> None:
+@pytest.mark.parametrize("request_name", REQUESTS)
+def test_a_request_has_openais_fields_and_bounds(api: dict[str, Any], request_name: str) -> None:
     """What is stricter here is stated here."""
-    ours = api["components"]["schemas"]["CompletionRequest"]
-    theirs = openai_facts.SCHEMAS["CreateCompletionRequest"]
+    ours = api["components"]["schemas"][request_name]
+    theirs = openai_facts.SCHEMAS[f"Create{request_name}"]
     assert set(ours["properties"]) == set(theirs["properties"])
     assert sorted(ours["required"]) == sorted(theirs["required"])
     stricter = {("best_of", "minimum"): 1}  # `n` is at least 1, and best_of at least `n`
@@ -102,6 +110,14 @@ def test_a_request_has_openais_fields_and_bounds(api: dict[str, Any]) -> None:
     ("ours", "theirs"),
     [
         ("Completion", "CreateCompletionResponse"),
+        ("ChatCompletion", "CreateChatCompletionResponse"),
+        ("ChatChoice", "ChatCompletionChoice"),
+        ("ChatMessage", "ChatCompletionResponseMessage"),
+        ("ChatCompletionChunk", "CreateChatCompletionStreamResponse"),
+        ("ChatChunkChoice", "ChatCompletionStreamChoice"),
+        ("ChatDelta", "ChatCompletionStreamResponseDelta"),
+        ("ChatToolCallDelta", "ChatCompletionMessageToolCallChunk"),
+        ("ChatCompletionUsage", "CompletionUsage"),
         ("CompletionUsage", "CompletionUsage"),
         ("ErrorDetail", "Error"),
         ("Error", "ErrorResponse"),
@@ -118,7 +134,7 @@ def test_an_answer_has_what_openai_requires_and_no_name_of_another_type(
 ) -> None:
     """So that OpenAI's clients read it."""
     here, there = api["components"]["schemas"][ours], openai_facts.SCHEMAS[theirs]
-    assert set(there["required"]) <= set(here["required"])
+    assert set(there["required"]) <= set(here.get("required", []))
     for name in set(here["properties"]) & set(there["properties"]):
         schema = there["properties"][name]
         if "type" in schema:

@@ -20,6 +20,7 @@ from app.ledger.posting import Ledger
 from tests.support.events import usage_event
 from tests.support.gateway import Gateway
 from tests.support.vendor import SimulatedVendor, completed
+from tests.support.vendor_chat import chatted
 
 CHECKS = [
     not_a_server_error,
@@ -47,7 +48,11 @@ def test_no_request_ends_in_a_fault_or_in_an_answer_that_is_not_described(
 ) -> None:
     """Valid requests find faults behind the checks, wrong ones find those in them."""
     # Its answers are as long as they are asked to be, up to billions of words.
-    vendor.default = lambda asked: completed(asked.body | {"max_tokens": 3})
+    vendor.default = lambda asked: (
+        chatted(asked.body)
+        if "messages" in asked.body
+        else completed(asked.body | {"max_tokens": 3})
+    )
     secret = gateway.add_account("other", "completions", "usage", "admin")
     Ledger(gateway.engine).post([usage_event(event_id="e1")])
     root = gateway.base_url.removesuffix("/v5")

@@ -277,6 +277,6 @@ def test_the_simulator_refuses(wire: GeminiChat, vendor: SimulatedVendor, wrong:
     model, body, says = WRONG[wrong]
     with client_for(wire, vendor, "sk-test") as client, pytest.raises(errors.APIError, match=says):
         # as it stands: the SDK's own methods would put some of it right
-        path = client._api_client  # noqa: SLF001
+        path = client._api_client
         prefix = "publishers/google/" if isinstance(wire, VertexChat) else ""
         path.request("post", f"{prefix}models/{model}:generateContent", body)

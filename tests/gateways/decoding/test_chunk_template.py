@@ -15,7 +15,7 @@ from app.vocabulary.errors import GatewayError
 
 VENDOR = Vendor(name="v", gateway="openai", base_url="http://v.invalid")
 REQUEST = CompletionRequest(model="v/m", prompt="p", stream=True, n=2)
-BY_KIND = {"native": GATEWAYS["openai"].native, "chat": GATEWAYS["openai"].chat}
+BY_KIND = dict(zip(("native", "chat"), GATEWAYS["openai"].doors("completions"), strict=True))
 
 TEXTS = st.one_of(
     st.sampled_from(["", " a", "caf\u00e9", '"', "\\", "\n", '"text":"x"', '"content":"x"']),

@@ -14,7 +14,7 @@ from app.vocabulary.errors import (
     VendorRejected,
     VendorTimeout,
 )
-from tests.gateways.gemini.wire import GATEWAY, ROW, SECRET, decoded
+from tests.gateways.gemini.wire import GATEWAY, ROW, SECRET, chunks_of, decoded, event
 
 RPC = "type.googleapis.com/google.rpc"
 
@@ -58,9 +58,28 @@ def test_every_status_has_its_meaning_in_a_list_too(
 
 
 def test_what_the_request_did_wrong_is_passed_on() -> None:
-    told = refused(400, error(400, "INVALID_ARGUMENT", "The input token count is too large."))
-    assert (str(told), told.code) == ("The input token count is too large.", "INVALID_ARGUMENT")
+    told = refused(400, error(400, "INVALID_ARGUMENT", "Invalid value at 'tools'."))
+    assert (str(told), told.code) == ("Invalid value at 'tools'.", "INVALID_ARGUMENT")
     assert told.status == 400
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The input token count (1091639) exceeds the maximum number of tokens allowed (1048576).",
+        "Unable to submit request because the input token count is 1091639 but model only supports "
+        "up to 1048576.",
+    ],
+)
+def test_a_prompt_beyond_the_context_has_the_contracts_code_and_googles_numbers(
+    message: str,
+) -> None:
+    told = refused(400, error(400, "INVALID_ARGUMENT", message))
+    assert (told.status, told.code) == (400, "context_length_exceeded")
+    assert "1091639" in str(told)
+    with pytest.raises(VendorRejected) as caught:
+        chunks_of([event(error(400, "INVALID_ARGUMENT", message))])
+    assert caught.value.code == "context_length_exceeded"
 
 
 def test_a_bad_key_is_ours_though_google_calls_it_an_invalid_argument() -> None:

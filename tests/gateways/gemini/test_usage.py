@@ -50,6 +50,62 @@ def test_cached_tokens_are_among_the_prompts() -> None:
     )
 
 
+def modality(name: str, count: int) -> dict[str, Any]:
+    return {"modality": name, "tokenCount": count}
+
+
+def test_images_and_sounds_are_counted_apart_on_both_sides() -> None:
+    found = decode_usage(
+        usage(
+            300,
+            1120,
+            200,
+            1620,
+            promptTokensDetails=[modality("TEXT", 10), modality("IMAGE", 258)],
+            candidatesTokensDetails=[modality("IMAGE", 1120), modality("AUDIO", 0)],
+            cacheTokensDetails=[modality("IMAGE", 258)],
+        )
+    )
+    assert found == Usage(
+        prompt_tokens=300,
+        completion_tokens=1320,
+        total_tokens=1620,
+        reasoning_tokens=200,
+        image_prompt_tokens=258,
+        image_completion_tokens=1120,
+    )
+
+
+def test_what_googles_tools_fed_to_the_model_is_prompt() -> None:
+    found = decode_usage(
+        usage(
+            40,
+            30,
+            20,
+            290,
+            toolUsePromptTokenCount=200,
+            cachedContentTokenCount=25,
+            promptTokensDetails=[modality("AUDIO", 32)],
+            toolUsePromptTokensDetails=[modality("TEXT", 190), modality("IMAGE", 10)],
+        )
+    )
+    assert found == Usage(
+        prompt_tokens=240,
+        completion_tokens=50,
+        total_tokens=290,
+        cached_tokens=25,
+        reasoning_tokens=20,
+        audio_prompt_tokens=32,
+        image_prompt_tokens=10,
+    )
+
+
+@pytest.mark.parametrize("details", [None, "x", [5], [{"modality": 5}], [{"modality": "IMAGE"}]])
+def test_details_that_are_none_leave_the_counts(details: Any) -> None:
+    found = decode_usage(usage(10, 5, None, 15, promptTokensDetails=details))
+    assert found == Usage(prompt_tokens=10, completion_tokens=5, total_tokens=15)
+
+
 @pytest.mark.parametrize(
     "told",
     [None, [], "5", {}, {"trafficType": "ON_DEMAND"}, usage(0, 0, 0, 0)],

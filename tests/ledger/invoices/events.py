@@ -42,6 +42,11 @@ cached_audio = 3
 output = [[0, 10], [1_000, 15]]
 reasoning = 17
 output_audio = 19
+cache_write_1h = 23
+input_image = 29
+cached_image = 5
+output_image = [[0, 31], [1_000, 37]]
+web_search = 41
 """
 
 
@@ -72,6 +77,10 @@ def usages(draw: st.DrawFn) -> Usage:
             ("audio_prompt_tokens", prompt),
             ("reasoning_tokens", completion + 5),
             ("audio_completion_tokens", completion // 2),
+            ("cache_write_1h_tokens", prompt // 4),
+            ("image_prompt_tokens", prompt),
+            ("image_completion_tokens", completion // 3),
+            ("web_search_calls", 2),
         )
     }
     total = prompt + completion

@@ -148,7 +148,8 @@ def _is_priced_by_its_unit_prices(line: InvoiceLine) -> bool:
     [price] = line.prices
     assert price.rates is not None
     rates = asdict(price.rates)
-    exact = Fraction(sum(rates[kind] * count for kind, count in line.tokens.items()), PER_TOKENS)
+    charged = {kind: count for kind, count in line.tokens.items() if count}
+    exact = Fraction(sum(rates[kind] * count for kind, count in charged.items()), PER_TOKENS)
     return abs(exact - line.cost_nanousd) <= Fraction(line.requests, 2)
 
 

@@ -24,7 +24,7 @@ from app.vocabulary.chat.parts import (
     TextPart,
 )
 from app.vocabulary.chat.request import ChatRequest
-from app.vocabulary.chat.tools import Tool, ToolCall
+from app.vocabulary.chat.tools import ToolCall
 from app.vocabulary.completion import CompletionRequest
 
 
@@ -147,9 +147,7 @@ def test_all_that_a_chat_model_reads_is_counted_as_one_prompt() -> None:
     request = replace(request, messages=(*request.messages, history), n=3)
     assert count_prompts(request) == 1 + 2 + 1 + 2 + 1
     assert request.choice_count == 3
-    tool = Tool(type="function", path="tools[0]", source={"hello": "world"}, name="f")
-    with_tool = replace(request, tools=(tool,))
-    assert count_prompts(with_tool) == 7 + count_tokens('{"hello":"world"}')
+    assert count_prompts(replace(request, definitions="hello world")) == 7 + 2
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ from app.api.schemas.fields import (
     wrong_value,
 )
 from app.api.schemas.problems import first_problem
+from app.formats import strict_json
 from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.errors import UnsupportedParameter, together
 
@@ -195,6 +196,7 @@ def _converted(values: dict[str, Any], extra: Mapping[str, Any]) -> ChatRequest:
         if "tool_choice" in values
         else None,
         response_format=None if form is None else read_response_format(form),
+        definitions=_definitions(values),
         stop=values.get("stop"),
         max_tokens=values.get("max_tokens"),
         n=values.get("n"),
@@ -205,6 +207,12 @@ def _converted(values: dict[str, Any], extra: Mapping[str, Any]) -> ChatRequest:
         options={name: value for name, value in values.items() if name not in _APART},
         extra=extra,
     )
+
+
+def _definitions(values: Mapping[str, Any]) -> str:
+    """Return what the model reads beside the messages, as JSON: its tools, and a schema."""
+    read = [values[name] for name in ("tools", "functions", "response_format") if name in values]
+    return strict_json.dump(read).decode() if read else ""
 
 
 def _read_tools(values: dict[str, Any]) -> Any:

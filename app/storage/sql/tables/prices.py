@@ -11,6 +11,9 @@ prices = Table(
     Column("price_id", BYTEWISE, primary_key=True),
     #: JSON: nano-dollars per million tokens.
     Column("rates", Text, nullable=False),
+    #: JSON: the rates of kinds that the version before does not know, which cannot read them among
+    #: the others; null if the price has none.
+    Column("later_rates", Text),
 )
 
 #: A row for each re-pricing: its range (Unix ms), how many entries it changed, and by how much.

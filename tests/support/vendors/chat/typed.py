@@ -11,6 +11,8 @@ from typing import (
     Annotated,
     Any,
     Literal,
+    NotRequired,
+    Required,
     TypeVar,
     Union,
     get_args,
@@ -19,7 +21,7 @@ from typing import (
 )
 
 from pydantic import BaseModel
-from typing_extensions import NotRequired, ReadOnly, Required, TypeAliasType, is_typeddict
+from typing_extensions import ReadOnly, TypeAliasType, is_typeddict
 
 #: A place in a value and what is wrong there.
 Complaint = tuple[tuple[str | int, ...], str]

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.vocabulary.errors import GatewayError, VendorFailed
-from tests.gateways.cohere_wire import ROW, SAID, STREAM, WORDS, delta, end, simulated
+from tests.gateways.cohere.wire import ROW, SAID, STREAM, WORDS, delta, end, simulated
 from tests.gateways.rows import json_values, told
 from tests.support.vendors.cohere import typed_event
 

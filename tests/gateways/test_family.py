@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 from marshmallow import fields
 
-from app.gateways.base import Family, Gateway, single_prompt
+from app.gateways.base import ChatGateway, Gateway, single_prompt
+from app.gateways.bridge import Bridge
+from app.gateways.family import Family
 from app.gateways.openai.chat import OpenAIChatGateway
 from app.gateways.openai.completions import OpenAIGateway
 from app.vocabulary.completion import CompletionRequest
@@ -35,7 +37,10 @@ class Chat(OpenAIChatGateway):
     ],
 )
 def test_an_entry_of_a_family_may_have_the_quirks_of_both_gateways(
-    native: Gateway | None, chat: Gateway | None, takes_prompts: bool, quirks: dict[str, Any]
+    native: Gateway[Any] | None,
+    chat: ChatGateway | None,
+    takes_prompts: bool,
+    quirks: dict[str, Any],
 ) -> None:
     spec = Family(native=native, chat=chat).spec()
     assert (spec.takes_prompts, dict(spec.quirks)) == (takes_prompts, quirks)
@@ -49,3 +54,13 @@ def test_the_only_prompt_is_a_text() -> None:
 def test_several_prompts_or_tokens_are_a_fault_of_the_program(prompt: Any) -> None:
     with pytest.raises(TypeError):
         single_prompt(CompletionRequest(model="sim/m", prompt=prompt))
+
+
+def test_texts_are_completed_over_chat_and_chat_is_never_made_of_texts() -> None:
+    native, chat = Native(), Chat()
+    direct, bridge = Family(native=native, chat=chat).doors("completions")
+    assert direct is native
+    assert isinstance(bridge, Bridge)
+    assert Family(native=native, chat=chat).doors("chat.completions") == (chat, None)
+    assert Family(native=native).doors("completions") == (native, None)
+    assert Family(native=native).doors("chat.completions") == (None, None)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateways.cohere import CohereGateway, decode_usage
+from app.gateways.cohere.usage import decode_usage
 from app.transport.auth.schemes import authenticated
 from app.vocabulary.completion import Usage
 from app.vocabulary.errors import (
@@ -19,7 +19,7 @@ from app.vocabulary.errors import (
     VendorRejected,
     VendorTimeout,
 )
-from tests.gateways.cohere_wire import ROW, WORDS, delta, end, message
+from tests.gateways.cohere.wire import ROW, WORDS, delta, end, message
 from tests.gateways.rows import bodies, told
 
 # What is sent.
@@ -77,7 +77,7 @@ def test_what_is_out_of_the_vendors_range_is_refused_with_the_range(
     assert caught.value.param == parameter
 
 
-@pytest.mark.parametrize("parameter", sorted(CohereGateway.unsupported - {"user"}))
+@pytest.mark.parametrize("parameter", ["best_of", "logit_bias", "logprobs", "suffix"])
 def test_what_the_wire_has_no_word_for_is_refused_by_name(parameter: str) -> None:
     values: dict[str, Any] = {"logit_bias": {"5": 1}, "suffix": "end"}
     with pytest.raises(UnsupportedParameter) as caught:

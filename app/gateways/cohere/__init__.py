@@ -1,0 +1,4 @@
+"""Cohere's v2 chat.
+
+Read `gateway` first, then `messages` and `response`.
+"""

@@ -1,0 +1,89 @@
+"""Divides what a call used into kinds that are priced apart. No I/O.
+
+No token has two kinds, so that each is charged once.
+"""
+
+from typing import NamedTuple, Protocol
+
+
+class Tokens(Protocol):
+    """The counts of a usage or an event: whole numbers >= 0."""
+
+    @property
+    def prompt_tokens(self) -> int: ...
+    @property
+    def completion_tokens(self) -> int: ...
+    @property
+    def cached_tokens(self) -> int: ...
+    @property
+    def cache_write_tokens(self) -> int: ...
+    @property
+    def cache_write_1h_tokens(self) -> int: ...
+    @property
+    def audio_prompt_tokens(self) -> int: ...
+    @property
+    def audio_completion_tokens(self) -> int: ...
+    @property
+    def image_prompt_tokens(self) -> int: ...
+    @property
+    def image_completion_tokens(self) -> int: ...
+    @property
+    def reasoning_tokens(self) -> int: ...
+    @property
+    def web_search_calls(self) -> int: ...
+
+
+class Kinds(NamedTuple):
+    """The tokens of each kind; `web_search` is the number of searches.
+
+    `cache_write_1h` are those that the vendor keeps for an hour, `cache_write` all other writes.
+    """
+
+    input: int
+    cached: int
+    cache_write: int
+    input_audio: int
+    cached_audio: int
+    output: int
+    reasoning: int
+    output_audio: int
+    cache_write_1h: int
+    input_image: int
+    cached_image: int
+    output_image: int
+    web_search: int
+
+
+def kinds_of(usage: Tokens) -> Kinds:
+    """Divide counts, of which some are included in others, into kinds.
+
+    A vendor does not say which cached tokens are audio or images: the overlap is the smallest that
+    the counts imply, of audio first. Images that must have been written to the cache count as
+    written. If the parts exceed the total, only the parts are left.
+    """
+    prompt, cached, written = usage.prompt_tokens, usage.cached_tokens, usage.cache_write_tokens
+    audio, images = usage.audio_prompt_tokens, usage.image_prompt_tokens
+    beyond = max(0, cached + written + audio + images - prompt)
+    cached_audio = min(audio, cached, beyond)
+    cached_images = min(images, cached - cached_audio, beyond - cached_audio)
+    beyond -= cached_audio + cached_images
+    new_images = images - cached_images
+    new_images -= min(new_images, written, beyond)
+    text = prompt - (cached + written + audio + images - cached_audio - cached_images)
+    reasoning, spoken = usage.reasoning_tokens, usage.audio_completion_tokens
+    drawn, hour = usage.image_completion_tokens, min(usage.cache_write_1h_tokens, written)
+    return Kinds(
+        max(0, text),
+        cached - cached_audio - cached_images,
+        written - hour,
+        audio - cached_audio,
+        cached_audio,
+        max(0, usage.completion_tokens - reasoning - spoken - drawn),
+        reasoning,
+        spoken,
+        hour,
+        new_images,
+        cached_images,
+        drawn,
+        usage.web_search_calls,
+    )

@@ -1,0 +1,1 @@
+"""Clients of chat completions, unchanged: what people install, against a real web process."""

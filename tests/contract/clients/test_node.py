@@ -1,0 +1,99 @@
+"""OpenAI's client for Node with its helpers, and Vercel's AI SDK with both of its providers."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.clients.backends import Backend
+from tests.contract.clients.scenes import (
+    BOTH_CITIES,
+    DEGREES,
+    PLACE,
+    PLACE_TEXT,
+    QUESTION,
+    SUMMARY,
+    TEXT,
+    Turn,
+    weather,
+)
+from tests.support.services.node_packages import installed
+from tests.support.services.program import Program
+
+#: The newest that Debian's Node runs.
+PACKAGES = ("openai@6", "ai@6", "@ai-sdk/openai@3", "@ai-sdk/openai-compatible@2", "zod@4")
+SCENES = Path(__file__).parent / "programs" / "scenes.mjs"
+PROVIDERS = ("openai", "compatible")
+RESULTS = {city: weather(city) for city in DEGREES}
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    env = {**os.environ, "CLIENTS": f"{installed(*PACKAGES)}/"}
+    program = Program(["node", str(SCENES)], env, tmp_path_factory.mktemp("node") / "log")
+    yield program
+    program.close()
+
+
+def check_answer(backend: Backend, found: Any) -> None:
+    assert (found["text"], found["finish"]) == (TEXT, "stop")
+    usage = found["usage"]
+    backend.check_counts(usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"])
+
+
+@pytest.mark.parametrize("scene", ["whole", "stream", "helper"])
+def test_an_answer(backend: Backend, program: Program, scene: str) -> None:
+    backend.says(Turn(TEXT))
+    check_answer(backend, program.run(f"openai.{scene}", **backend.address, text=TEXT))
+
+
+@pytest.mark.parametrize("scene", ["parse", "parse_stream"])
+def test_a_parsed_answer(backend: Backend, program: Program, scene: str) -> None:
+    backend.says(Turn(PLACE_TEXT))
+    found = program.run(f"openai.{scene}", **backend.address, text=PLACE_TEXT)
+    assert found == PLACE.model_dump()
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_a_runner_of_tools(backend: Backend, program: Program, streams: bool) -> None:
+    backend.says(*BOTH_CITIES)
+    given = {**backend.address, "text": QUESTION, "streams": streams, "results": RESULTS}
+    assert program.run("openai.tools", **given) == SUMMARY
+    backend.check_results()
+
+
+@pytest.fixture(params=PROVIDERS)
+def provider(request: pytest.FixtureRequest) -> str:
+    """Each of the AI SDK's providers."""
+    name: str = request.param
+    return name
+
+
+@pytest.mark.parametrize("scene", ["whole", "stream"])
+def test_the_ai_sdk_gets_an_answer(
+    backend: Backend, program: Program, provider: str, scene: str
+) -> None:
+    backend.says(Turn(TEXT))
+    given = {**backend.address, "provider": provider, "text": TEXT}
+    check_answer(backend, program.run(f"ai.{scene}", **given))
+
+
+@pytest.mark.parametrize("scene", ["tools", "stream_tools"])
+def test_the_ai_sdk_runs_tools(
+    backend: Backend, program: Program, provider: str, scene: str
+) -> None:
+    backend.says(*BOTH_CITIES)
+    given = {**backend.address, "provider": provider, "text": QUESTION, "results": RESULTS}
+    assert program.run(f"ai.{scene}", **given) == SUMMARY
+    backend.check_results()
+
+
+@pytest.mark.parametrize("scene", ["object", "stream_object"])
+def test_the_ai_sdk_gets_an_object(
+    backend: Backend, program: Program, provider: str, scene: str
+) -> None:
+    backend.says(Turn(PLACE_TEXT))
+    given = {**backend.address, "provider": provider, "text": PLACE_TEXT}
+    assert program.run(f"ai.{scene}", **given) == PLACE.model_dump()
