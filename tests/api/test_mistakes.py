@@ -1,0 +1,150 @@
+"""What callers do wrong, and that the answer names the fix: a table of mistakes."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from redis import Redis
+from werkzeug.serving import make_server
+
+from app.api.error_codes import entries
+from app.sandbox.wsgi import app as sandbox
+from app.settings import Settings
+from tests.api.mistakes import ASK, CHAT, FIELDS, MISTAKES, TEXT, Mistake
+from tests.support.gateway import Gateway, running, vendor_table
+from tests.support.services.sqlite import new_ledger
+from tests.support.services.valkey import Valkey
+from tests.support.vendor import SimulatedVendor
+
+#: Words of Flask's and werkzeug's, which reach nobody.
+THEIRS = (
+    "requested URL",
+    "spelling and try again",
+    "not allowed for the requested",
+    "did not attempt to send",
+    "could not understand",
+    "werkzeug",
+    "Traceback",
+)
+
+HEADINGS = {entry.code for entry in entries()}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, valkey: Valkey) -> Iterator[Gateway]:
+    """A Tollgate with the sandbox, a vendor with OpenAI's wire, and `foreign` with another."""
+    folder: Path = tmp_path_factory.mktemp("mistakes")
+    with Redis.from_url(valkey.url) as redis:
+        redis.flushall()
+    vendor = SimulatedVendor()
+    server = make_server("127.0.0.1", 0, sandbox, threaded=True)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
+    table = folder / "vendors.toml"
+    foreign = f'[vendors.foreign]\ngateway = "anthropic"\nbase_url = "{vendor.url}"\nquirks = '
+    table.write_text(
+        vendor_table(vendor.url) + foreign + '{version = "x", default_max_tokens = 9}\n'
+    )
+    env = {
+        "SIM_API_KEY": "sk-simulated",
+        "TOLLGATE_SANDBOX_URL": f"http://127.0.0.1:{server.port}/v1",
+    }
+    settings = Settings(
+        redis_url=valkey.url,
+        database_url=new_ledger(folder / "ledger.db"),
+        vendors_file=table,
+        spool_dir=folder / "spool",
+        env=env,
+    )
+    with running(settings) as gateway:
+        yield gateway
+    server.shutdown()
+    server.server_close()
+    vendor.stop()
+
+
+def send(site: Gateway, mistake: Mistake) -> requests.Response:
+    """Make a mistake."""
+    url = site.base_url.removesuffix("/v5") + mistake.path
+    headers: dict[str, Any] = {"user-agent": "curl/8.5.0", **mistake.headers}
+    if mistake.sends_key:
+        headers["authorization"] = f"Bearer {site.api_key}"
+    is_raw = isinstance(mistake.body, bytes)
+    body = {"data": mistake.body} if is_raw else {"json": mistake.body}
+    return requests.request(mistake.method, url, headers=headers, timeout=60, **body)
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len({(it.name, it.code, it.param) for it in MISTAKES}) >= 76
+    assert len({str(it) for it in MISTAKES}) == len(MISTAKES)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=str)
+def test_the_answer_to_a_mistake_names_the_fix(site: Gateway, mistake: Mistake) -> None:
+    response = send(site, mistake)
+    error = response.json()["error"]
+    message = error["message"]
+    assert (response.status_code, error["code"]) == (mistake.status, mistake.code), message
+    assert error["param"] == mistake.param
+    root = site.base_url.removesuffix("/v5")
+    for words in mistake.says:
+        assert words.replace("{root}", root) in message
+    for words in (*mistake.never, *THEIRS, site.api_key, "sk-simulated"):
+        assert words not in response.text
+    for name, value in mistake.answers.items():
+        assert response.headers[name].startswith(value)
+    assert len(response.content) < 2500
+    page, _, heading = error["doc_url"].partition("#")
+    assert (page, heading in HEADINGS) == (f"{root}/docs/errors", True)
+    assert error["request_id"] == response.headers["x-request-id"]
+    assert (response.headers.get("allow") is not None) == (response.status_code == 405)
+
+
+@pytest.mark.parametrize("path", ASK)
+def test_the_good_request_is_served(site: Gateway, path: str) -> None:
+    """The mistakes differ from it in one thing each."""
+    good = Mistake("none", 200, None, (), path, {**ASK[path], "model": "sandbox/echo"})
+    assert send(site, good).status_code == 200
+
+
+def test_several_faults_are_listed_with_their_codes(site: Gateway) -> None:
+    for mistake in (it for it in FIELDS if it.name == "several faults"):
+        details = send(site, mistake).json()["error"]["details"]
+        assert {(it["param"], it["code"]) for it in details} == {
+            ("temperature", "invalid_value"),
+            ("top_p", "invalid_type"),
+            ("seed", "invalid_type"),
+        }
+
+
+@pytest.mark.parametrize("path", ASK)
+def test_a_failure_in_a_stream_has_the_requests_id_and_the_page(site: Gateway, path: str) -> None:
+    body = {**ASK[path], "model": "sandbox/echo?words=9&cut_after=3", "stream": True}
+    headers = {"authorization": f"Bearer {site.api_key}"}
+    url = site.base_url.removesuffix("/v5") + path
+    received = b""
+    with requests.post(url, json=body, headers=headers, stream=True, timeout=60) as response:
+        try:
+            for piece in response.iter_content(None):
+                received += piece
+        except requests.exceptions.ChunkedEncodingError:
+            pass
+    error = json.loads(received.decode().rpartition("event: error\ndata: ")[2])["error"]
+    assert error["request_id"] == response.headers["x-request-id"]
+    assert error["doc_url"].endswith("/docs/errors#vendor_failed")
+    assert "Tollgate tried once." in error["message"]
+
+
+@pytest.mark.parametrize("path", [TEXT, CHAT])
+def test_the_root_and_the_page_of_errors_need_no_key(site: Gateway, path: str) -> None:
+    root = site.base_url.removesuffix("/v5")
+    index = requests.get(root, timeout=60)
+    assert index.status_code == 200
+    assert index.json()["docs"] == f"{root}/docs"
+    page = requests.get(root, headers={"accept": "text/html"}, timeout=60)
+    assert 'href="/docs"' in page.text
+    assert requests.get(index.json()["docs"], timeout=60).status_code == 200
+    assert path in requests.get(f"{root}/openapi.json", timeout=60).json()["paths"]
