@@ -101,7 +101,7 @@ def check_extra(vendor: Vendor, request: GenerationRequest) -> None:
 
     Raises: UnsupportedParameter.
     """
-    known = FIELD_NAMES[request.endpoint]
+    known = {name for names in FIELD_NAMES.values() for name in names}  # it may be bridged
     faults = [
         UnsupportedParameter(
             f"The vendor `{vendor.name}` does not support the parameter `{name[:64]}`."

@@ -10,11 +10,12 @@ from app.sandbox.errors import SandboxError
 #: The most faults that a message states.
 STATED_LIMIT = 5
 
+UNKNOWN = "unknown_parameter"
 _UNKNOWN = "Unknown field."
 
 #: Marshmallow's message -> what is said after the field's name, and the code.
 _WORDS: Mapping[str, tuple[str, str]] = {
-    _UNKNOWN: ("is not a parameter of the sandbox", "unknown_parameter"),
+    _UNKNOWN: ("is not a parameter of the sandbox", UNKNOWN),
     "Missing data for required field.": ("is required", "missing_required_parameter"),
     "Field may not be null.": ("is required, and must not be null", "missing_required_parameter"),
     "Not a valid integer.": ("must be a whole number", "invalid_type"),
@@ -40,6 +41,8 @@ def rejection(messages: Any, known: Iterable[str]) -> SandboxError:
     """
     names = list(known)
     faults = list(_faults("", messages, names))
+    # Marshmallow names unknown fields in any order.
+    faults.sort(key=lambda it: it[0] if it[2] == UNKNOWN else "")
     param, sentence, code = faults[0]
     if param == "_schema":
         return SandboxError("The body must be a JSON object.", code="invalid_type")

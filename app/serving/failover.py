@@ -5,7 +5,7 @@ Owns failover and cancellation. Of the client, it knows only whether it is still
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
 from app.serving.attempt import CallContext, Put
@@ -114,7 +114,7 @@ class Calls:
         try:
             self._run(context, put, start_over)
         except GatewayError as error:
-            note_tries(error, meter.calls_by_vendor)
+            note_tries(error, Counter(meter.vendors_called))
             raise
 
     def _run(self, context: CallContext, put: Put, start_over: Callable[[], None] | None) -> None:

@@ -43,7 +43,7 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(r"sk-ant-|sk-or-|sk-|AIza|gsk_|xai-|hf_|r8_|pplx-|fw_|eyJ|AKIA"),
         "This API key begins with `{found}`: it is another service's. A key of Tollgate begins "
-        "with `tg_`. Replace the other service's key if it was real.",
+        "with `tg_`. Replace the other service's key if it is real.",
     ),
 )
 
@@ -53,7 +53,7 @@ _SCHEME = re.compile(r"bearer(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 OTHER_HEADERS = ("api-key", "x-goog-api-key", "x-auth-token", "openai-api-key", "x-tollgate-key")
 QUERY_NAMES = ("api_key", "api-key", "apikey", "key", "token", "access_token", "x-api-key")
 
-_HOW = "Send it as `x-api-key: tg_...` or `Authorization: Bearer tg_...`."
+_HOW = "Send the key as `x-api-key: tg_...` or `Authorization: Bearer tg_...`."
 
 
 def is_key(credential: str) -> bool:
@@ -142,6 +142,6 @@ def _elsewhere(headers: Mapping[str, str], query: Mapping[str, str]) -> str:
         if name in lowered:
             return (
                 f"Tollgate reads no key from the query (`{name}`), because logs keep queries. "
-                f"{_HOW} Replace the key if it was real."
+                f"{_HOW} Replace this key if it is real."
             )
     return f"The request has no API key. {_HOW}"

@@ -30,13 +30,15 @@ def _meant(model: str, vendors: list[Vendor]) -> str | None:
         prefix, _, name = model.partition("/")
         vendor = nearest(prefix, _names(vendors))
         return f"{vendor}/{name.strip('/')}" if vendor and name.strip("/") else None
-    for separator in _SEPARATORS:
-        vendor, found, name = model.partition(separator)
-        if found and name and vendor in _names(vendors):
-            return f"{vendor}/{name}"
     known = [vendor for vendor in vendors if _has(vendor, model)]
-    known.sort(key=lambda vendor: vendor.missing is not None)  # those that are configured first
-    return f"{known[0].name}/{model}" if known else None
+    if known:  # those that are configured first
+        known.sort(key=lambda vendor: vendor.missing is not None)
+        return f"{known[0].name}/{model}"
+    for separator in _SEPARATORS:
+        prefix, found, name = model.partition(separator)
+        if found and name and prefix in _names(vendors):
+            return f"{prefix}/{name}"
+    return None
 
 
 def _has(vendor: Vendor, model: str) -> bool:

@@ -140,7 +140,7 @@ def _all(path: str, routes: Routes) -> Iterator[str]:
 def _base_url(path: str, near: tuple[str, str] | None, origin: str, client: Client | None) -> str:
     """Return the sentence on the base URL; empty if that cannot be what is wrong."""
     is_right = path.startswith(f"{PREFIX}/") and not path.startswith(f"{PREFIX}{PREFIX}")
-    if is_right and (near is None or not near[1].startswith(path)):
+    if is_right or (near is not None and not near[1].startswith(PREFIX)):
         return ""
     if client is not None:
         return f" {client.name} needs the {client.setting} `{origin}{client.suffix}`."

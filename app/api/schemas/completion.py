@@ -138,9 +138,8 @@ def load_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
 
 
 def _misplaced(name: str) -> UnsupportedParameter:
-    return UnsupportedParameter(
-        f"`{name}` is not a parameter of text completions: {CHAT_ONLY[name]}.", param=name
-    )
+    words = f"`{name}` is not a parameter of text completions: {CHAT_ONLY[name]}"
+    return UnsupportedParameter(words if words.endswith("?") else f"{words}.", param=name)
 
 
 def dump_completion(completion: Completion) -> dict[str, Any]:

@@ -29,7 +29,10 @@ def first_problem(error: ValidationError, known: Iterable[str] = ()) -> InvalidR
     is compared with the `known` ones.
     """
     names = tuple(known)
-    return together([_fault(path, it, names) for path, it in _problems("", error.messages)])
+    faults = [_fault(path, it, names) for path, it in _problems("", error.messages)]
+    # Marshmallow names unknown ones in any order.
+    faults.sort(key=lambda it: it.param or "" if isinstance(it, UnknownParameter) else "")
+    return together(faults)
 
 
 def _problems(path: str, found: Any) -> Iterator[tuple[str, Any]]:

@@ -14,7 +14,7 @@ from werkzeug.serving import make_server
 from app.api.error_codes import entries
 from app.sandbox.wsgi import app as sandbox
 from app.settings import Settings
-from tests.api.mistakes import ASK, CHAT, FIELDS, MISTAKES, TEXT, Mistake
+from tests.api.mistakes.table import ASK, CHAT, FIELDS, MISTAKES, TEXT, UNKNOWN, Mistake
 from tests.support.gateway import Gateway, running, vendor_table
 from tests.support.services.sqlite import new_ledger
 from tests.support.services.valkey import Valkey
@@ -83,7 +83,10 @@ def test_there_are_enough_of_them() -> None:
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=str)
-def test_the_answer_to_a_mistake_names_the_fix(site: Gateway, mistake: Mistake) -> None:
+def test_the_answer_to_a_mistake_names_the_fix(
+    site: Gateway, mistake: Mistake, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", logger="app")
     response = send(site, mistake)
     error = response.json()["error"]
     message = error["message"]
@@ -94,6 +97,9 @@ def test_the_answer_to_a_mistake_names_the_fix(site: Gateway, mistake: Mistake) 
         assert words.replace("{root}", root) in message
     for words in (*mistake.never, *THEIRS, site.api_key, "sk-simulated"):
         assert words not in response.text
+    ours = "\n".join(it.getMessage() for it in caplog.records if it.name.startswith("app"))
+    for secret in (site.api_key, UNKNOWN, *mistake.never):
+        assert secret not in ours
     for name, value in mistake.answers.items():
         assert response.headers[name].startswith(value)
     assert len(response.content) < 2500

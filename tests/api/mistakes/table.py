@@ -1,4 +1,4 @@
-"""Mistakes that callers make, and what each answer must say: the table of `test_mistakes`."""
+"""Mistakes that callers make, and what each answer must say: the table of `test_table`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -207,11 +207,11 @@ FIELDS = [
     *asked("stream_options", 400, "invalid_value", "`stream`", stream_options={},
            param="stream_options"),
     *asked("foreign wire", 400, "unsupported_parameter", "`temprature`", "`temperature`?",
-           "Also: ", "`promt`", model="foreign/m", temprature=1, promt="x", param="temprature"),
+           "Also: ", "`prompt`?", model="foreign/m", temprature=1, promt="x", param="temprature"),
     *asked("sandbox", 400, "unknown_parameter", "`temprature`", "`temperature`?", model=SANDBOX,
            temprature=1, param="temprature"),
-    *asked("sandbox, several", 400, "unknown_parameter", "`maxtokens`", "`max_tokens`?", "Also: ",
-           "`colour`", model=SANDBOX, maxtokens=1, colour="red", param="maxtokens"),
+    *asked("sandbox, several", 400, "unknown_parameter", "`maxtokens` is", "`max_tokens`?",
+           "Also: ", "`colour`", model=SANDBOX, maxtokens=1, colour="red", param="colour"),
     *asked("knob", 400, None, "`delay`", "`delay_ms`?", model=f"{SANDBOX}?delay=3", param="model"),
     *asked("knob's value", 400, None, "whole number", model=f"{SANDBOX}?words=x", param="model"),
     *asked("sandbox's model", 404, "model_not_found", "only `echo`", model="sandbox/gpt",
