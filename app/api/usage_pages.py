@@ -56,6 +56,7 @@ class UsageReport(Generic[RowT]):
             # Tollgate has no batch jobs.
             models=frozenset() if params.batch else params.models,
             users=params.user_ids,
+            endpoints=params.endpoints,
             group_by=tuple(k for name, k in self.groups.items() if k and name in params.group_by),
         )
 

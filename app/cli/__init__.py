@@ -117,4 +117,4 @@ def _is_text(arg: str) -> bool:
 @click.command("tollgate", cls=CommandTable)
 @click.version_option(__version__)
 def main() -> None:
-    """Tollgate, a gateway for text completions that accounts for every token."""
+    """Tollgate, a gateway for text and chat completions that accounts for every token."""

@@ -46,6 +46,7 @@ LABELS: Mapping[str, Callable[[UsageRow, tzinfo], str | None]] = {
     "key": lambda row, _: row.api_key_id,
     "user": lambda row, _: row.user,
     "status": lambda row, _: row.status,
+    "endpoint": lambda row, _: row.endpoint,
     "day": _day,
     "hour": _hour,
 }

@@ -30,6 +30,7 @@ def request_row(request: Request) -> tuple[Cell, ...]:
         show_time(request.started_at_ms),
         request.request_id,
         request.account_id,
+        request.endpoint,
         f"{request.vendor}/{request.model}",
         request.status,
         request.error_code,
@@ -89,6 +90,7 @@ def _served(event: UsageEvent) -> str | None:
 
 def _tokens(event: UsageEvent) -> str:
     counts = {name.removesuffix("_tokens"): getattr(event, name) for name in USAGE_COUNTS}
+    counts["cache_write_for_1h"] = counts.pop("cache_write_1h")
     told = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count]
     return ", ".join(told) or "none"
 

@@ -19,6 +19,7 @@ LABELS: Mapping[GroupKey, Callable[[UsageRow], str | None]] = {
     "api_key": lambda row: row.api_key_id,
     "user": lambda row: row.user,
     "status": lambda row: row.status,
+    "endpoint": lambda row: row.endpoint,
 }
 
 

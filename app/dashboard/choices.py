@@ -1,10 +1,11 @@
-"""The options of the filters' fields: accounts, keys, vendors and statuses that may be chosen."""
+"""The options of the filters' fields: accounts, keys, vendors and so on that may be chosen."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.container import services
 from app.dashboard.sign_in import current_user
+from app.vocabulary.request import ENDPOINTS
 from app.vocabulary.statuses import STATUSES
 
 #: Keys that the field offers; others can be typed.
@@ -18,6 +19,7 @@ class Choices:
     accounts: Sequence[str]
     vendors: Sequence[str]
     statuses: Sequence[str]
+    endpoints: Sequence[str]
     account_names: Mapping[str, str]
     key_names: Mapping[str, str]
 
@@ -68,6 +70,7 @@ def read_choices() -> Choices:
         accounts=sorted(names),
         vendors=sorted(vendor.name for vendor in it.vendors.configured()),
         statuses=sorted(STATUSES),
+        endpoints=ENDPOINTS,
         account_names=names,
         key_names=keys,
     )

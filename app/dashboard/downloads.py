@@ -25,6 +25,7 @@ _REQUEST_FIELDS = (
     "account_id",
     "api_key_id",
     "user",
+    "endpoint",
     "vendor",
     "model",
     "vendor_served",

@@ -15,6 +15,7 @@ from app.dashboard.time_ranges import (
 from app.ledger.reports.query import GroupKey, UsageQuery
 from app.ledger.slots import DAY_S
 from app.vocabulary.errors import AccountNotAllowed, InvalidRequest
+from app.vocabulary.request import ENDPOINTS
 from app.vocabulary.statuses import STATUSES
 
 #: What the overview groups by, in the order of its list: the value of `by` -> the ledger's name.
@@ -25,9 +26,10 @@ GROUPS: Mapping[str, GroupKey] = {
     "key": "api_key",
     "user": "user",
     "status": "status",
+    "endpoint": "endpoint",
 }
 #: Filters that compare text.
-TEXTS = ("account", "key", "vendor", "model", "user", "status")
+TEXTS = ("account", "key", "vendor", "model", "user", "status", "endpoint")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,7 @@ class Filters:
     model: str = ""
     user: str = ""
     status: str = ""
+    endpoint: str = ""
     by: str = "model"
 
     @classmethod
@@ -88,6 +91,7 @@ class Filters:
             models=_one(self.model),
             users=_one(self.user),
             statuses=_one(self.status),
+            endpoints=_one(self.endpoint),
             group_by=(GROUPS[self.by],),
         )
 
@@ -138,3 +142,5 @@ def _check_choices(texts: Mapping[str, str]) -> None:
         raise InvalidRequest(
             f"`status` must be one of {', '.join(sorted(STATUSES))}.", param="status"
         )
+    if texts["endpoint"] and texts["endpoint"] not in ENDPOINTS:
+        raise InvalidRequest(f"`endpoint` must be one of {', '.join(ENDPOINTS)}.", param="endpoint")

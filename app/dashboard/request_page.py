@@ -27,7 +27,7 @@ COUNT_NAMES = {
     "accepted_prediction_tokens": "of it accepted predictions",
     "rejected_prediction_tokens": "of it rejected predictions",
     "total_tokens": "Total",
-    "web_search_calls": "Web searches, at the price per million",
+    "web_search_calls": "Web searches",
 }
 #: Counts with a rate -> the rate's name in a price.
 RATE_OF = {

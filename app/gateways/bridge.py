@@ -78,6 +78,8 @@ class Bridge:
         except InvalidRequest as error:
             raise _in_public_words(error) from error
         names = {public_name(name) for name in (*dropped, *encoded.dropped)}
+        if not names:
+            return encoded
         return replace(encoded, dropped=tuple(sorted(names)))
 
     def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
@@ -157,7 +159,7 @@ class TextDecoder(Decoder):
         finally:
             self._follow()
         if chunk is None or all(map(_is_text, chunk.choices)):
-            return chunk if chunk is None or chunk.extra is None else replace(chunk, extra=None)
+            return chunk if chunk is None or chunk.extra is None else _without_extra(chunk)
         texts = [self._text(choice) for choice in chunk.choices]
         kept = tuple([choice for choice in texts if not _is_empty(choice)])
         return replace(chunk, choices=kept, extra=None)
@@ -212,6 +214,19 @@ class TextDecoder(Decoder):
             tokens = [replace(token, raw=None) for token in tokens]
         found = self._logprobs.read(choice.index, tokens)
         return {**found, "top_logprobs": None} if self._alone else found
+
+
+def _without_extra(chunk: Completion) -> Completion:
+    """Return a chunk without the vendor's fields; `replace` takes three times as long."""
+    return Completion(
+        chunk.id,
+        chunk.created,
+        chunk.model,
+        chunk.choices,
+        chunk.usage,
+        chunk.system_fingerprint,
+        chunk.service_tier,
+    )
 
 
 def _is_text(choice: Choice) -> bool:

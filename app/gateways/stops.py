@@ -25,6 +25,8 @@ class StopCutter:
 
     def feed(self, delta: str) -> str:
         """Add a delta; return the text that can be passed on."""
+        if not self._stops:
+            return delta
         if self.is_cut:
             return ""
         text = self._held + delta

@@ -61,19 +61,14 @@ def kinds_of(usage: Tokens) -> Kinds:
     the counts imply, of audio first. Images that must have been written to the cache count as
     written. If the parts exceed the total, only the parts are left.
     """
-    prompt, cached, written = usage.prompt_tokens, usage.cached_tokens, usage.cache_write_tokens
+    cached, written = usage.cached_tokens, usage.cache_write_tokens
     audio, images = usage.audio_prompt_tokens, usage.image_prompt_tokens
-    beyond = max(0, cached + written + audio + images - prompt)
-    cached_audio = min(audio, cached, beyond)
-    cached_images = min(images, cached - cached_audio, beyond - cached_audio)
-    beyond -= cached_audio + cached_images
-    new_images = images - cached_images
-    new_images -= min(new_images, written, beyond)
-    text = prompt - (cached + written + audio + images - cached_audio - cached_images)
+    parts = cached + written + audio + images
+    cached_audio, cached_images, new_images = _overlaps(usage, parts - usage.prompt_tokens)
     reasoning, spoken = usage.reasoning_tokens, usage.audio_completion_tokens
     drawn, hour = usage.image_completion_tokens, min(usage.cache_write_1h_tokens, written)
     return Kinds(
-        max(0, text),
+        max(0, usage.prompt_tokens - parts + cached_audio + cached_images),
         cached - cached_audio - cached_images,
         written - hour,
         audio - cached_audio,
@@ -87,3 +82,18 @@ def kinds_of(usage: Tokens) -> Kinds:
         drawn,
         usage.web_search_calls,
     )
+
+
+def _overlaps(usage: Tokens, beyond: int) -> tuple[int, int, int]:
+    """Return the cached audio, the cached images, and the images that no cache has.
+
+    `beyond` is by how much the parts of the prompt exceed it, because some are in two parts.
+    """
+    images, cached = usage.image_prompt_tokens, usage.cached_tokens
+    if beyond <= 0:
+        return 0, 0, images
+    cached_audio = min(usage.audio_prompt_tokens, cached, beyond)
+    cached_images = min(images, cached - cached_audio, beyond - cached_audio)
+    new = images - cached_images
+    written = min(new, usage.cache_write_tokens, beyond - cached_audio - cached_images)
+    return cached_audio, cached_images, new - written

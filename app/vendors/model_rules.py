@@ -38,11 +38,29 @@ class ModelRules:
         return {**self.sends, **renamed}
 
 
+#: The rules that were looked up: (id of the table, model) -> the table and the rules. It holds the
+#: table, so that no other one gets its id. Callers choose the names, so it is bounded.
+_FOUND: dict[tuple[int, str], tuple[Mapping[str, Any], ModelRules]] = {}
+_FOUND_LIMIT = 1_024
+
+
 def rules_of(vendor: Vendor, model_name: str) -> ModelRules:
     """Return the rules of all globs that match the model; later ones override earlier ones."""
+    table: Mapping[str, Any] = vendor.quirks.get("models") or {}
+    found = _FOUND.get((id(table), model_name))
+    if found is not None and found[0] is table:
+        return found[1]
+    rules = _rules_in(table, model_name)
+    if len(_FOUND) >= _FOUND_LIMIT:
+        _FOUND.clear()
+    _FOUND[id(table), model_name] = table, rules
+    return rules
+
+
+def _rules_in(table: Mapping[str, Any], model_name: str) -> ModelRules:
     tables: dict[str, Any] = {name: {} for name in _TABLES}
     names: dict[str, Any] = {name: set() for name in _NAMES}
-    for glob, rules in vendor.quirks.get("models", {}).items():
+    for glob, rules in table.items():
         if fnmatchcase(model_name, glob):
             for key, value in rules.items():
                 (tables[key] if key in tables else names[key]).update(value)

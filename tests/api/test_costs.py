@@ -47,6 +47,7 @@ def test_a_day_is_one_bucket_in_openais_shape(costs: Site) -> None:
                         "project_id": None,
                         "user_id": None,
                         "api_key_id": None,
+                        "endpoint": None,
                         "api_source": None,
                         "quantity": None,
                         "quantity_unit": None,
@@ -58,6 +59,16 @@ def test_a_day_is_one_bucket_in_openais_shape(costs: Site) -> None:
         "has_more": False,
         "next_page": None,
     }
+
+
+def test_costs_may_be_by_endpoint(costs: Site) -> None:
+    chat = at(MIDNIGHT_S, model="m", prompt_tokens=6, endpoint="chat.completions")
+    costs.post(at(MIDNIGHT_S, model="m", prompt_tokens=3), chat)
+    (bucket, *_) = costs.page(**RANGE, group_by="endpoint")["data"]
+    found = {it["endpoint"]: it["amount"]["value"] for it in bucket["results"]}
+    assert found == {"chat.completions": 0.0000021, "completions": 0.00000165}
+    (bucket, *_) = costs.page(**RANGE, endpoints="chat.completions")["data"]
+    assert [it["amount"]["value"] for it in bucket["results"]] == [0.0000021]
 
 
 def test_ten_thousand_tiny_requests_add_up_exactly(costs: Site) -> None:

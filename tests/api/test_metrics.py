@@ -53,7 +53,7 @@ def test_what_happened_and_what_waits_is_told(gateway: Gateway) -> None:
     route = {"route": "/v5/completions"}
     assert value(samples, "tollgate_http_requests_total", status="200", **route) == 1
     assert value(samples, "tollgate_http_requests_total", status="400", **route) == 1
-    labels = {"vendor": "sim", "model": "m"}
+    labels = {"endpoint": "completions", "vendor": "sim", "model": "m"}
     assert value(samples, "tollgate_completions_total", status="completed", **labels) == 1
     assert value(samples, "tollgate_backlog_events") == 1
     assert value(samples, "tollgate_backlog_oldest_seconds") >= 0
@@ -189,7 +189,7 @@ def _is_ready(url: str) -> bool:
 
 
 def _completed(url: str) -> float:
-    labels = {"vendor": "sim", "model": "m", "status": "completed"}
+    labels = {"endpoint": "completions", "vendor": "sim", "model": "m", "status": "completed"}
     return value(scraped(url), "tollgate_completions_total", **labels)
 
 

@@ -88,3 +88,31 @@ def test_the_list_comes_in_pages_for_who_asks(gateway: Gateway) -> None:
 def test_the_list_is_for_holders_of_a_key(gateway: Gateway) -> None:
     for path in ("/models", "/models/sim/m"):
         assert requests.get(f"{gateway.base_url}{path}", timeout=60).status_code == 401
+
+
+def chat_models(gateway: Gateway, **query: Any) -> list[str]:
+    """Return the names of the models for chat."""
+    response = gateway.get("/chat/completions/models", params=query)
+    assert response.status_code == 200, response.text
+    body = response.json()
+    assert body["object"] == "list"
+    assert {it["model_type"] for it in body["items"]} <= {"chat_completion"}
+    return [it["model_name"] for it in body["items"]]
+
+
+def test_models_for_chat_are_sorted_by_name_and_paged(gateway: Gateway) -> None:
+    names = chat_models(gateway)
+    assert "sim/*" in names
+    assert names == sorted(names)
+    assert chat_models(gateway, sort_order="desc", sort_by="model_name") == names[::-1]
+    assert chat_models(gateway, limit=2) == names[:2]
+    assert chat_models(gateway, starting_after=names[1], limit=2) == names[2:4]
+    assert chat_models(gateway, ending_before=names[2], limit=2) == names[:2]
+    assert chat_models(gateway, model_vendor="sim") == ["sim/*"]
+    assert chat_models(gateway, model_vendor="nobody") == []
+
+
+def test_a_wrong_order_is_named(gateway: Gateway) -> None:
+    response = gateway.get("/chat/completions/models", params={"sort_order": "up"})
+    assert response.status_code == 400
+    assert response.json()["error"]["param"] == "sort_order"

@@ -41,6 +41,10 @@ def test_a_day_is_one_bucket_in_openais_shape(each_site: Site) -> None:
         "completion_tokens": 7,
         "audio_completion_tokens": 2,
         "total_tokens": 107,
+        "image_prompt_tokens": 5,
+        "image_completion_tokens": 3,
+        "cache_write_1h_tokens": 6,
+        "web_search_calls": 1,
     }
     each_site.post(at(MIDNIGHT_S, **counts), at(MIDNIGHT_S + DAY_S - 0.001, **counts))
     assert each_site.page(start_time=MIDNIGHT_S, end_time=MIDNIGHT_S + DAY_S) == {
@@ -60,12 +64,17 @@ def test_a_day_is_one_bucket_in_openais_shape(each_site: Site) -> None:
                         "input_uncached_tokens": 60,
                         "input_audio_tokens": 8,
                         "output_audio_tokens": 4,
+                        "input_image_tokens": 10,
+                        "output_image_tokens": 6,
+                        "input_cache_write_1h_tokens": 12,
+                        "web_search_calls": 2,
                         "num_model_requests": 2,
                         "failed_requests": 0,
                         "project_id": None,
                         "user_id": None,
                         "api_key_id": None,
                         "model": None,
+                        "endpoint": None,
                         "batch": None,
                         "service_tier": None,
                         "api_source": None,
@@ -76,6 +85,24 @@ def test_a_day_is_one_bucket_in_openais_shape(each_site: Site) -> None:
         "has_more": False,
         "next_page": None,
     }
+
+
+def test_both_endpoints_are_summed_and_can_be_told_apart(each_site: Site) -> None:
+    chat = "chat.completions"
+    each_site.post(at(MIDNIGHT_S), *(at(MIDNIGHT_S + n, endpoint=chat) for n in (1, 2)))
+    day = {"start_time": MIDNIGHT_S, "end_time": MIDNIGHT_S + DAY_S}
+    (both,) = results(each_site.page(**day)["data"])
+    assert (both["endpoint"], both["num_model_requests"]) == (None, 3)
+    found = results(each_site.page(**day, group_by=["endpoint", "model"])["data"])
+    assert [(it["endpoint"], it["model"], it["num_model_requests"]) for it in found] == [
+        (chat, "openai/m", 2),
+        ("completions", "openai/m", 1),
+    ]
+    for endpoint, count in ((chat, 2), ("completions", 1)):
+        (one,) = results(each_site.page(**day, endpoints=endpoint)["data"])
+        assert one["num_model_requests"] == count
+    query = {**day, "endpoints[]": ["completions", chat], "limit": 1}
+    assert tokens(each_site.pages(**query, bucket_width="1h")) == 3 * 5
 
 
 def test_all_requests_are_counted_and_those_that_failed_beside_them(site: Site) -> None:

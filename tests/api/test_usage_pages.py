@@ -30,12 +30,22 @@ def test_a_file_has_all_of_the_range(each_site: Site) -> None:
     assert lines[0] == (
         "start,end,project_id,model,input_tokens,output_tokens,input_cached_tokens,"
         "input_cache_write_tokens,input_uncached_tokens,input_audio_tokens,output_audio_tokens,"
+        "input_image_tokens,output_image_tokens,input_cache_write_1h_tokens,web_search_calls,"
         "num_model_requests,failed_requests"
     )
     assert lines[1] == (
-        "2026-09-01T00:00:00+00:00,2026-09-02T00:00:00+00:00,acme,openai/m0,3,2,0,0,3,0,0,1,0"
+        "2026-09-01T00:00:00+00:00,2026-09-02T00:00:00+00:00,acme,openai/m0,3,2,0,0,3,0,0,0,0,0,0,1,0"
     )
     assert len(lines) == 5
+
+
+def test_a_file_may_be_by_endpoint(site: Site) -> None:
+    site.post(at(MIDNIGHT_S, endpoint="chat.completions"))
+    lines = site.get({**RANGE, "format": "csv", "group_by": "endpoint"}).text.splitlines()
+    assert lines[0].startswith("start,end,endpoint,input_tokens,")
+    assert lines[1].startswith(
+        "2026-09-01T00:00:00+00:00,2026-09-02T00:00:00+00:00,chat.completions,3,2,"
+    )
 
 
 def test_a_file_may_start_with_a_byte_order_mark_for_excel(site: Site) -> None:

@@ -111,6 +111,7 @@ def test_what_this_gateway_does_not_tell_apart_groups_as_one(site: Site) -> None
         ("start_time=5&bucket_width=1h&limit=169", "limit", "invalid_value"),
         ("start_time=5&batch=1", "batch", "invalid_type"),
         ("start_time=5&group_by=model&group_by=colour", "group_by[1]", "invalid_value"),
+        ("start_time=5&endpoints=completions&endpoints=images", "endpoints[1]", "invalid_value"),
         ("start_time=5&group_by[]=model&group_by[]=", "group_by[1]", "invalid_value"),
         ("start_time=5&models=gpt-4o", "models[0]", "invalid_value"),
         ("start_time=5&models=openai/a%00", "models[0]", "invalid_value"),

@@ -35,11 +35,16 @@ def test_a_price_is_shown_in_dollars_a_million_tokens(priced: Tollgate) -> None:
     result = priced.run("prices", "show", "openai/m")
     headings, row = result.stdout.splitlines()
     assert headings.split()[3:5] == ["input", "cached"]
-    assert row.split() == ["0", "0.15", "0.15", "0.15", "0.15", "0.15", "0.6", "0.6", "0.6"]
+    assert row.split() == ["0", "0.15", "0.15", "0.15", "0.15", "0.15", "0.6", "0.6", "0.6"] + [
+        "0.15",
+        "0.15",
+    ]
+    assert headings.split()[-2:] == ["input_image", "cached_image"]
     assert "file:openai/m#" in result.stderr
     shown = json.loads(priced.run("prices", "show", "openai/gpt-4o", "--json").stdout)
     (tier,) = shown["usd_per_million_tokens"]
     assert (tier["input"], tier["cached"], tier["output"]) == ("2.5", "1.25", "10")
+    assert (tier["output_image"], shown["usd_per_thousand_searches"]) == (None, "10")
 
 
 def test_a_price_says_since_when_it_is_in_force_and_for_which_tier(

@@ -23,7 +23,7 @@ def test_a_status_of_a_later_version_is_shown() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, "unknown: the model has no price"),
+        ({}, "unknown: there is no price"),
         ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, "nothing was used"),
         ({"vendor_served": "spare", "service_tier": "flex"}, "spare/m-2026-01-01 (flex)"),
         ({"client_retry_count": 2}, "Client retries"),

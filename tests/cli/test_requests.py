@@ -35,7 +35,12 @@ def ledger(tollgate: Tollgate, prices: PriceBook) -> Ledger:
         ),
     )
     good = usage_event(
-        event_id="e2", request_id="req_good", account_id="beta", started_at_ms=NOW_MS, user="u1"
+        event_id="e2",
+        request_id="req_good",
+        account_id="beta",
+        started_at_ms=NOW_MS,
+        user="u1",
+        endpoint="chat.completions",
     )
     ledger.post([failed, good])
     return ledger
@@ -77,6 +82,8 @@ def test_requests_that_share_an_id_are_named(tollgate: Tollgate, ledger: Ledger)
         (["--key", "key_a"], ["req_failed"]),
         (["--model", "openai/m", "--status", "failed"], ["req_failed"]),
         (["--user", "u1"], ["req_good"]),
+        (["--endpoint", "chat.completions"], ["req_good"]),
+        (["--endpoint", "completions"], ["req_failed"]),
         (["--since", "2099-01-01"], []),
         (["--until", "2020-01-01"], []),
         (["--limit", "1"], ["req_good"]),

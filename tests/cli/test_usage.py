@@ -87,6 +87,7 @@ def test_one_account_is_shown_by_model(tollgate: Tollgate, ledger: Ledger) -> No
         ("key", [("key_1", 3), ("key_2", 1)]),
         ("user", [(None, 3), ("u", 1)]),
         ("status", [("completed", 3), ("failed", 1)]),
+        ("endpoint", [("completions", 3), ("chat.completions", 1)]),
         ("day", [("2026-09-01", 1), ("2026-09-02", 2), ("2026-09-03", 1)]),
         (
             "hour",
@@ -114,6 +115,7 @@ def test_usage_is_summed_by_each_column(
                 api_key_id="key_2",
                 user="u",
                 status="failed",
+                endpoint="chat.completions",
             ),
         ]
     )
@@ -280,6 +282,9 @@ def test_no_usage_is_said_with_what_to_do(tollgate: Tollgate) -> None:
         (["--user", "zoe", "--user", "max"], 3),
         (["--status", "failed"], 1),
         (["--status", "failed", "--status", "completed"], 5),
+        (["--endpoint", "chat.completions"], 2),
+        (["--endpoint", "chat.completions", "--user", "max", "--by", "day,endpoint"], 1),
+        (["--endpoint", "chat.completions", "--endpoint", "completions"], 5),
         (["acme", "--user", "zoe", "--status", "completed", "--model", "openai/m"], 1),
         (["--user", "zoe", "--by", "day,model"], 2),
         (["--status", "failed", "--by", "hour,account"], 1),
@@ -292,8 +297,8 @@ def test_usage_is_narrowed_by_each_filter_and_a_filter_may_be_repeated(
         [
             at(MIDNIGHT_S, user="zoe"),
             at(MIDNIGHT_S + DAY_S, user="zoe", status="failed"),
-            at(MIDNIGHT_S + 9 * DAY_S, user="max", vendor="vllm"),
-            at(MIDNIGHT_S, model="other"),
+            at(MIDNIGHT_S + 9 * DAY_S, user="max", vendor="vllm", endpoint="chat.completions"),
+            at(MIDNIGHT_S, model="other", endpoint="chat.completions"),
             at(MIDNIGHT_S, account_id="beta", api_key_id="key_2"),
         ]
     )

@@ -4,33 +4,24 @@ A new vendor adds an entry and a format, and no test here.
 """
 
 import dataclasses
-import re
 import threading
-import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import openai
 import pytest
 import requests
 from openai import OpenAI
 
-from app.gateways.families import GATEWAY_SPECS
-from app.settings import Settings
-from app.vendors.table import BUILT_IN, VendorTable, load_vendors
-from tests.support.gateway import Gateway, running, sse_events, text_of
+from tests.contract.table import KEY, OVERLAYS, PATIENT, rows, serving
+from tests.support.gateway import Gateway, sse_events, text_of
 from tests.support.services.polling import wait_until
-from tests.support.services.sqlite import new_ledger
 from tests.support.services.valkey import Valkey
 from tests.support.vendor import CUT, Reply, SimulatedVendor
 from tests.support.vendors import WIRES
 from tests.support.vendors.base import Kind, Said, Wire
 
 SAID = Said()
-KEY = "sk-test"
 
 
 @dataclasses.dataclass
@@ -71,51 +62,7 @@ class Contract:
         )
 
 
-def _variables() -> dict[str, str]:
-    """Return a value for every variable of the built-in table."""
-    names = set(re.findall(r"\$\{(\w+)", BUILT_IN.read_text()))
-    return {n: "http://some.invalid/v1" if "URL" in n or "ENDPOINT" in n else "x" for n in names}
-
-
-def _rows() -> VendorTable:
-    return load_vendors(None, _variables(), GATEWAY_SPECS)
-
-
-def _table() -> dict[str, Any]:
-    tables: dict[str, Any] = tomllib.loads(BUILT_IN.read_text())["vendors"]
-    return tables
-
-
-#: Deadlines that no answer here comes near, and some that are soon over.
-PATIENT = "{first_token_s = 20.0, idle_s = 20.0, total_s = 30.0}"
 HASTY = "{first_token_s = 0.2, idle_s = 0.2, total_s = 0.4}"
-
-
-@contextmanager
-def serving(root: Path, redis_url: str, timeouts: str) -> Iterator[tuple[Gateway, SimulatedVendor]]:
-    """Run a gateway with every entry of the table; all are at one simulated vendor."""
-    vendor = SimulatedVendor()
-    host = vendor.url.removesuffix("/v1")
-    overlay = ""
-    for row in _rows():
-        overlay += f'[vendors.{row.name}]\nbase_url = "{host}{urlsplit(row.base_url).path}"\n'
-        overlay += f"retries = 0\ntimeouts = {timeouts}\n"
-        overlay += getattr(WIRES.get(row.name), "overlay", "") + "\n"
-        if "api_key_env" in _table()[row.name]:
-            overlay += 'api_key_env = "CONTRACT_KEY"\n'
-    table = root / "vendors.toml"
-    table.write_text(overlay)
-    settings = Settings(
-        journal="off",  # no worker posts: it would send again what a flush between tests removes
-        redis_url=redis_url,
-        database_url=new_ledger(root / "ledger.db"),
-        vendors_file=table,
-        spool_dir=root / "spool",
-        env={**_variables(), "CONTRACT_KEY": KEY},
-    )
-    with running(settings) as gateway:
-        yield gateway, vendor
-    vendor.stop()
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +70,7 @@ def patient(
     tmp_path_factory: pytest.TempPathFactory, valkey: Valkey
 ) -> Iterator[tuple[Gateway, SimulatedVendor]]:
     """A gateway with deadlines longer than any test."""
-    with serving(tmp_path_factory.mktemp("patient"), valkey.url, PATIENT) as served:
+    with serving(tmp_path_factory.mktemp("patient"), valkey.url, PATIENT, OVERLAYS) as served:
         yield served
 
 
@@ -132,7 +79,7 @@ def hasty(
     tmp_path_factory: pytest.TempPathFactory, valkey: Valkey
 ) -> Iterator[tuple[Gateway, SimulatedVendor]]:
     """A gateway with short deadlines."""
-    with serving(tmp_path_factory.mktemp("hasty"), valkey.url, HASTY) as served:
+    with serving(tmp_path_factory.mktemp("hasty"), valkey.url, HASTY, OVERLAYS) as served:
         yield served
 
 
@@ -159,7 +106,7 @@ def impatient(request: pytest.FixtureRequest, hasty: tuple[Gateway, SimulatedVen
 
 def test_every_row_has_a_wire_that_is_tested() -> None:
     tested = {name.partition(":")[0] for name in WIRES}
-    assert tested == {row.name for row in _rows()} - {"sandbox"}
+    assert tested == {row.name for row in rows()} - {"sandbox"}
 
 
 def check_event(contract: Contract, calls: int = 1) -> None:

@@ -8,6 +8,7 @@ CHOICES = Choices(
     accounts=["acme"],
     vendors=[],
     statuses=[],
+    endpoints=[],
     account_names={"acme": "Acme Ltd"},
     key_names={"key_0123456789": "production", "key_abcdef": ""},
 )
@@ -30,6 +31,6 @@ def test_a_group_has_a_name_that_tells_it_from_others(by: str, label: str, title
 
 def test_the_newest_keys_are_offered() -> None:
     many = {f"key_{at}": "" for at in range(KEYS_LIMIT + 5)}
-    keys = Choices([], [], [], {}, many).keys
+    keys = Choices([], [], [], [], {}, many).keys
     assert len(keys) == KEYS_LIMIT
     assert keys[0] == f"key_{KEYS_LIMIT + 4}"

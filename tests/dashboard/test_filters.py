@@ -37,6 +37,7 @@ def test_the_zone_of_the_query_precedes_the_users() -> None:
         ({"model": "gpt-4o"}, "model"),
         ({"model": "/m"}, "model"),
         ({"status": "good"}, "status"),
+        ({"endpoint": "images"}, "endpoint"),
         ({"zone": "Mars/Olympus"}, "zone"),
         ({"range": "2h"}, "range"),
         ({"vendor": "a\0"}, None),
@@ -51,13 +52,20 @@ def test_an_invalid_filter_is_named(args: dict[str, str], param: str | None) -> 
 
 def test_filters_become_the_ledgers_query() -> None:
     filters = load(
-        account="acme", key="k", vendor="openai", model="openai/m", user="u", status="failed"
+        account="acme",
+        key="k",
+        vendor="openai",
+        model="openai/m",
+        user="u",
+        status="failed",
+        endpoint="completions",
     )
     query = filters.query(None)
     assert query.account_ids == frozenset({"acme"})
     assert (query.vendors, query.models) == (frozenset({"openai"}), frozenset({"openai/m"}))
     assert (query.api_key_ids, query.users) == (frozenset({"k"}), frozenset({"u"}))
     assert query.statuses == frozenset({"failed"})
+    assert query.endpoints == frozenset({"completions"})
     assert load(by="key").query(None).group_by == ("api_key",)
 
 

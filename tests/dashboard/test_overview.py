@@ -62,6 +62,19 @@ def test_filters_say_what_is_summed(
     assert {row[0]: row[2] for row in rows} == sums
 
 
+def test_usage_may_be_by_endpoint_or_of_one(site: DashboardSite) -> None:
+    site.post(at(1, endpoint="chat.completions", prompt_tokens=7, total_tokens=9))
+    site.sign_in("admin")
+    rows = table(site.page(by="endpoint"), "groups")
+    assert [(row[0], row[2]) for row in rows[:-1]] == [
+        ("completions", "1,550"),
+        ("chat.completions", "9"),
+    ]
+    page = site.page(endpoint="chat.completions", by="account")
+    assert [row[2] for row in table(page, "groups")[:-1]] == ["9"]
+    assert 'id="latencies-title"' not in page  # of single endpoints, no latencies are kept
+
+
 def values(page: str, chart: str) -> list[int]:
     """The totals of a chart's bars, from its table."""
     return [int(it) for it in re.findall(r'data-value="(\d+)"', bars_table(page, chart))]

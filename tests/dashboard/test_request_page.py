@@ -41,6 +41,27 @@ def test_a_request_shows_its_counts_its_price_and_its_ids(site: DashboardSite) -
         assert fact in text
 
 
+def test_images_searches_and_the_endpoint_are_shown(site: DashboardSite) -> None:
+    counts = {"image_prompt_tokens": 2, "image_completion_tokens": 1, "web_search_calls": 4}
+    chat = {"model": "gpt-4o-mini", "endpoint": "chat.completions"}
+    site.post(at(5, request_id="req_5", **chat, **counts), at(6, request_id="req_6", **chat))
+    site.sign_in("admin")
+    page = site.page("/requests/req_5")
+    assert table(page, "counts") == [
+        ["Prompt", "3"],
+        ["of it images", "2"],
+        ["Completion", "2"],
+        ["of it images", "1"],
+        ["Total", "5"],
+        ["Web searches", "4"],
+    ]
+    text = plain(page)
+    assert "chat.completions" in text
+    assert "a price is unknown" in text  # the model has one of its text alone
+    assert "a price is unknown" not in plain(site.page("/requests/req_6"))
+    assert "endpoint=chat.completions" in page
+
+
 def test_each_call_of_a_request_is_shown(site: DashboardSite) -> None:
     calls = (
         CallUsage("openai", "gpt-4o-mini", prompt_tokens=10, total_tokens=10),

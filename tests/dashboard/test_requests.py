@@ -61,12 +61,13 @@ def test_older_requests_are_pages_that_neither_skip_nor_repeat(site: DashboardSi
         ({"user": "u-1"}, ["acme"]),
         ({"status": "failed", "vendor": "anthropic"}, ["acme"]),
         ({"key": "another"}, []),
+        ({"endpoint": "chat.completions"}, ["acme"]),
     ],
 )
 def test_filters_leave_out_other_requests(
     site: DashboardSite, query: dict[str, str], found: list[str]
 ) -> None:
-    site.post(at(1, user="u-1", model="m"))
+    site.post(at(1, user="u-1", model="m", endpoint="chat.completions"))
     site.sign_in("admin")
     page = site.page("/requests", **query)
     rows = table(page, "list") if found else []

@@ -10,7 +10,8 @@ from typing import Any
 #: Near the default limit of a body, in bytes.
 LARGE_BYTES = 10 * 1024 * 1024
 
-_ODD: list[Any] = [
+#: Values that hardly any field takes.
+ODD: list[Any] = [
     None,
     True,
     -1,
@@ -105,7 +106,7 @@ def _plain(dice: random.Random, tag: str) -> bytes:
 
 def _odd_field(dice: random.Random, tag: str) -> bytes:
     asked = _sound(dice, tag)
-    asked[dice.choice(_FIELDS)] = dice.choice(_ODD)
+    asked[dice.choice(_FIELDS)] = dice.choice(ODD)
     return json.dumps(asked).encode()
 
 

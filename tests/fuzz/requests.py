@@ -4,10 +4,12 @@ import random
 from urllib.parse import quote
 
 from tests.fuzz.bodies import body, coded
+from tests.fuzz.conversations import conversation
 from tests.fuzz.wire import chunked
 
 _PATHS = (
     *("/livez", "/readyz", "/metrics", "/v5/models", "/v5/models/sim/m", "/v5/models/sim%2F*"),
+    *("/v5/chat/completions", "/v5/chat/completions/models", "/v5/responses"),
     *("/v5/organization/usage/completions", "/v5/organization/costs", "/dashboard", "/docs"),
     *("/dashboard/sign-in", "//v5/completions", "/v5//completions/", "/nowhere", "/%00", "/../x"),
     *("/v5/completions/", "http://x/v5/completions", "/dashboard/static/charts.js", "*"),
@@ -31,11 +33,14 @@ def hostile(dice: random.Random, api_key: str, tag: str) -> bytes:
     """Return one request, which may be in order."""
     if dice.random() < 0.25:
         return _elsewhere(dice, api_key)
-    headers, raw = coded(dice, body(dice, tag))
+    path, made = (
+        ("completions", body) if dice.random() < 0.6 else ("chat/completions", conversation)
+    )
+    headers, raw = coded(dice, made(dice, tag))
     framing, raw = _framed(dice, raw)
     lines = [*_headers(dice, api_key), *headers, *framing]
     version = "1.0" if dice.random() < 0.1 and "chunked" not in str(framing) else "1.1"
-    return _joined(f"POST /v5/completions HTTP/{version}", lines) + raw
+    return _joined(f"POST /v5/{path} HTTP/{version}", lines) + raw
 
 
 def is_broken(request: bytes) -> bool:

@@ -22,6 +22,7 @@ from tests.support.vendor import (
     stream_reply,
     usage_of,
 )
+from tests.support.vendor_chat import chatted
 
 VENDORS = """
 [vendors.sim]
@@ -125,6 +126,8 @@ class _Users(list[Asked]):
 def answered(asked: Asked) -> Reply:
     """Answer whatever a vendor may be asked."""
     body: dict[str, Any] = asked.body
+    if "messages" in body:
+        return chatted(body)
     prompt = body.get("prompt")
     prompts = len(prompt) if isinstance(prompt, list) and not _is_tokens(prompt) else 1
     choices = [choice("so ", "stop", at) for at in range(prompts * (body.get("n") or 1))]

@@ -269,3 +269,12 @@ def test_a_limit_that_nobody_set_is_not_to_blame() -> None:
     vendor = first(native=())
     of = router(vendor)
     assert not of.learn(plan(vendor, chatting("first/m", "hi"), of), refused(MINE))
+
+
+def test_an_api_format_serves_the_endpoints_that_it_has_or_that_the_bridge_makes() -> None:
+    prompts_alone = {name: family for name, family in GATEWAYS.items() if family.chat is None}
+    for gateway in GATEWAYS:
+        vendor = entry("first", URL, gateway=gateway)
+        of = router(vendor)
+        assert of.serves(vendor, "completions")
+        assert of.serves(vendor, "chat.completions") == (gateway not in prompts_alone)

@@ -32,6 +32,21 @@ def test_before_a_checkpoint_the_prompt_is_estimated_by_its_length() -> None:
     assert (event.prompt_source, event.completion_source) == ("estimated", "estimated")
 
 
+def test_the_endpoint_and_every_count_are_those_of_the_record() -> None:
+    counts = {
+        "image_prompt_tokens": 4,
+        "image_completion_tokens": 2,
+        "cache_write_1h_tokens": 3,
+        "web_search_calls": 1,
+    }
+    event = abandoned(record(endpoint="chat.completions", prompt_tokens=9, **counts))
+    assert event.endpoint == "chat.completions"
+    assert {name: getattr(event, name) for name in counts} == counts
+    before = orjson.loads(record().encode())
+    assert "endpoint" not in before  # as the version before writes it
+    assert abandoned(OpenRecord.decode(orjson.dumps(before))).endpoint == "completions"
+
+
 def test_what_the_vendor_has_counted_stays_the_vendors_and_the_rest_is_estimated() -> None:
     """Anthropic reports the prompt first; Tollgate counts the text that came since."""
     told = {

@@ -23,13 +23,20 @@ class ChatPromptTokensDetails(PromptTokensDetails):
     """Parts of `prompt_tokens`."""
 
     cache_write_tokens = count("Written to the vendor's cache.")
+    image_tokens = fields.Integer(metadata={"description": "Images, if there are any."})
+
+
+class ChatCompletionTokensDetails(CompletionTokensDetails):
+    """Parts of `completion_tokens`."""
+
+    image_tokens = fields.Integer(metadata={"description": "Images, if there are any."})
 
 
 class ChatCompletionUsage(CompletionUsage):
     """The tokens of one request, for all its choices."""
 
     prompt_tokens_details = fields.Nested(ChatPromptTokensDetails, required=True)
-    completion_tokens_details = fields.Nested(CompletionTokensDetails, required=True)
+    completion_tokens_details = fields.Nested(ChatCompletionTokensDetails, required=True)
 
 
 class Open(Schema):

@@ -57,6 +57,7 @@ FIELDS = {
     "user_ids": "Only requests with one of these as `user`.",
     "api_key_ids": "Only these API keys, by id.",
     "models": "Only these models, as `vendor/name`.",
+    "endpoints": "Only requests to these endpoints. Default: all, summed.",
     "line_items": "Only these models, as `vendor/name`.",
     "timezone": "Time zone in which days begin, from the IANA database.",
     "format": "`csv`: respond with one file of all buckets, without pages.",

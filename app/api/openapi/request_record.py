@@ -67,5 +67,5 @@ def components() -> dict[str, dict[str, Any]]:
     found = orjson.loads(orjson.dumps(found))  # OpenAPI has no tuples
     event = found.pop(UsageEvent.__name__)
     fields = {n: it for n, it in event["properties"].items() if n not in ("process", "number")}
-    required = [*event["required"], *_BEYOND]
+    required = [*fields, *_BEYOND]
     return {_EVENT: event | {"properties": fields | _BEYOND, "required": required}, **found}

@@ -105,12 +105,17 @@ class UsageResult(Schema):
     input_uncached_tokens = count("All other input tokens.")
     input_audio_tokens = count("Audio tokens of the input.")
     output_audio_tokens = count("Audio tokens of the output.")
+    input_image_tokens = count("Image tokens of the input.")
+    output_image_tokens = count("Image tokens of the output.")
+    input_cache_write_1h_tokens = count("Of those written to a cache, those kept for an hour.")
+    web_search_calls = count("Web searches that vendors ran and bill one by one.")
     num_model_requests = count("All recorded requests, including failed ones.")
     failed_requests = count("Those of them that failed, or whose response was cut short.")
     project_id = string("The account.", allow_none=True)
     user_id = string("The request's `user`.", allow_none=True)
     api_key_id = string("The key's id.", allow_none=True)
     model = string("`vendor/name`.", allow_none=True)
+    endpoint = string("`completions` or `chat.completions`.", allow_none=True)
     batch = fields.Boolean(required=True, allow_none=True)
     service_tier = fields.String(required=True, allow_none=True)
     api_source = fields.String(required=True, allow_none=True)
@@ -143,7 +148,10 @@ class RefusalsResult(Schema):
     num_refused_requests = count("Requests that were refused before any vendor was called.")
     project_id = string("The account; empty if the request did not tell it.", allow_none=True)
     api_key_id = string("The key's id; empty if the key is not known.", allow_none=True)
-    endpoint = string("`completions`; empty if the input was not valid HTTP.", allow_none=True)
+    endpoint = string(
+        "`completions` or `chat.completions`; empty if the input was not valid HTTP.",
+        allow_none=True,
+    )
     reason = string(
         "The error's code. For limits with the limit that was reached, as in"
         " `rate_limit_exceeded/key/requests_per_minute`.",
@@ -193,6 +201,7 @@ class CostsResult(Schema):
     project_id = string("The account.", allow_none=True)
     user_id = string("The request's `user`.", allow_none=True)
     api_key_id = string("The key's id.", allow_none=True)
+    endpoint = string("`completions` or `chat.completions`.", allow_none=True)
     api_source = fields.String(required=True, allow_none=True)
     quantity = fields.Integer(required=True, allow_none=True)
     quantity_unit = string("`tokens` if grouped by line item.", allow_none=True)

@@ -2,7 +2,7 @@
 
 Arrays are accepted as OpenAI's clients send them (`models[]=a&models[]=b`) or bare
 (`models=a&models=b`). Source: OpenAI's `GET /organization/usage/completions` and
-`GET /organization/costs`; `timezone`, `format` and `bom` are Tollgate's own.
+`GET /organization/costs`; `timezone`, `endpoints`, `format` and `bom` are Tollgate's own.
 """
 
 from collections.abc import Mapping
@@ -29,6 +29,7 @@ from app.api.schemas.query_fields import (
 )
 from app.ledger.reports.buckets import TIME_LIMIT_S
 from app.ledger.reports.query import GroupKey
+from app.vocabulary.request import ENDPOINTS
 
 #: OpenAI's names of groups -> ours; None: every request in Tollgate has the same value.
 GROUPS: Mapping[str, GroupKey | None] = {
@@ -36,6 +37,7 @@ GROUPS: Mapping[str, GroupKey | None] = {
     "user_id": "user",
     "api_key_id": "api_key",
     "model": "model",
+    "endpoint": "endpoint",
     "batch": None,
     "service_tier": None,
     "api_source": None,
@@ -46,6 +48,7 @@ COST_GROUPS: Mapping[str, GroupKey | None] = {
     "user_id": "user",
     "line_item": "model",
     "api_key_id": "api_key",
+    "endpoint": "endpoint",
     "api_source": None,
 }
 #: The same for refused requests.
@@ -97,6 +100,7 @@ class UsageParams:
     page: str | None
     as_csv: bool
     bom: bool = False
+    endpoints: frozenset[str] | None = None
 
     @property
     def zone(self) -> tzinfo:
@@ -106,9 +110,12 @@ class UsageParams:
     def fingerprint(self) -> bytes:
         """Return what must be the same for all pages: everything except the page and its size.
 
-        Pages have no byte-order mark. Without it, the version before computes the same.
+        Pages have no byte-order mark. Without it, and without endpoints, the version before computes
+        the same.
         """
-        same = astuple(replace(self, limit=0, page=None))[:-1]
+        *same, _bom, endpoints = astuple(replace(self, limit=0, page=None))
+        if endpoints is not None:
+            same.append(endpoints)
         return orjson.dumps(same, default=sorted)
 
 
@@ -176,6 +183,7 @@ class _RangeSchema(Schema):
     timezone = TimeZone(load_default="UTC")
     project_ids = Texts(load_default=None)
     api_key_ids = Texts(load_default=None)
+    endpoints = Words(ENDPOINTS, load_default=None)
     page = Scalar(load_default=None)
     format = OneOf({"json": False, "csv": True}, attribute="as_csv", load_default=False)
     bom = Flag(load_default=False)

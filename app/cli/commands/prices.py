@@ -49,7 +49,7 @@ def prices() -> None:
 def show(model: str, moment: datetime | None, tier: str | None, as_json: bool) -> None:
     """Show a model's price in dollars per million tokens, and since when it is effective.
 
-    Kinds of tokens without a price are empty: using them makes the cost of a request unknown.
+    A kind of token without a price is not shown: using it makes the cost of a request unknown.
 
     Exits with 1 if the price is unknown.
     """
@@ -71,8 +71,9 @@ def show(model: str, moment: datetime | None, tier: str | None, as_json: bool) -
         since += ", at this time of day"
     unit = "in dollars per million tokens, and per 1,000 web searches"
     click.echo(f"{model}: {price.price_id}, {since}, {unit}", err=True)
-    rows = [[tier["above_prompt_tokens"], *(tier[kind] for kind in RATE_NAMES)] for tier in rates]
-    for line in format_table(["above prompt tokens", *RATE_NAMES], rows, pretty=on_terminal()):
+    known = [kind for kind in RATE_NAMES if any(tier[kind] is not None for tier in rates)]
+    rows = [[tier["above_prompt_tokens"], *(tier[kind] for kind in known)] for tier in rates]
+    for line in format_table(["above prompt tokens", *known], rows, pretty=on_terminal()):
         click.echo(line)
 
 

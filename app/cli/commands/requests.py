@@ -14,6 +14,7 @@ from app.cli.tables import format_table, on_terminal
 from app.cli.times import Moment
 from app.ledger.reports.lookup import NOT_FOUND, as_object
 from app.ledger.reports.query import UsageQuery
+from app.vocabulary.request import ENDPOINTS
 from app.vocabulary.statuses import STATUSES
 
 #: The most requests in one list; a narrower range shows the others.
@@ -24,6 +25,7 @@ HEADINGS = (
     "started (UTC)",
     "request",
     "account",
+    "endpoint",
     "model",
     "status",
     "error",
@@ -71,6 +73,13 @@ def show_request(any_id: str, *, as_json: bool) -> None:
     multiple=True,
     type=click.Choice(sorted(STATUSES)),
     help="Only with this status.",
+)
+@click.option(
+    "--endpoint",
+    "endpoints",
+    multiple=True,
+    type=click.Choice(ENDPOINTS),
+    help="Only to this endpoint.",
 )
 @click.option(
     "--since",
@@ -126,4 +135,5 @@ def _query(
         api_key_ids=chosen(wanted["keys"]),
         models=chosen(wanted["models"]),
         users=chosen(wanted["users"]),
+        endpoints=chosen(wanted["endpoints"]),
     )

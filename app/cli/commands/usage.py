@@ -22,6 +22,7 @@ from app.ledger.reports.totals import merged, read_step, steps_of
 from app.ledger.retention import pruned_until_s
 from app.ledger.slots import SLOT_S, floor_to
 from app.storage.sql.transactions import reading
+from app.vocabulary.request import ENDPOINTS
 from app.vocabulary.statuses import STATUSES
 
 #: Column -> the ledger's group; `day` and `hour` are bucket widths instead.
@@ -32,6 +33,7 @@ GROUP_KEYS: Mapping[str, GroupKey] = {
     "key": "api_key",
     "user": "user",
     "status": "status",
+    "endpoint": "endpoint",
 }
 WIDTHS_S: Mapping[str, int] = {"day": 86_400, "hour": 3_600}
 #: A range of this many seconds may begin long before the first usage.
@@ -61,8 +63,8 @@ LONG_S = 400 * 86_400
 @click.option(
     "--by",
     type=Columns(tuple(LABELS)),
-    help="Group by account, model, vendor, key, user, status, day or hour; separate several with"
-    " commas.  [default: account; with ACCOUNT, model]",
+    help="Group by account, model, vendor, key, user, status, endpoint, day or hour; separate"
+    " several with commas.  [default: account; with ACCOUNT, model]",
 )
 @click.option(
     "--model",
@@ -84,6 +86,13 @@ LONG_S = 400 * 86_400
     type=click.Choice(sorted(STATUSES)),
     multiple=True,
     help="Only requests that ended like this. Repeatable; reads entries.",
+)
+@click.option(
+    "--endpoint",
+    "endpoints",
+    type=click.Choice(ENDPOINTS),
+    multiple=True,
+    help="Only requests to this endpoint; default: to all. Repeatable.",
 )
 @click.option(
     "--format",
@@ -169,6 +178,7 @@ def _query(
         models=chosen(models),
         users=chosen(names["users"]),
         statuses=chosen(names["statuses"]),
+        endpoints=chosen(names["endpoints"]),
         group_by=tuple(dict.fromkeys(groups)),
     )
 

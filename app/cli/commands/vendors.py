@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from app.cli.chat_features import chat_table
 from app.cli.tables import format_table, on_terminal
 from app.cli.vendors_page import vendors_page
 from app.gateways.families import GATEWAY_SPECS
@@ -22,11 +23,16 @@ from app.vendors.vendor import Vendor
     "--check", is_flag=True, help="Request each configured vendor's list of models; free of charge."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@click.option("--chat", is_flag=True, help="Print what each vendor can do in chat.")
 @click.option("--markdown", is_flag=True, help="Print docs/vendors.md.")
-def vendors_command(check: bool, as_json: bool, markdown: bool) -> None:
+def vendors_command(check: bool, as_json: bool, chat: bool, markdown: bool) -> None:
     """List each vendor with its gateway, its base URL, and whether it is configured."""
     if markdown:
         click.echo(vendors_page(), nl=False)
+        return
+    if chat:
+        for line in chat_table():
+            click.echo(line)
         return
     overlay = os.environ.get("TOLLGATE_VENDORS")
     table = load_vendors(Path(overlay) if overlay else None, os.environ, GATEWAY_SPECS)

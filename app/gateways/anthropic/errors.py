@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from app.gateways.conversation.overflow import TOO_LONG, is_too_long
 from app.gateways.decoding import failures
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import GatewayError
@@ -14,16 +15,6 @@ BILLING_CODES = frozenset(
 
 #: Part of the message of an empty account, which comes with status 400 and no code of its own.
 LOW_BALANCE = "credit balance is too low"
-
-#: The contract's code for a request beyond the model's context, and parts of the vendor's messages
-#: for it, in lower case.
-TOO_LONG = "context_length_exceeded"
-TOO_LONG_MESSAGES = (
-    "prompt is too long",
-    "input is too long",
-    "exceed context limit",
-    "exceeds the context window",
-)
 
 
 def failure(
@@ -39,8 +30,3 @@ def failure(
     elif is_too_long(message):
         detail = replace(detail, code=TOO_LONG)
     return failures.failure(vendor, status, detail, headers)
-
-
-def is_too_long(message: str) -> bool:
-    """Whether an error's message means that the request is beyond the model's context."""
-    return any(part in message.lower() for part in TOO_LONG_MESSAGES)

@@ -9,7 +9,6 @@ import re
 from typing import Any
 
 from app.gateways.anthropic.parts import Block, blocks_of, marked, text_blocks
-from app.gateways.anthropic.quirks import NO_PREFILL, has
 from app.gateways.conversation.arguments import arguments_object
 from app.gateways.conversation.call_ids import CallIds
 from app.gateways.conversation.marks import mark_of, marked_parts, result_parts
@@ -18,7 +17,6 @@ from app.gateways.conversation.reasoning import thinking_blocks
 from app.gateways.conversation.turns import Conversation, ToolResult, Turn
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.message import Message
-from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
 CALL_ID = re.compile(r"[a-zA-Z0-9_-]+", re.ASCII)
 CALL_ID_LIMIT = 64
@@ -76,30 +74,6 @@ class MessageEncoder:
         if content := _plain(blocks_of(self._vendor, parts, self._omissions)):
             block["content"] = content
         return marked(block, mark_of(result.message.source))
-
-
-def check_prefill(vendor: Vendor, model_name: str, talk: Conversation) -> None:
-    """Refuse a conversation that ends with the assistant where the model does not continue it.
-
-    Nothing is deleted: a text that ends in white space, which the vendor rejects, is refused, too.
-    Raises: UnsupportedParameter, InvalidRequest.
-    """
-    if talk.turns[-1].side != "assistant":
-        return
-    last = talk.turns[-1].messages[-1]
-    if has(vendor, NO_PREFILL, model_name):
-        raise UnsupportedParameter(
-            f"The model `{model_name[:64]}` of the vendor `{vendor.name}` does not continue a "
-            f"message of the assistant, as `{last.path}`: end with a message of the user.",
-            param=last.path,
-        )
-    if last.text != last.text.rstrip():
-        path = f"{last.path}.content"
-        raise InvalidRequest(
-            f"`{path}` must not end in white space: the vendor `{vendor.name}` rejects that in "
-            "the last message of the assistant.",
-            param=path,
-        )
 
 
 def _plain(blocks: list[Block]) -> list[Block] | str:

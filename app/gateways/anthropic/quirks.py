@@ -26,9 +26,7 @@ QUIRKS: Mapping[str, fields.Field[Any]] = {
     "models": MODELS,
 }
 
-#: The model does not continue an assistant's last message.
-NO_PREFILL = "no_prefill"
-#: It rejects a forced call of a tool.
+#: Traits, beside `NO_PREFILL`: the model rejects a forced call of a tool.
 NO_FORCED_TOOLS = "no_forced_tools"
 #: It follows a JSON Schema, in replies and in strict tools.
 STRUCTURED = "structured"

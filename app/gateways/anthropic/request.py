@@ -6,7 +6,7 @@ it varies: the vendor's cache compares prefixes.
 
 from typing import Any
 
-from app.gateways.anthropic.messages import MessageEncoder, check_prefill
+from app.gateways.anthropic.messages import MessageEncoder
 from app.gateways.anthropic.quirks import STRUCTURED, has
 from app.gateways.anthropic.thinking import Thinking, thinking_of
 from app.gateways.anthropic.tools import tool_fields
@@ -16,6 +16,8 @@ from app.gateways.conversation.omissions import (
     check_old_functions,
     unsupported,
 )
+from app.gateways.conversation.prefill import check_prefill
+from app.gateways.conversation.schemas import without_safe_bounds
 from app.gateways.conversation.tools import check_calls
 from app.gateways.conversation.turns import conversation
 from app.gateways.parameters import check_range
@@ -109,8 +111,7 @@ def _plain_fields(request: ChatRequest, omissions: Omissions) -> dict[str, Any]:
             fields["service_tier"] = TIERS[tier]
         else:
             omissions.leave_out("service_tier", "service_tier")
-    for name in sorted(CACHE_HINTS & request.options.keys()):
-        omissions.leave_out_hint(name)
+    omissions.leave_out_cache_hints(request)
     if request.stream:
         fields["stream"] = True
     return fields
@@ -121,8 +122,9 @@ def _output_config(
 ) -> dict[str, Any]:
     """Return `output_config`: the effort, and the schema of the reply as the caller wrote it.
 
-    A description beside the schema becomes the schema's own if it has none. The vendor has no
-    place for the format's name, and always follows it strictly.
+    Bounds of integers that limit nothing are left out, since the vendor rejects all bounds. A
+    description beside the schema becomes the schema's own if it has none. The vendor has no place
+    for the format's name, and always follows it strictly.
     Raises: UnsupportedParameter for a format that the vendor or the model does not have.
     """
     config: dict[str, Any] = {} if thinking.effort is None else {"effort": thinking.effort}
@@ -132,7 +134,7 @@ def _output_config(
     if wanted.type != "json_schema" or not has(vendor, STRUCTURED, request.model_name):
         omissions.leave_out("response_format", "response_format")
         return config
-    schema = dict(wanted.schema or {})
+    schema = without_safe_bounds(wanted.schema or {})
     if wanted.description:
         schema.setdefault("description", wanted.description)
     config["format"] = {"type": "json_schema", "schema": schema}

@@ -104,7 +104,7 @@ class AnthropicDecoder(TypedEvents):
         A piece without anything for the caller still shows that the vendor is at work.
         """
         if not self._cutter.is_cut or self._is_cut:
-            return self._of(piece)
+            return self._chunk(piece[0]) if piece[1] is None else self._of(piece)
         self._is_cut = True
         return self._of((piece[0], self._blocks.end()[1]), CUT)
 

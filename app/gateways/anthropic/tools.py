@@ -6,11 +6,11 @@ from app.gateways.anthropic.parts import Block, marked
 from app.gateways.anthropic.quirks import NO_FORCED_TOOLS, STRUCTURED, has
 from app.gateways.conversation.marks import mark_of
 from app.gateways.conversation.omissions import Omissions
-from app.gateways.conversation.tools import called_tools, object_schema, offered_tools
+from app.gateways.conversation.schemas import without_safe_bounds
+from app.gateways.conversation.tools import called_tools, object_schema, offered_tools, unforced
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.chat.tools import Tool, ToolChoice
-from app.vocabulary.errors import UnsupportedParameter
 
 
 def tool_fields(
@@ -45,6 +45,7 @@ def _tool(vendor: Vendor, request: ChatRequest, tool: Tool, omissions: Omissions
     if tool.strict:
         if has(vendor, STRUCTURED, request.model_name):
             block["strict"] = True
+            block["input_schema"] = without_safe_bounds(block["input_schema"])
         else:
             omissions.leave_out("strict", f"{tool.path}.function.strict")
     function = tool.source.get("function")
@@ -82,11 +83,7 @@ def _check_forced(vendor: Vendor, request: ChatRequest, *, is_manual: bool) -> N
         why = "it cannot be forced to call a tool: use 'auto'"
     else:
         return
-    raise UnsupportedParameter(
-        f"The model `{request.model_name[:64]}` of the vendor `{vendor.name}` does not support "
-        f"this `tool_choice`; {why}.",
-        param="tool_choice",
-    )
+    raise unforced(vendor, request, why)
 
 
 def _web_search(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> Block | None:

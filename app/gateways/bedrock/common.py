@@ -22,8 +22,10 @@ from app.gateways.decoding.finish import GOES_ON, Finish
 from app.gateways.decoding.framing import TextFraming
 from app.gateways.decoding.parsing import plain_mapping, whole
 from app.vendors.vendor import Vendor
-from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
+from app.vocabulary.chat.reply import Reply
+from app.vocabulary.completion import Choice, Completion, Usage
 from app.vocabulary.errors import ModelNotFound, UnsupportedParameter
+from app.vocabulary.request import GenerationRequest
 from app.vocabulary.vendor_request import VendorRequest
 
 #: Keys of `quirks` that both APIs need; the region is part of each signature.
@@ -39,7 +41,7 @@ _METADATA = re.compile(r"[a-zA-Z0-9\s:_@$#=/+,.-]{0,256}", re.ASCII)
 
 def vendor_request(
     vendor: Vendor,
-    request: CompletionRequest,
+    request: GenerationRequest,
     operation: str,
     body: Mapping[str, Any],
     *,
@@ -65,27 +67,40 @@ def vendor_request(
     )
 
 
-def request_metadata(vendor: Vendor, user: str | None) -> dict[str, str]:
-    """Return the metadata that names the end user in the account's invocation logs; {} without one.
+def request_metadata(
+    vendor: Vendor, user: str | None, metadata: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the metadata of the account's invocation logs: the caller's, and the end user's name.
 
-    Raises: UnsupportedParameter for characters that Bedrock rejects.
+    Raises: UnsupportedParameter for characters that Bedrock rejects, or for too many entries.
     """
+    found = dict(metadata or {})
+    texts = [text for entry in found.items() for text in entry]
+    if len(found) > (16 if user is None else 15) or not all(map(_METADATA.fullmatch, texts)):
+        raise _unsupported_text(vendor, "metadata", "at most 15 entries whose texts have")
     if user is None:
-        return {}
+        return found
     if not _METADATA.fullmatch(user):
-        raise UnsupportedParameter(
-            f"The vendor `{vendor.name}` accepts a `user` of at most 256 characters: letters, "
-            "digits, spaces and :_@$#=/+,-.",
-            param="user",
-        )
-    return {"user": user}
+        raise _unsupported_text(vendor, "user", "a text of")
+    return {**found, "user": user}
 
 
-def decode_usage(counts: Any, names: tuple[str, str, str, str]) -> Usage | None:
+def _unsupported_text(vendor: Vendor, name: str, what: str) -> UnsupportedParameter:
+    return UnsupportedParameter(
+        f"The vendor `{vendor.name}` accepts as `{name}` {what} at most 256 characters: letters, "
+        "digits, spaces and :_@$#=/+,-.",
+        param=name,
+    )
+
+
+def decode_usage(
+    counts: Any, names: tuple[str, str, str, str], more: Mapping[str, int] | None = None
+) -> Usage | None:
     """Return the vendor's usage, maybe with an unknown side; None if it has no count.
 
     `names` are the fields of the tokens read, generated, read from the cache and written to it.
-    The tokens read exclude cached ones. The total is computed, if both sides are known.
+    `more` are other counts. The tokens read exclude cached ones. The total is computed, if both
+    sides are known.
     """
     fields_ = plain_mapping(counts)
     fresh, generated, cached, written = (whole(fields_.get(name)) for name in names)
@@ -93,7 +108,7 @@ def decode_usage(counts: Any, names: tuple[str, str, str, str]) -> Usage | None:
     both = known is not None and generated is not None
     # Undocumented: whether the vendor's total includes cached tokens. Used only without those.
     total = None if both or cached or written else whole(fields_.get("totalTokens"))
-    parts = {"cached_tokens": cached or 0, "cache_write_tokens": written or 0}
+    parts = {"cached_tokens": cached or 0, "cache_write_tokens": written or 0, **(more or {})}
     return put_together("bedrock", known, generated, total, parts)
 
 
@@ -105,6 +120,7 @@ class Delta:
     finish: Finish = GOES_ON
     usage: Usage | None = None
     tier: str | None = None
+    reply: Reply | None = None
 
 
 class BedrockDecoder(Decoder):
@@ -113,7 +129,7 @@ class BedrockDecoder(Decoder):
     The payload of an event is a pair of its type and its JSON.
     """
 
-    def __init__(self, vendor: Vendor, request: CompletionRequest) -> None:
+    def __init__(self, vendor: Vendor, request: GenerationRequest) -> None:
         super().__init__(vendor, request)
         self._created = int(time.time())
 
@@ -123,12 +139,13 @@ class BedrockDecoder(Decoder):
     def completion(self, delta: Delta, *, is_whole: bool = False) -> Completion:
         """Return a delta as a chunk, or, with a choice even without text, as a whole completion."""
         reason, native = delta.finish
-        choice = Choice(0, delta.text, reason, None, native)
+        choice = Choice(0, delta.text, reason, None, native, None, delta.reply)
+        is_choice = is_whole or delta.text or reason or delta.reply is not None
         return Completion(
             id="",
             created=self._created,
             model=self.request.model_name,
-            choices=(choice,) if is_whole or delta.text or reason else (),
+            choices=(choice,) if is_choice else (),
             usage=delta.usage,
             service_tier=delta.tier,
         )

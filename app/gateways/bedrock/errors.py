@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from app.formats import strict_json
 from app.gateways.bedrock.event_stream import Message
+from app.gateways.conversation.overflow import TOO_LONG, is_too_long
 from app.gateways.decoding import failures
 from app.gateways.decoding.parsing import plain_mapping
 from app.vendors.vendor import Vendor
@@ -80,7 +81,8 @@ def _error(
         status = STATUS_OF.get(kind, status)
     texts = (payload.get(key) for key in MESSAGES)
     message = next((text for text in texts if isinstance(text, str) and text), "")
-    detail = failures.Detail(message=message, code=name or None)
+    is_overflow = kind == "validation" and is_too_long(message)
+    detail = failures.Detail(message=message, code=TOO_LONG if is_overflow else name or None)
     if kind == "modeltimeout":  # sent as 408, but the model has worked, and may be billed
         status, detail = None, replace(detail, status=408)
     error = failures.failure(vendor, status, detail, headers)

@@ -8,6 +8,9 @@ from app.vendors.vendor import Vendor
 from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.errors import UnsupportedParameter
 
+#: Parameters that only steer a cache: formats with none for them leave them out, and say so.
+CACHE_HINTS = frozenset({"prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"})
+
 
 class Omissions:
     """What one request leaves out, for `VendorRequest.dropped`."""
@@ -34,6 +37,11 @@ class Omissions:
         """Leave out a field that does not change the reply, such as a cache mark."""
         self._names[name] = None
 
+    def leave_out_cache_hints(self, request: ChatRequest) -> None:
+        """Leave out the parameters that only steer a cache."""
+        for name in sorted(CACHE_HINTS & request.options.keys()):
+            self.leave_out_hint(name)
+
 
 def unsupported(vendor: Vendor, path: str, hint: str = "") -> UnsupportedParameter:
     """Return the error for a field without an equivalent; `hint` is what to do instead."""
@@ -45,15 +53,14 @@ def unsupported(vendor: Vendor, path: str, hint: str = "") -> UnsupportedParamet
 
 def narrowed(request: ChatRequest, parameters: Mapping[str, Any]) -> ChatRequest:
     """Return a request with only these of its options, in its typed fields, too."""
+    if parameters.keys() == request.options.keys():
+        return request
     typed = ("tools", "tool_choice", "response_format", "stop")
     empty: dict[str, Any] = {name: None for name in typed if name not in parameters}
     if "tools" in empty:
         empty["tools"] = ()
     return replace(request, options=parameters, **empty)
 
-
-#: Parameters that only steer a cache: formats with none for them leave them out, and say so.
-CACHE_HINTS = frozenset({"prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"})
 
 #: The deprecated fields of the contract -> those that replace them.
 OLD_FIELDS = {"functions": "tools", "function_call": "tool_choice"}

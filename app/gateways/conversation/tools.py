@@ -8,7 +8,7 @@ from app.vendors.vendor import Vendor
 from app.vocabulary.chat.message import Message
 from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.chat.tools import Tool
-from app.vocabulary.errors import InvalidRequest
+from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
 
 def offered_tools(vendor: Vendor, request: ChatRequest) -> tuple[Tool, ...]:
@@ -55,6 +55,15 @@ def check_calls(vendor: Vendor, messages: Sequence[Message]) -> None:
             if call.type != "function":
                 path = f"{message.path}.tool_calls[{position}].type"
                 raise unsupported(vendor, path, "use tools of type `function`")
+
+
+def unforced(vendor: Vendor, request: ChatRequest, why: str) -> UnsupportedParameter:
+    """Return the error for a `tool_choice` that the model does not support, and what to do."""
+    return UnsupportedParameter(
+        f"The model `{request.model_name[:64]}` of the vendor `{vendor.name}` does not support "
+        f"this `tool_choice`; {why}.",
+        param="tool_choice",
+    )
 
 
 def object_schema(tool: Tool) -> dict[str, Any]:

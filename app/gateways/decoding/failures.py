@@ -1,6 +1,7 @@
 """Vendors' errors, in all their shapes, as GatewayErrors.
 
-The status decides. A message is only passed on, never interpreted; vendors' modules do that.
+The status decides. A message is only passed on, and interpreted only for `overflow`; vendors'
+modules do that otherwise.
 Source: docs/vendors.md and the shapes listed in `detail_of`.
 """
 
@@ -10,6 +11,7 @@ from typing import Any
 
 from app.formats import strict_json
 from app.gateways.decoding.choices.texts import sanitized
+from app.gateways.decoding.overflow import CODE, is_overflow
 from app.gateways.decoding.parsing import plain_mapping
 from app.gateways.decoding.retry_hints import retry_after, should_retry
 from app.gateways.decoding.secrets import HIDDEN, hide_secrets
@@ -29,7 +31,8 @@ from app.vocabulary.errors import (
 MESSAGE_LIMIT = 1000
 NAME_LIMIT = 100
 
-REJECTED = frozenset({400, 404, 413, 422})
+REJECTED_STATUS = 400
+REJECTED = frozenset({REJECTED_STATUS, 404, 413, 422})
 AUTHENTICATION = frozenset({401, 402, 403})
 TIMEOUT = frozenset({408, 504, 524})
 OVERLOADED = frozenset({503, 529})
@@ -163,6 +166,8 @@ def _failure(
             f"The vendor `{vendor.name}` rejected Tollgate's credentials or billing.",
             vendor_status=code,
         )
+    if code is None and is_overflow(detail.message, detail.code, detail.type):
+        code = REJECTED_STATUS
     error = _error(vendor, status, code, detail)
     hints = {**retry_after(headers), **should_retry(headers)}
     if not isinstance(error, VendorRejected):
@@ -209,12 +214,16 @@ def _is_final(code: int | None) -> bool:
 
 
 def _rejected(vendor: Vendor, code: int, detail: Detail, message: str | None) -> VendorRejected:
-    return VendorRejected(
+    overflows = is_overflow(detail.message, detail.code, detail.type)
+    error = VendorRejected(
         message or f"The vendor `{vendor.name}` rejected the request (HTTP {code}).",
         vendor_status=code,
         param=scrubbed(vendor, detail.param, NAME_LIMIT),
-        code=scrubbed(vendor, detail.code, NAME_LIMIT),
+        code=CODE if overflows else scrubbed(vendor, detail.code, NAME_LIMIT),
     )
+    if overflows:
+        error.status = REJECTED_STATUS
+    return error
 
 
 #: How much of a text is searched for keys, in characters: far more than is passed on.

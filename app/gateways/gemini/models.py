@@ -14,6 +14,8 @@ MEDIA_RESULTS = "media_results"
 MEDIA_RESOLUTION = "media_resolution"
 #: A format of the answer may stand beside tools.
 FORMAT_WITH_TOOLS = "format_with_tools"
+#: Google bills each query of a search; otherwise, each answer that it found sources for.
+SEARCH_BY_QUERY = "search_by_query"
 
 
 def bare_name(model_name: str) -> str:

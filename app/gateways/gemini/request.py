@@ -62,6 +62,7 @@ OTHERS = CACHE_HINTS | {
     "stream_options",
     "tool_choice",
     "tools",
+    "web_search_options",
 }
 
 #: The caller's tiers -> the vendor's; others are not Google's.

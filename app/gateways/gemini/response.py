@@ -3,6 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from app.formats import strict_json
@@ -10,11 +11,14 @@ from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.parsing import failed, plain_mapping
 from app.gateways.gemini import errors
+from app.gateways.gemini.grounding import annotations, searches
 from app.gateways.gemini.logprobs import decode_logprobs
+from app.gateways.gemini.models import SEARCH_BY_QUERY, traits_of
 from app.gateways.gemini.parts import Malformed, Parts
 from app.gateways.gemini.usage import decode_tier, decode_usage
 from app.gateways.openai.response import index_of
 from app.vendors.vendor import Vendor
+from app.vocabulary.chat.reply import Reply
 from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.completion import Choice, Completion, Usage
 from app.vocabulary.errors import GatewayError
@@ -27,6 +31,7 @@ class GeminiDecoder(Decoder):
         super().__init__(vendor, request)
         self._created = int(time.time())
         self._parts: defaultdict[int, Parts] = defaultdict(Parts)  # of each choice
+        self._search = _Search(vendor, request) if _searches(request) else None
 
     def read(self, payload: Any) -> Completion:
         return self.read_whole(payload)
@@ -45,7 +50,7 @@ class GeminiDecoder(Decoder):
             created=self._created,
             model=model if isinstance(model, str) and model else self.request.model_name,
             choices=tuple(map(self._choice, _numbered(candidates))) or self._blocked(body),
-            usage=self.usage(body),
+            usage=self._counted(self.usage(body)),
             service_tier=decode_tier(body.get("usageMetadata")),
         )
 
@@ -69,13 +74,57 @@ class GeminiDecoder(Decoder):
         except Malformed:
             return Choice(index, "", "error")
         logprobs = decode_logprobs(candidate.get("logprobsResult"))
+        if self._search is not None:
+            reply = self._search.read(index, candidate, text, reply, is_end=is_end)
         return Choice(index, text, reason, logprobs, native, _extra(candidate), reply)
+
+    def _counted(self, usage: Usage | None) -> Usage | None:
+        """Return a usage with the searches so far."""
+        if usage is None or self._search is None:
+            return usage
+        return replace(usage, web_search_calls=self._search.count)
 
     def _blocked(self, body: Mapping[str, Any]) -> tuple[Choice, ...]:
         """Return the choices of a blocked prompt, which Google does not report as an error."""
         if not plain_mapping(body.get("promptFeedback")).get("blockReason"):
             return ()
         return tuple(Choice(index, "", "content_filter") for index in range(self.request.n or 1))
+
+
+def _searches(request: ChatRequest) -> bool:
+    return request.options.get("web_search_options") is not None
+
+
+class _Search:
+    """The sources of each choice, and how often Google has searched for them."""
+
+    def __init__(self, vendor: Vendor, request: ChatRequest) -> None:
+        self._by_query = SEARCH_BY_QUERY in traits_of(vendor, request.model_name)
+        self._found: defaultdict[int, Mapping[str, Any]] = defaultdict(dict)
+        self._texts: defaultdict[int, str] = defaultdict(str)
+
+    @property
+    def count(self) -> int:
+        return sum(searches(found, by_query=self._by_query) for found in self._found.values())
+
+    def read(
+        self,
+        index: int,
+        candidate: Mapping[str, Any],
+        text: str,
+        reply: Reply | None,
+        *,
+        is_end: bool,
+    ) -> Reply | None:
+        """Return a candidate's reply; with its end come the sources of its whole text."""
+        self._texts[index] += text
+        if metadata := plain_mapping(candidate.get("groundingMetadata")):
+            self._found[index] = metadata
+        found = annotations(self._found[index], self._texts[index]) if is_end else []
+        if not found:
+            return reply
+        reply = reply or Reply()
+        return replace(reply, extra={**(reply.extra or {}), "annotations": found})
 
 
 def _numbered(candidates: list[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:

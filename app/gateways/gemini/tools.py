@@ -4,6 +4,7 @@
 - `strict` has no field of its own: in the mode VALIDATED, which is otherwise AUTO, Google holds
   calls to the schemas of all tools, as it does in the mode ANY.
 - `parallel_tool_calls: false` cannot be said, and changes nothing with one tool.
+- `web_search_options` is Google Search, alone: not beside the caller's tools.
 """
 
 import re
@@ -29,6 +30,9 @@ def tool_fields(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> d
     """
     check_calls(vendor, request.messages)
     offered = offered_tools(vendor, request)
+    search = request.options.get("web_search_options")
+    if search is not None:
+        return _search(vendor, request, search)
     if not offered:
         return {}
     parallel = request.options.get("parallel_tool_calls")
@@ -38,6 +42,16 @@ def tool_fields(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> d
     mode = _mode(request.tool_choice, offered)
     config = {"toolConfig": {"functionCallingConfig": mode}} if mode else {}
     return {"tools": [{"functionDeclarations": declared}], **config}
+
+
+def _search(vendor: Vendor, request: ChatRequest, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tool that searches the web; the model decides whether it does."""
+    for name, value in options.items():
+        if value is not None and (name, value) != ("search_context_size", "medium"):
+            raise unsupported(vendor, f"web_search_options.{name[:64]}", "leave it out")
+    if request.tools:
+        raise unsupported(vendor, "web_search_options", "it takes it or `tools`")
+    return {"tools": [{"googleSearch": {}}]}
 
 
 def _declaration(vendor: Vendor, tool: Tool) -> dict[str, Any]:

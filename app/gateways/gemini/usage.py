@@ -37,18 +37,13 @@ def decode_usage(usage: Any) -> Usage | None:
     counts = plain_mapping(usage)
     sent, candidates, thoughts, total = (whole(counts.get(name)) for name in COUNTS)
     prompt = None if sent is None else sent + (whole(counts.get("toolUsePromptTokenCount")) or 0)
-    parts = {
-        "cached_tokens": whole(counts.get("cachedContentTokenCount")) or 0,
-        "reasoning_tokens": thoughts or 0,
-        **_by_modality(counts),
-    }
-    return put_together(
-        "gemini",
-        prompt,
-        _generated(prompt, candidates, thoughts, total),
-        None if prompt is not None else total,
-        {name: count for name, count in parts.items() if count},
-    )
+    parts = _by_modality(counts)
+    if cached := whole(counts.get("cachedContentTokenCount")):
+        parts["cached_tokens"] = cached
+    if thoughts:
+        parts["reasoning_tokens"] = thoughts
+    generated = _generated(prompt, candidates, thoughts, total)
+    return put_together("gemini", prompt, generated, None if prompt is not None else total, parts)
 
 
 def decode_tier(usage: Any) -> str | None:
@@ -61,11 +56,12 @@ def _by_modality(counts: Mapping[str, Any]) -> dict[str, int]:
     found: dict[str, int] = {}
     for field, names in MODALITIES.items():
         details = counts.get(field)
-        for entry in map(plain_mapping, details if isinstance(details, list) else ()):
-            modality = entry.get("modality")
-            name = names.get(modality) if isinstance(modality, str) else None
-            if name is not None:
-                found[name] = found.get(name, 0) + (whole(entry.get("tokenCount")) or 0)
+        for entry in details if isinstance(details, list) else ():
+            modality = entry.get("modality") if isinstance(entry, dict) else None
+            if modality == "TEXT" or not isinstance(modality, str) or modality not in names:
+                continue
+            if count := whole(entry.get("tokenCount")):
+                found[names[modality]] = found.get(names[modality], 0) + count
     return found
 
 

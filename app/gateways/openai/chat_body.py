@@ -15,7 +15,7 @@ from app.gateways.stops import as_list
 from app.vendors.model_rules import ModelRules, rules_of
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.request import ChatRequest, ResponseFormat
-from app.vocabulary.chat.tools import Tool
+from app.vocabulary.chat.tools import Tool, ToolChoice
 from app.vocabulary.errors import UnsupportedParameter
 
 #: The parameters of a tool that takes no arguments.
@@ -71,15 +71,20 @@ class _Body:
     def _put_tools(self) -> None:
         """Write the tools, and the choice among them, if the vendor supports it."""
         choice, kinds = self._request.tool_choice, self._ways.get("tool_choices")
+        tools = self._request.tools
         if choice is not None and kinds is not None and choice.mode not in kinds:
             if choice.mode == "none":  # without tools, none can be called
                 for name in OF_TOOLS:
                     self._fields.pop(name, None)
                 return
-            self._refuse("tool_choice", f"It supports only: {', '.join(kinds)}.")
+            if (word := _word_for(choice)) in kinds:
+                self._fields["tool_choice"] = word
+                tools = tuple(tool for tool in tools if tool.name in choice.names)
+            else:
+                self._refuse("tool_choice", f"It supports only: {', '.join(kinds)}.")
         if kinds == ["auto"]:
             self._fields.pop("tool_choice", None)
-        self._fields["tools"] = [self._tool(tool) for tool in self._request.tools]
+        self._fields["tools"] = [self._tool(tool) for tool in tools]
 
     def _tool(self, tool: Tool) -> Mapping[str, Any]:
         """Return a tool; its schema stays byte for byte, except one for no arguments at all."""
@@ -149,3 +154,10 @@ class _Body:
         return UnsupportedParameter(
             f"The vendor `{self._vendor.name}` does not support this `{path}`.{about}", param=path
         )
+
+
+def _word_for(choice: ToolChoice) -> str | None:
+    """Return what a choice among some tools is if the vendor gets only these; None: no such."""
+    if choice.mode == "named" or choice.is_required:
+        return "required" if choice.names else None
+    return "auto" if choice.names else None

@@ -31,6 +31,9 @@ OBJECT = BESIDE | {
     "usage",
 }
 
+#: Groq's own field of an object, and what is in it of the contract.
+GROQ, USAGE = frozenset({"x_groq"}), frozenset({"usage"})
+
 
 class OpenAIChatDecoder(ObjectDecoder):
     """Decodes chat objects; streams usually have their text in `delta.content`."""
@@ -48,7 +51,7 @@ class OpenAIChatDecoder(ObjectDecoder):
     def read(self, payload: Any) -> Completion | None:
         """Decode a chunk; None for a keep-alive object without anything in it."""
         self.is_alive = False
-        completion = self._with_extra(payload, self._object(payload, self._choice))
+        completion = self._object(payload, self._choice)
         if not completion.choices and completion.usage is None:
             if completion.extra is None:
                 return None
@@ -58,16 +61,14 @@ class OpenAIChatDecoder(ObjectDecoder):
             return replace(completion, extra=extra)
         return completion
 
-    def read_whole(self, payload: Any) -> Completion:
-        return self._with_extra(payload, super().read_whole(payload))
-
-    def _with_extra(self, payload: Mapping[str, Any], completion: Completion) -> Completion:
+    def _beside(self, payload: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if OBJECT.issuperset(payload):
-            return completion
-        extra = dict(beyond(payload, OBJECT) or {})
-        if isinstance(groq := extra.get("x_groq"), dict):
-            extra["x_groq"] = {n: v for n, v in groq.items() if n != "usage" and v is not None}
-        return replace(completion, extra=extra) if any(extra.values()) else completion
+            return None
+        extra = beyond(payload, OBJECT)
+        if extra is not None and isinstance(groq := extra.get("x_groq"), dict):
+            kept = beyond(groq, USAGE)
+            extra = {**extra, "x_groq": kept} if kept else beyond(extra, GROQ)
+        return extra
 
     def _choice(self, choice: Mapping[str, Any]) -> Choice:
         index = index_of(choice)

@@ -84,7 +84,12 @@ class ObjectDecoder(Decoder):
             self._usage(payload, choices),
             fingerprint if isinstance(fingerprint, str) else None,
             tier if isinstance(tier, str) else None,
+            self._beside(payload),
         )
+
+    def _beside(self, payload: Mapping[str, Any]) -> Mapping[str, Any] | None:  # noqa: ARG002 - an override does
+        """Return the object's fields that only the vendor knows; texts have none."""
+        return None
 
     def usage(self, payload: Any) -> Usage | None:
         body = plain_mapping(payload)

@@ -78,10 +78,10 @@ class LatencyReader:
     def read(self, query: UsageQuery, now_s: float) -> LatencyReport | None:
         """Return a report of a query's range and filters; its buckets and groups are ignored.
 
-        None if the query filters by user, which the table does not have.
+        None if the query filters by user or endpoint, which the table does not have.
         Raises: LedgerUnavailable.
         """
-        if query.users is not None:
+        if query.users is not None or query.endpoints is not None:
             return None
         start_s = floor_to(query.start_s, HOUR_S)
         end_s = max(start_s, -(-query.end_s // HOUR_S) * HOUR_S)

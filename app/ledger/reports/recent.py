@@ -39,6 +39,7 @@ class Request:
     account_id: str
     api_key_id: str
     user: str | None
+    endpoint: str
     vendor: str
     model: str
     vendor_served: str | None
@@ -52,6 +53,7 @@ class Request:
     attempts: int
     prompt_tokens: int
     completion_tokens: int
+    web_search_calls: int
     started_at_ms: int
     first_token_ms: int | None
     duration_ms: int
@@ -60,8 +62,8 @@ class Request:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the request used no tokens, and so has no cost."""
-        return not (self.prompt_tokens or self.completion_tokens)
+        """Whether the request used nothing, and so has no cost."""
+        return not (self.prompt_tokens or self.completion_tokens or self.web_search_calls)
 
     @property
     def guessed_prompt(self) -> bool:

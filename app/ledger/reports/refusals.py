@@ -39,7 +39,7 @@ class RefusalReader:
     def rows(self, query: UsageQuery) -> list[RefusalRow]:
         """Return a row for each bucket and group that has refused requests.
 
-        The filters are accounts and keys; the others are ignored. Requests are counted by the hour:
+        The filters are accounts, keys and endpoints; the others are ignored. Requests are counted by the hour:
         each hour belongs to the bucket in which it begins.
         Order: by bucket, then by the columns of `group_by`, in byte order.
         Raises: LedgerUnavailable.
@@ -70,7 +70,11 @@ def _bucket(bucket_s: int, phase_s: int) -> ColumnElement[int]:
 def _conditions(query: UsageQuery) -> list[ColumnElement[bool]]:
     hour_s = refusals.c.hour_s
     wanted = [hour_s >= query.start_s, hour_s < query.end_s]
-    for name, values in (("account_id", query.account_ids), ("api_key_id", query.api_key_ids)):
+    for name, values in (
+        ("account_id", query.account_ids),
+        ("api_key_id", query.api_key_ids),
+        ("endpoint", query.endpoints),
+    ):
         if values is not None:
             wanted.append(refusals.c[name].in_(sorted(values)))
     return wanted

@@ -54,13 +54,13 @@ class Families:
         )
         self.completions = self._counter(
             "tollgate_completions",
-            "Admitted completion requests that have ended, by status.",
-            ("vendor", "model", "status"),
+            "Admitted completion requests that have ended, by endpoint and status.",
+            ("endpoint", "vendor", "model", "status"),
         )
         self.tokens = self._counter(
             "tollgate_tokens",
             "Tokens used. prompt includes cached and cache_write; completion includes reasoning.",
-            ("vendor", "model", "kind"),
+            ("endpoint", "vendor", "model", "kind"),
         )
         self.estimated = self._counter(
             "tollgate_estimated_completions",

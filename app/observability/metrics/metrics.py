@@ -7,6 +7,7 @@ import functools
 import logging
 import operator
 from collections.abc import Callable, Iterable
+from itertools import product
 from typing import Concatenate, ParamSpec
 
 from prometheus_client import Counter, Gauge
@@ -16,6 +17,7 @@ from app.admission.unchecked import REASONS
 from app.observability.metrics.families import Families
 from app.usage.messages.event import UsageEvent
 from app.vendors.vendor import Vendor
+from app.vocabulary.request import ENDPOINTS
 from app.vocabulary.statuses import FAILED_STATUSES
 
 P = ParamSpec("P")
@@ -74,7 +76,7 @@ class Metrics:
         self._families = Families()
         self._open: dict[bool, Gauge] = {}
         self._responses: dict[tuple[str | None, int], Counter] = {}
-        self._series: dict[tuple[str, str, str, bool], _Series] = {}
+        self._series: dict[tuple[str, str, str, str, bool], _Series] = {}
         self._create_reason_series()
         for name in (vendor.name for vendor in vendors if vendor.missing is None):
             self._create_vendor_series(name)
@@ -105,15 +107,15 @@ class Metrics:
     def recorded(self, event: UsageEvent) -> None:
         """Count a completion request that has ended."""
         self._open_gauge(event.stream).dec()
-        key = (*self._labels(event), event.status, event.stream)
+        key = (event.endpoint, *self._labels(event), event.status, event.stream)
         series = self._series.get(key)
         if series is None:  # looking series up costs ten times as much as counting
             series = self._series[key] = _Series(self._families, *key)
         series.count(event)
         if event.source == "estimated":
-            self._families.estimated.labels(key[0]).inc()
+            self._families.estimated.labels(key[1]).inc()
         if event.status in FAILED_STATUSES:
-            self._families.vendor_errors.labels(key[0], _status(event.http_status)).inc()
+            self._families.vendor_errors.labels(key[1], _status(event.http_status)).inc()
 
     @_never_raising
     def unlimited(self, reason: str) -> None:
@@ -177,22 +179,28 @@ class Metrics:
         self._families.first_token.labels(vendor)
 
     def _create_model_series(self, vendor: str, model: str) -> None:
-        for status in WATCHED_STATUSES:
-            self._families.completions.labels(vendor, model, status)
+        for endpoint, status in product(ENDPOINTS, WATCHED_STATUSES):
+            self._families.completions.labels(endpoint, vendor, model, status)
 
 
 class _Series:
-    """The series of requests with the same vendor, model, status and kind of response."""
+    """The series of requests with these labels in common."""
 
     def __init__(
-        self, families: Families, vendor: str, model: str, status: str, stream: bool
+        self,
+        families: Families,
+        endpoint: str,
+        vendor: str,
+        model: str,
+        status: str,
+        stream: bool,
     ) -> None:
-        self._completions = families.completions.labels(vendor, model, status)
+        self._completions = families.completions.labels(endpoint, vendor, model, status)
         self._calls = families.vendor_calls.labels(vendor)
         self._duration = families.duration.labels(vendor, _flag(stream))
         self._first_token = families.first_token.labels(vendor) if stream else None
         self._tokens = [
-            (operator.attrgetter(name), families.tokens.labels(vendor, model, kind))
+            (operator.attrgetter(name), families.tokens.labels(endpoint, vendor, model, kind))
             for kind, name in TOKENS.items()
         ]
 

@@ -131,5 +131,5 @@ def _number(of_type: str, schema: Mapping[str, Any]) -> int | float:
         low = max(low, above + step)
     if (below := schema.get("exclusiveMaximum")) is not None:
         high = min(high, below - step)
-    number = min(max(0, low), high)
+    number: int | float = min(max(0, low), high)
     return math.ceil(number) if of_type == "integer" else number

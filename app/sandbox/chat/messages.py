@@ -59,7 +59,7 @@ def words_to_echo(messages: Sequence[Message]) -> str:
 
 def is_answered(messages: Sequence[Message]) -> bool:
     """Whether the last message is the result of a tool."""
-    return messages[-1]["role"] == "tool"
+    return bool(messages[-1]["role"] == "tool")
 
 
 def count_tokens(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> int:

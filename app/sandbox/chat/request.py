@@ -16,6 +16,7 @@ from app.sandbox.knobs import Knobs, parse_model
 
 #: What the choice among the tools demands: no call, a call of named ones, or what the model wants.
 Mode = Literal["none", "auto", "required"]
+MODES: Mapping[str, Mode] = {"none": "none", "auto": "auto", "required": "required"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,23 +144,22 @@ def _read_tools(tools: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, An
 
 def _read_choice(choice: Any, tools: Mapping[str, Mapping[str, Any]]) -> tuple[Mode, Sequence[str]]:
     """Return what a choice demands, and the names of the tools that it allows."""
-    names = list(tools)
-    for mode in ("none", "auto", "required"):
-        if choice == mode:
-            return mode, names
+    if isinstance(choice, str):
+        if choice not in MODES:
+            raise _wrong("tool_choice", f"must be {', '.join(MODES)} or an object")
+        return MODES[choice], list(tools)
     kind = choice.get("type") if isinstance(choice, dict) else None
     inner = choice.get(kind) if isinstance(kind, str) else None
     if not isinstance(inner, dict):
-        raise _wrong("tool_choice", "must be none, auto, required or an object that names a tool")
+        raise _wrong("tool_choice", "must be a word or an object that names a tool")
+    mode: Mode = "required"
+    names = [str(inner.get("name"))]
     if kind == "allowed_tools":
         names = [_name(it) for it in inner.get("tools") or ()]
         mode = "required" if inner.get("mode") == "required" else "auto"
-    else:
-        names, mode = [str(inner.get("name"))], "required"
     if not names or not set(names) <= set(tools):
-        raise SandboxError(
-            "`tool_choice` names a tool that is not among `tools`.", param="tool_choice"
-        )
+        text = "`tool_choice` names a tool that is not among `tools`."
+        raise SandboxError(text, param="tool_choice")
     return mode, names
 
 

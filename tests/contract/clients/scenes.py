@@ -1,19 +1,21 @@
-"""The conversations that every client has, and what the model says in them."""
+"""The conversations that every client has, and what a scripted model says in them.
 
-import json
-from dataclasses import dataclass
+A scripted model says what the sandbox does, which echoes the user and makes the least object that
+fits a schema. So one test is for both.
+"""
+
 from typing import Any
 
 from pydantic import BaseModel
 
-#: The user's words are the model's, too, so that the sandbox's echo takes part.
+from tests.support.vendors.chat.script import Answer, Call, Text
+
 TEXT = "Rain is falling on Paris again"
-PIECES = TEXT.split(" ")
 
 #: What the tool knows.
 DEGREES = {"Paris": 12, "Oslo": 3}
-QUESTION = "How warm is it in Paris and in Oslo?"
-SUMMARY = "It is 12 degrees in Paris and 3 degrees in Oslo"
+QUESTION = "Paris Oslo how warm are they"
+SUMMARY = "12 degrees 3 degrees"
 
 
 class Place(BaseModel):
@@ -23,14 +25,23 @@ class Place(BaseModel):
     degrees: int
 
 
-PLACE = Place(city="Paris", degrees=12)
-PLACE_TEXT = PLACE.model_dump_json()
+class Saying(BaseModel):
+    """A text in JSON."""
+
+    text: str
+
+
+WHERE = "Paris"
+PLACE = Place(city=WHERE, degrees=0)
+SAYING = Saying(text=WHERE)
 
 
 def weather(city: str) -> str:
     """Return how warm it is in a city."""
     return f"{DEGREES[city]} degrees"
 
+
+RESULTS = {city: weather(city) for city in DEGREES}
 
 WEATHER: dict[str, Any] = {
     "type": "function",
@@ -48,30 +59,28 @@ WEATHER: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Call:
-    """A call of a tool that the model makes."""
-
-    name: str
-    arguments: dict[str, Any]
-
-    @property
-    def text(self) -> str:
-        """The arguments as a model writes them."""
-        return json.dumps(self.arguments)
+def says(text: str) -> Answer:
+    """Return an answer in words."""
+    return Answer((Text(text),))
 
 
-@dataclass(frozen=True)
-class Turn:
-    """What the model says to one request."""
+def calls(*called: tuple[str, BaseModel]) -> Answer:
+    """Return an answer that calls tools by name."""
+    return Answer(
+        tuple(
+            Call(f"call_{at}", name, arguments.model_dump_json())
+            for at, (name, arguments) in enumerate(called)
+        )
+    )
 
-    text: str = ""
-    calls: tuple[Call, ...] = ()
-    finish: str = "stop"
+
+class City(BaseModel):
+    """What the tool wants to know."""
+
+    city: str
 
 
 #: The turns of a conversation in which the model asks for both cities at once.
-BOTH_CITIES = (
-    Turn(calls=tuple(Call("weather", {"city": city}) for city in DEGREES)),
-    Turn(SUMMARY),
-)
+BOTH_CITIES = (calls(*(("weather", City(city=city)) for city in DEGREES)), says(SUMMARY))
+#: An answer as an object, and one as a call of a tool of this name.
+OBJECT = says(PLACE.model_dump_json())

@@ -5,24 +5,28 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
+import openai
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool, tool
 from langchain_openai import ChatOpenAI
+from pydantic import BaseModel
 
 from tests.contract.clients.backends import Backend
 from tests.contract.clients.scenes import (
     BOTH_CITIES,
+    OBJECT,
     PLACE,
-    PLACE_TEXT,
     QUESTION,
+    SAYING,
     SUMMARY,
     TEXT,
-    Call,
-    Place,
-    Turn,
+    WHERE,
+    calls,
+    says,
     weather,
 )
+from tests.support.vendors.chat.script import Answer
 
 
 def model_at(backend: Backend, **http: Any) -> ChatOpenAI:
@@ -44,11 +48,11 @@ def check_answer(backend: Backend, answer: BaseMessage | None) -> None:
     assert answer.response_metadata["finish_reason"] == "stop"
     usage = answer.usage_metadata
     assert usage is not None
-    backend.check_counts(usage["input_tokens"], usage["output_tokens"], usage["total_tokens"])
+    backend.check_usage(usage["input_tokens"], usage["output_tokens"], usage["total_tokens"])
 
 
 def test_a_whole_answer(backend: Backend, model: ChatOpenAI) -> None:
-    backend.says(Turn(TEXT))
+    backend.says(says(TEXT))
     check_answer(backend, model.invoke(TEXT))
 
 
@@ -62,7 +66,7 @@ def together(chunks: list[AIMessageChunk]) -> AIMessageChunk:
 
 def test_a_stream_counts_its_usage_once(backend: Backend, model: ChatOpenAI) -> None:
     """LangChain adds up the usage of every chunk, and joins finish reasons."""
-    backend.says(Turn(TEXT))
+    backend.says(says(TEXT))
     check_answer(backend, together(list(model.stream(TEXT))))
 
 
@@ -73,7 +77,7 @@ def test_coroutines(backend: Backend) -> None:
             check_answer(backend, await model.ainvoke(TEXT))
             check_answer(backend, together([chunk async for chunk in model.astream(TEXT)]))
 
-    backend.says(Turn(TEXT), Turn(TEXT))
+    backend.says(says(TEXT), says(TEXT))
     asyncio.run(ask())
 
 
@@ -101,14 +105,14 @@ def test_a_loop_of_tools(
     assert [call["args"] for call in asked.tool_calls] == [{"city": "Paris"}, {"city": "Oslo"}]
     messages += [asked, *(weather_tool.invoke(call) for call in asked.tool_calls)]
     assert ask(messages).content == SUMMARY
-    backend.check_results()
+    backend.check_loop()
 
 
-#: How LangChain asks for a structure -> what the model then says.
-STRUCTURES: dict[Any, Turn] = {
-    "json_schema": Turn(PLACE_TEXT),
-    "function_calling": Turn(calls=(Call("Place", PLACE.model_dump()),)),
-    "json_mode": Turn(PLACE_TEXT),
+#: How LangChain asks for a structure -> which one, and what the model then says.
+STRUCTURES: dict[Any, tuple[BaseModel, Answer]] = {
+    "json_schema": (PLACE, OBJECT),
+    "function_calling": (PLACE, calls(("Place", PLACE))),
+    "json_mode": (SAYING, says(SAYING.model_dump_json())),
 }
 
 
@@ -119,7 +123,15 @@ STRUCTURES: dict[Any, Turn] = {
 def test_a_structured_answer(
     backend: Backend, model: ChatOpenAI, method: Any, stream: bool
 ) -> None:
-    backend.says(STRUCTURES[method])
-    structured = model.with_structured_output(Place, method=method)
-    found = list(structured.stream(PLACE_TEXT))[-1] if stream else structured.invoke(PLACE_TEXT)
-    assert found == PLACE
+    def ask() -> Any:
+        return list(structured.stream(WHERE))[-1] if stream else structured.invoke(WHERE)
+
+    value, answer = STRUCTURES[method]
+    backend.says(answer)
+    structured = model.with_structured_output(type(value), method=method)
+    if method == "json_mode" and not backend.has_json_mode:
+        with pytest.raises(openai.BadRequestError) as caught:
+            ask()
+        assert caught.value.param == "response_format"
+        return
+    assert ask() == value

@@ -10,19 +10,19 @@ import pytest
 from tests.contract.clients.backends import Backend
 from tests.contract.clients.scenes import (
     BOTH_CITIES,
-    DEGREES,
     PLACE,
-    PLACE_TEXT,
     QUESTION,
+    RESULTS,
     SUMMARY,
     TEXT,
-    Call,
-    Turn,
-    weather,
+    WHERE,
+    calls,
+    says,
 )
 from tests.support.services.program import Program
 from tests.support.services.python_packages import python_with
 
+#: In an environment of its own: it needs an older OpenAI client and an older marshmallow.
 PACKAGE = "llama-index-llms-openai-like>=0.8,<0.9"
 SCENES = Path(__file__).parent / "programs" / "llama_index_scenes.py"
 
@@ -41,20 +41,17 @@ def run(program: Program, backend: Backend, scene: str, text: str, **given: Any)
 
 @pytest.mark.parametrize("scene", ["chat", "achat"])
 def test_a_whole_answer(backend: Backend, program: Program, scene: str) -> None:
-    backend.says(Turn(TEXT))
+    backend.says(says(TEXT))
     found = run(program, backend, scene, TEXT)
     assert found["text"] == TEXT
     usage = found["usage"]
-    backend.check_counts(usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"])
+    backend.check_usage(usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"])
 
 
 @pytest.mark.parametrize("scene", ["stream_chat", "astream_chat"])
 def test_a_stream(backend: Backend, program: Program, scene: str) -> None:
-    backend.says(Turn(TEXT))
+    backend.says(says(TEXT))
     assert "".join(run(program, backend, scene, TEXT)) == TEXT
-
-
-RESULTS = {city: weather(city) for city in DEGREES}
 
 
 def test_calls_of_tools(backend: Backend, program: Program) -> None:
@@ -67,9 +64,9 @@ def test_an_agent_with_a_tool(backend: Backend, program: Program) -> None:
     """It streams, and reads one call a chunk."""
     backend.says(*BOTH_CITIES)
     assert run(program, backend, "agent", QUESTION, results=RESULTS) == SUMMARY
-    backend.check_results()
+    backend.check_loop()
 
 
 def test_a_structured_answer(backend: Backend, program: Program) -> None:
-    backend.says(Turn(calls=(Call("Place", PLACE.model_dump()),)))
-    assert run(program, backend, "structured", PLACE_TEXT) == PLACE.model_dump()
+    backend.says(calls(("Place", PLACE)))
+    assert run(program, backend, "structured", WHERE) == PLACE.model_dump()

@@ -10,14 +10,14 @@ import pytest
 from tests.contract.clients.backends import Backend
 from tests.contract.clients.scenes import (
     BOTH_CITIES,
-    DEGREES,
+    OBJECT,
     PLACE,
-    PLACE_TEXT,
     QUESTION,
+    RESULTS,
     SUMMARY,
     TEXT,
-    Turn,
-    weather,
+    WHERE,
+    says,
 )
 from tests.support.services.node_packages import installed
 from tests.support.services.program import Program
@@ -26,7 +26,6 @@ from tests.support.services.program import Program
 PACKAGES = ("openai@6", "ai@6", "@ai-sdk/openai@3", "@ai-sdk/openai-compatible@2", "zod@4")
 SCENES = Path(__file__).parent / "programs" / "scenes.mjs"
 PROVIDERS = ("openai", "compatible")
-RESULTS = {city: weather(city) for city in DEGREES}
 
 
 @pytest.fixture(scope="module")
@@ -40,19 +39,19 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
 def check_answer(backend: Backend, found: Any) -> None:
     assert (found["text"], found["finish"]) == (TEXT, "stop")
     usage = found["usage"]
-    backend.check_counts(usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"])
+    backend.check_usage(usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"])
 
 
 @pytest.mark.parametrize("scene", ["whole", "stream", "helper"])
 def test_an_answer(backend: Backend, program: Program, scene: str) -> None:
-    backend.says(Turn(TEXT))
+    backend.says(says(TEXT))
     check_answer(backend, program.run(f"openai.{scene}", **backend.address, text=TEXT))
 
 
 @pytest.mark.parametrize("scene", ["parse", "parse_stream"])
 def test_a_parsed_answer(backend: Backend, program: Program, scene: str) -> None:
-    backend.says(Turn(PLACE_TEXT))
-    found = program.run(f"openai.{scene}", **backend.address, text=PLACE_TEXT)
+    backend.says(OBJECT)
+    found = program.run(f"openai.{scene}", **backend.address, text=WHERE)
     assert found == PLACE.model_dump()
 
 
@@ -61,7 +60,7 @@ def test_a_runner_of_tools(backend: Backend, program: Program, streams: bool) ->
     backend.says(*BOTH_CITIES)
     given = {**backend.address, "text": QUESTION, "streams": streams, "results": RESULTS}
     assert program.run("openai.tools", **given) == SUMMARY
-    backend.check_results()
+    backend.check_loop()
 
 
 @pytest.fixture(params=PROVIDERS)
@@ -75,7 +74,7 @@ def provider(request: pytest.FixtureRequest) -> str:
 def test_the_ai_sdk_gets_an_answer(
     backend: Backend, program: Program, provider: str, scene: str
 ) -> None:
-    backend.says(Turn(TEXT))
+    backend.says(says(TEXT))
     given = {**backend.address, "provider": provider, "text": TEXT}
     check_answer(backend, program.run(f"ai.{scene}", **given))
 
@@ -87,13 +86,13 @@ def test_the_ai_sdk_runs_tools(
     backend.says(*BOTH_CITIES)
     given = {**backend.address, "provider": provider, "text": QUESTION, "results": RESULTS}
     assert program.run(f"ai.{scene}", **given) == SUMMARY
-    backend.check_results()
+    backend.check_loop()
 
 
 @pytest.mark.parametrize("scene", ["object", "stream_object"])
 def test_the_ai_sdk_gets_an_object(
     backend: Backend, program: Program, provider: str, scene: str
 ) -> None:
-    backend.says(Turn(PLACE_TEXT))
-    given = {**backend.address, "provider": provider, "text": PLACE_TEXT}
+    backend.says(OBJECT)
+    given = {**backend.address, "provider": provider, "text": WHERE}
     assert program.run(f"ai.{scene}", **given) == PLACE.model_dump()

@@ -9,24 +9,25 @@ from typing import Any
 import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
+from openai.types import CompletionUsage
 from openai.types.chat import ParsedChatCompletion
-from pydantic import BaseModel
 
 from tests.contract.clients.backends import Backend
 from tests.contract.clients.scenes import (
     BOTH_CITIES,
-    PIECES,
+    OBJECT,
     PLACE,
-    PLACE_TEXT,
     QUESTION,
     SUMMARY,
     TEXT,
     WEATHER,
-    Call,
+    WHERE,
     Place,
-    Turn,
+    calls,
+    says,
     weather,
 )
+from tests.support.vendors.chat.script import Answer, Text
 
 Messages = list[Any]
 
@@ -58,18 +59,23 @@ def asynchronous(backend: Backend) -> Iterator[Callable[..., Any]]:
     yield run
 
 
+def check_usage(backend: Backend, usage: CompletionUsage | None) -> None:
+    assert usage is not None
+    backend.check_usage(usage.prompt_tokens, usage.completion_tokens, usage.total_tokens)
+
+
 def test_a_whole_answer(backend: Backend, client: OpenAI) -> None:
-    backend.says(Turn(TEXT))
+    backend.says(says(TEXT))
     answer = client.chat.completions.create(model=backend.model, messages=user(TEXT))
     (only,) = answer.choices
     assert (answer.object, only.index, only.finish_reason) == ("chat.completion", 0, "stop")
     assert (only.message.role, only.message.content) == ("assistant", TEXT)
     assert only.message.tool_calls is None
-    backend.check_usage(answer.usage)
+    check_usage(backend, answer.usage)
 
 
 def test_a_stream(backend: Backend, client: OpenAI) -> None:
-    backend.says(Turn(TEXT))
+    backend.says(says(TEXT))
     options: Any = {"stream_options": {"include_usage": True}}
     chunks = list(
         client.chat.completions.create(
@@ -86,7 +92,7 @@ def test_a_stream(backend: Backend, client: OpenAI) -> None:
     assert [end for end in ends if end] == ["stop"]
     assert [chunk.usage for chunk in told] == [None] * len(told)
     assert last.choices == []
-    backend.check_usage(last.usage)
+    check_usage(backend, last.usage)
 
 
 def test_a_coroutine(backend: Backend) -> None:
@@ -97,17 +103,17 @@ def test_a_coroutine(backend: Backend) -> None:
         pieces = [choice.delta.content or "" async for c in stream for choice in c.choices]
         return answer.choices[0].message.content, "".join(pieces)
 
-    backend.says(Turn(TEXT), Turn(TEXT))
+    backend.says(says(TEXT), says(TEXT))
     with asynchronous(backend) as run:
         assert run(ask) == (TEXT, TEXT)
 
 
-def answered(calls: Any) -> Messages:
+def answered(made: Any) -> Messages:
     """Return a message for each call, with what the tool returns."""
-    results = [weather(**json.loads(call.function.arguments)) for call in calls]
+    results = [weather(**json.loads(call.function.arguments)) for call in made]
     return [
         {"role": "tool", "tool_call_id": call.id, "content": result}
-        for call, result in zip(calls, results, strict=True)
+        for call, result in zip(made, results, strict=True)
     ]
 
 
@@ -118,19 +124,13 @@ def test_a_loop_of_tools(backend: Backend, client: OpenAI, dumped: bool) -> None
     messages = user(QUESTION)
     (choice,) = client.chat.completions.create(messages=messages, **asked).choices
     assert choice.finish_reason == "tool_calls"
-    calls = choice.message.tool_calls
-    assert calls is not None
-    assert len({call.id for call in calls}) == len(calls) == 2
-    messages += [choice.message.model_dump() if dumped else choice.message, *answered(calls)]
+    made = choice.message.tool_calls
+    assert made is not None
+    assert len({call.id for call in made}) == len(made) == 2
+    messages += [choice.message.model_dump() if dumped else choice.message, *answered(made)]
     answer = client.chat.completions.create(messages=messages, **asked)
     assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == (SUMMARY, "stop")
-    backend.check_results()
-
-
-class weather_of(BaseModel):  # noqa: N801 - the name of the tool
-    """Return how warm it is in a city."""
-
-    city: str
+    backend.check_loop()
 
 
 def streamed(client: OpenAI, **asked: Any) -> tuple[list[Any], Any]:
@@ -154,18 +154,21 @@ def test_the_helper_of_streams_runs_a_loop_of_tools(backend: Backend, client: Op
     events, answer = streamed(client, messages=messages, **asked)
     pieces = [event.delta for event in events if event.type == "content.delta"]
     assert "".join(pieces) == answer.choices[0].message.content == SUMMARY
-    backend.check_results()
+    backend.check_loop()
 
 
 def test_a_parsed_call(backend: Backend, client: OpenAI) -> None:
-    backend.says(Turn(calls=(Call("weather_of", {"city": "Paris"}),)))
-    tool = openai.pydantic_function_tool(weather_of)
+    backend.says(calls(("Place", PLACE)))
     answer = client.chat.completions.parse(
-        model=backend.model, messages=user("Is it warm?"), tools=[tool]
+        model=backend.model,
+        messages=user(WHERE),
+        tools=[openai.pydantic_function_tool(Place)],
+        tool_choice={"type": "function", "function": {"name": "Place"}},
+        parallel_tool_calls=False,
     )
-    calls = answer.choices[0].message.tool_calls
-    assert calls is not None
-    assert [call.function.parsed_arguments for call in calls] == [weather_of(city="Paris")]
+    found = answer.choices[0].message.tool_calls
+    assert found is not None
+    assert [call.function.parsed_arguments for call in found] == [PLACE]
 
 
 def check_place(answer: ParsedChatCompletion[Place]) -> None:
@@ -173,26 +176,24 @@ def check_place(answer: ParsedChatCompletion[Place]) -> None:
 
 
 def test_a_parsed_answer(backend: Backend, client: OpenAI) -> None:
-    backend.says(Turn(PLACE_TEXT))
+    backend.says(OBJECT)
     check_place(
         client.chat.completions.parse(
-            model=backend.model, messages=user(PLACE_TEXT), response_format=Place
+            model=backend.model, messages=user(WHERE), response_format=Place
         )
     )
 
 
 def test_the_helper_of_streams_parses(backend: Backend, client: OpenAI) -> None:
-    backend.says(Turn(PLACE_TEXT))
-    _, answer = streamed(
-        client, model=backend.model, messages=user(PLACE_TEXT), response_format=Place
-    )
+    backend.says(OBJECT)
+    _, answer = streamed(client, model=backend.model, messages=user(WHERE), response_format=Place)
     check_place(answer)
 
 
 def test_the_helpers_have_coroutines(backend: Backend) -> None:
     asked: dict[str, Any] = {
         "model": backend.model,
-        "messages": user(PLACE_TEXT),
+        "messages": user(WHERE),
         "response_format": Place,
     }
 
@@ -202,15 +203,21 @@ def test_the_helpers_have_coroutines(backend: Backend) -> None:
             assert [event async for event in stream]
             return [answer, await stream.get_final_completion()]
 
-    backend.says(Turn(PLACE_TEXT), Turn(PLACE_TEXT))
+    backend.says(OBJECT, OBJECT)
     with asynchronous(backend) as run:
         for answer in run(ask):
             check_place(answer)
 
 
 def test_an_answer_that_is_cut_has_its_own_error(backend: Backend, client: OpenAI) -> None:
-    backend.says(Turn(PIECES[0], finish="length"))
+    backend.says(Answer((Text("{"),), finish="length"))
+    asked: dict[str, Any] = {"model": backend.model, "response_format": Place, "max_tokens": 1}
     with pytest.raises(openai.LengthFinishReasonError):
-        client.chat.completions.parse(
-            model=backend.model, messages=user(TEXT), response_format=Place, max_tokens=1
-        )
+        client.chat.completions.parse(messages=user(TEXT), **asked)
+    with pytest.raises(openai.LengthFinishReasonError):
+        streamed(client, messages=user(TEXT), **asked)
+
+
+def test_models_are_listed(backend: Backend, client: OpenAI) -> None:
+    listed = {model.id for model in client.models.list()}
+    assert {"sandbox/echo", f"{backend.name}/*"} & listed

@@ -6,23 +6,29 @@ from typing import Any
 
 import pytest
 from openai import AsyncOpenAI
+from pydantic import BaseModel
 from pydantic_ai import Agent, NativeOutput, PromptedOutput, ToolOutput
+from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from tests.contract.clients.backends import Backend
 from tests.contract.clients.scenes import (
     BOTH_CITIES,
+    OBJECT,
     PLACE,
-    PLACE_TEXT,
     QUESTION,
+    SAYING,
     SUMMARY,
     TEXT,
-    Call,
+    WHERE,
     Place,
-    Turn,
+    Saying,
+    calls,
+    says,
     weather,
 )
+from tests.support.vendors.chat.script import Answer
 
 
 @pytest.fixture
@@ -47,11 +53,11 @@ def agent(model: OpenAIChatModel, **options: Any) -> Agent[None, Any]:
 
 
 def test_a_whole_answer(backend: Backend, model: OpenAIChatModel) -> None:
-    backend.says(Turn(TEXT))
+    backend.says(says(TEXT))
     found = agent(model).run_sync(TEXT)
     assert found.output == TEXT
     usage = found.usage
-    backend.check_counts(usage.input_tokens, usage.output_tokens, usage.total_tokens)
+    backend.check_usage(usage.input_tokens, usage.output_tokens, usage.total_tokens)
 
 
 def test_a_stream(
@@ -62,9 +68,9 @@ def test_a_stream(
             pieces = [piece async for piece in found.stream_text(delta=True, debounce_by=None)]
             assert "".join(pieces) == TEXT
             usage = found.usage
-            backend.check_counts(usage.input_tokens, usage.output_tokens, usage.total_tokens)
+            backend.check_usage(usage.input_tokens, usage.output_tokens, usage.total_tokens)
 
-    backend.says(Turn(TEXT))
+    backend.says(says(TEXT))
     loop.run_until_complete(ask())
 
 
@@ -72,7 +78,7 @@ def test_an_agent_with_a_tool(backend: Backend, model: OpenAIChatModel) -> None:
     backend.says(*BOTH_CITIES)
     found = agent(model, tools=[weather], instructions="Be brief.").run_sync(QUESTION)
     assert found.output == SUMMARY
-    backend.check_results()
+    backend.check_loop()
 
 
 def test_a_streamed_agent_with_a_tool(
@@ -84,33 +90,38 @@ def test_a_streamed_agent_with_a_tool(
 
     backend.says(*BOTH_CITIES)
     loop.run_until_complete(ask())
-    backend.check_results()
+    backend.check_loop()
 
 
-#: How pydantic-ai asks for a structure -> what the model then says.
-STRUCTURES: dict[str, tuple[Any, Turn]] = {
-    "a tool": (ToolOutput(Place), Turn(calls=(Call("final_result", PLACE.model_dump()),))),
-    "a schema": (NativeOutput(Place), Turn(PLACE_TEXT)),
-    "a prompt": (PromptedOutput(Place), Turn(PLACE_TEXT)),
+#: How pydantic-ai asks for a structure -> which one, and what the model then says.
+STRUCTURES: dict[str, tuple[Any, BaseModel, Answer]] = {
+    "a tool": (ToolOutput(Place), PLACE, calls(("final_result", PLACE))),
+    "a schema": (NativeOutput(Place), PLACE, OBJECT),
+    "a prompt": (PromptedOutput(Saying), SAYING, says(SAYING.model_dump_json())),
 }
 
 
-@pytest.mark.parametrize(("output", "turn"), STRUCTURES.values(), ids=STRUCTURES)
+@pytest.mark.parametrize("way", STRUCTURES)
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_structured_answer(
     backend: Backend,
     model: OpenAIChatModel,
     loop: asyncio.AbstractEventLoop,
-    output: Any,
-    turn: Turn,
+    way: str,
     stream: bool,
 ) -> None:
+    output, value, answer = STRUCTURES[way]
+
     async def ask() -> Any:
         asked = agent(model, output_type=output)
         if not stream:
-            return (await asked.run(PLACE_TEXT)).output
-        async with asked.run_stream(PLACE_TEXT) as found:
+            return (await asked.run(WHERE)).output
+        async with asked.run_stream(WHERE) as found:
             return await found.get_output()
 
-    backend.says(turn)
-    assert loop.run_until_complete(ask()) == PLACE
+    backend.says(answer)
+    if way == "a prompt" and not backend.has_json_mode:  # it asks for any JSON
+        with pytest.raises(ModelHTTPError, match="response_format"):
+            loop.run_until_complete(ask())
+        return
+    assert loop.run_until_complete(ask()) == value

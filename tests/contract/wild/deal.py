@@ -11,7 +11,7 @@ from app.vendors.table import load_vendors
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import UnsupportedParameter
 from app.vocabulary.vendor_request import VendorRequest
-from tests.contract.test_contract import KEY, _table, _variables
+from tests.contract.table import KEY, entries, variables
 from tests.contract.wild.case import Case
 from tests.contract.wild.deviations import Deviation
 from tests.contract.wild.deviations.table import DEVIATIONS
@@ -95,8 +95,8 @@ def vendor_requests(case: Case) -> list[VendorRequest]:
 
 @cache
 def _router() -> Router:
-    keys = {row["api_key_env"]: KEY for row in _table().values() if "api_key_env" in row}
-    return Router(load_vendors(None, {**_variables(), **keys}, GATEWAY_SPECS), GATEWAYS)
+    keys = {row["api_key_env"]: KEY for row in entries().values() if "api_key_env" in row}
+    return Router(load_vendors(None, {**variables(), **keys}, GATEWAY_SPECS), GATEWAYS)
 
 
 def fits(case: Case, deviation: Deviation) -> bool:

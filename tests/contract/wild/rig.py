@@ -15,7 +15,7 @@ import requests
 
 from app.storage.redis.keys import EVENTS
 from app.usage.messages.event import UsageEvent
-from tests.contract.test_contract import serving
+from tests.contract.table import OVERLAYS, serving
 from tests.contract.wild.case import Case, seed_in
 from tests.support.gateway import Gateway
 from tests.support.vendor import Asked, Reply, SimulatedVendor
@@ -125,6 +125,6 @@ class Rig:
 @contextmanager
 def running_rig(root: Path, redis_url: str) -> Iterator[Rig]:
     """Run a gateway with every entry of the table, in front of one simulated vendor."""
-    with serving(root, redis_url, TIMEOUTS) as (gateway, vendor):
+    with serving(root, redis_url, TIMEOUTS, OVERLAYS) as (gateway, vendor):
         gateway.redis.flushall()
         yield Rig(gateway, vendor)

@@ -244,7 +244,7 @@ def test_too_long_a_prompt_has_the_contracts_code_and_the_vendors_numbers() -> N
     whole = ROW.gateway.decode_error(ROW.vendor, 400, {}, raw)
     for error in (whole, ROW.broken(stream(body))):
         assert isinstance(error, VendorRejected)
-        assert (error.status, error.code) == (400, "context_length_exceeded")
+        assert (error.status, str(error.code)) == (400, "context_length_exceeded")
         assert words in error.message
 
 

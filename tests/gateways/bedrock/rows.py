@@ -25,7 +25,9 @@ def request(model: str, **more: Any) -> CompletionRequest:
     return CompletionRequest(**{"model": f"bedrock/{model}", "prompt": "Once", **more})
 
 
-def sent(gateway: Gateway, asked: CompletionRequest, vendor: Vendor | None = None) -> Any:
+def sent(
+    gateway: Gateway[CompletionRequest], asked: CompletionRequest, vendor: Vendor | None = None
+) -> Any:
     """Return the JSON that the vendor gets."""
     return json.loads(gateway.encode(vendor or row(), asked).body)
 
@@ -36,7 +38,7 @@ def body_of(reply: Reply) -> bytes:
 
 
 def streamed(
-    gateway: Gateway, asked: CompletionRequest, body: bytes, packet: int = 2**20
+    gateway: Gateway[CompletionRequest], asked: CompletionRequest, body: bytes, packet: int = 2**20
 ) -> list[Completion]:
     """Return the chunks of a stream that arrives in packets of this size."""
     return chunks_of(gateway, row(), asked, cut(body, packet))

@@ -13,7 +13,7 @@ from app.gateways.bedrock.common import (
     request_metadata,
     vendor_request,
 )
-from app.gateways.bedrock.converse import COUNTS
+from app.gateways.bedrock.converse_response import COUNTS
 from app.vocabulary.errors import ModelNotFound, UnsupportedParameter, VendorRateLimited
 from tests.gateways.bedrock.rows import request, row
 from tests.support.vendors.bedrock import event_frame, exception_frame

@@ -78,12 +78,22 @@ def test_a_name_in_the_body_counts_too() -> None:
 
 
 def test_a_refusal_has_the_vendors_words() -> None:
-    error = decoded(400, "ValidationException" + CORAL, message="Input is too long.")
-    assert (error.message, error.code) == ("Input is too long.", "ValidationException")
+    error = decoded(400, "ValidationException" + CORAL, message="No such role.")
+    assert (error.message, error.code) == ("No such role.", "ValidationException")
     error = decoded(
         424, "ModelErrorException", message="x", originalMessage="y", originalStatusCode=422
     )
     assert (error.message, error.status) == ("y", 400)
+
+
+def test_too_long_a_request_has_the_contracts_code_and_the_vendors_numbers() -> None:
+    words = "prompt is too long: 210000 tokens > 200000 maximum"
+    for error in (
+        decoded(400, "ValidationException" + CORAL, message=words),
+        decoded(400, "ValidationException", message=f"The model returned: {words}"),
+    ):
+        assert (error.status, error.code) == (400, "context_length_exceeded")
+        assert words in error.message
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from app.gateways.cohere.usage import decode_usage
 from app.transport.auth.schemes import authenticated
@@ -12,12 +11,7 @@ from app.vocabulary.errors import (
     GatewayError,
     InvalidRequest,
     UnsupportedParameter,
-    VendorAuthentication,
     VendorFailed,
-    VendorOverloaded,
-    VendorRateLimited,
-    VendorRejected,
-    VendorTimeout,
 )
 from tests.gateways.cohere.wire import ROW, WORDS, delta, end, message
 from tests.gateways.rows import bodies, told
@@ -182,33 +176,6 @@ def test_no_count_is_none(usage: Any) -> None:
     assert decode_usage(usage) is None
 
 
-# Errors.
-
-
-@pytest.mark.parametrize(
-    ("status", "meaning", "ours"),
-    [
-        (400, VendorRejected, 400),
-        (404, VendorRejected, 404),
-        (422, VendorRejected, 400),
-        (401, VendorAuthentication, 502),
-        (402, VendorAuthentication, 502),
-        (403, VendorAuthentication, 502),
-        (498, VendorAuthentication, 502),
-        (429, VendorRateLimited, 429),
-        (499, VendorFailed, 502),
-        (500, VendorFailed, 502),
-        (501, VendorFailed, 502),
-        (503, VendorOverloaded, 503),
-        (504, VendorTimeout, 504),
-    ],
-)
-def test_a_status_has_its_meaning(status: int, meaning: type[GatewayError], ours: int) -> None:
-    error = ROW.error(status, {"id": "c14c", "message": "Because."})
-    assert (type(error), error.status) == (meaning, ours)
-    assert ("Because." in error.message) == (meaning is not VendorAuthentication)
-
-
 # Whatever a vendor may say.
 
 
@@ -219,8 +186,3 @@ def test_no_whole_answer_raises_anything_but_a_gateway_error(body: bytes) -> Non
     except GatewayError:
         return
     assert completion.choices[0].finish_reason is not None
-
-
-@given(st.integers(400, 599), bodies(*WORDS))
-def test_every_refusal_is_a_gateway_error(status: int, body: bytes) -> None:
-    assert ROW.error(status, body).status >= 400

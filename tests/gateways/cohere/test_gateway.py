@@ -120,10 +120,3 @@ def test_cache_marks_are_left_out_and_told() -> None:
     encoded = COHERE.encoded(PLAIN, [user([text])])
     assert encoded.dropped == ("cache_control",)
     assert b"cache_control" not in encoded.body
-
-
-def test_a_prompt_beyond_the_context_has_the_contracts_code_and_coheres_numbers() -> None:
-    body = b'{"message": "too many tokens: size limit exceeded by 11326 tokens."}'
-    error = COHERE.gateway.decode_error(COHERE.vendor, 400, {}, body)
-    assert (error.status, error.code) == (400, "context_length_exceeded")
-    assert "11326" in error.message

@@ -159,7 +159,8 @@ def test_arguments_that_are_no_text_are_a_failure(arguments: Any) -> None:
 def test_an_error_in_a_stream_has_its_code() -> None:
     error = COHERE.broken([end(finish_reason="ERROR", error="too many tokens: 5 over")])
     assert isinstance(error, VendorRejected)
-    assert (error.status, error.code) == (400, "context_length_exceeded")
+    assert error.status == 400
+    assert str(error.code) == "context_length_exceeded"
 
 
 # Loops with the simulated vendor.
@@ -194,7 +195,7 @@ def test_a_loop_with_reasoning_is_what_cohere_takes(stream: bool) -> None:
         refusal = wire.check(seen)
         assert refusal is None, refusal.body
         raw = b"".join(step for step in wire.says(seen, said).body if isinstance(step, bytes))
-        chunks = chunks_of(COHERE.gateway, COHERE.vendor, request, cut(raw, 64))  # type: ignore[arg-type]
+        chunks = chunks_of(COHERE.gateway, COHERE.vendor, request, cut(raw, 64))
         choice, usage = joined(chunks)
         told.append((choice.finish_reason, choice.text, reply_of(choice).reasoning))
         messages.append(message_of(choice))

@@ -10,12 +10,21 @@ from hypothesis import strategies as st
 from app.gateways.decoding import chunk_template
 from app.gateways.families import GATEWAYS
 from app.vendors.vendor import Vendor
+from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.completion import Completion, CompletionRequest
 from app.vocabulary.errors import GatewayError
 
 VENDOR = Vendor(name="v", gateway="openai", base_url="http://v.invalid")
-REQUEST = CompletionRequest(model="v/m", prompt="p", stream=True, n=2)
-BY_KIND = dict(zip(("native", "chat"), GATEWAYS["openai"].doors("completions"), strict=True))
+TEXT = CompletionRequest(model="v/m", prompt="p", stream=True, n=2)
+CHAT = ChatRequest(model="v/m", messages=(), stream=True, n=2)
+NATIVE, BRIDGE = GATEWAYS["openai"].doors("completions")
+
+#: Gateways, each with a request for it.
+BY_KIND: dict[str, tuple[Any, Any]] = {
+    "native": (NATIVE, TEXT),
+    "bridge": (BRIDGE, TEXT),
+    "chat": (GATEWAYS["openai"].chat, CHAT),
+}
 
 TEXTS = st.one_of(
     st.sampled_from(["", " a", "caf\u00e9", '"', "\\", "\n", '"text":"x"', '"content":"x"']),
@@ -33,9 +42,8 @@ def body(kind: str, text: str, padding: str = "", **choice: Any) -> dict[str, An
 
 def read(kind: str, events: list[bytes]) -> tuple[list[Completion], str | None]:
     """Return what a decoder makes of the events, and how it failed, if it did."""
-    gateway = BY_KIND[kind]
-    assert gateway is not None
-    decoder, chunks = gateway.reader(VENDOR, REQUEST), list[Completion]()
+    gateway, request = BY_KIND[kind]
+    decoder, chunks = gateway.reader(VENDOR, request), list[Completion]()
     try:
         for data in events:
             chunks += decoder.feed(b"data: " + data + b"\n\n")

@@ -53,6 +53,43 @@ def test_a_part_is_at_most_the_count_that_includes_it() -> None:
     assert found == usage(3, 5, cached_tokens=3, reasoning_tokens=5, audio_prompt_tokens=1)
 
 
+def test_images_caches_and_searches_are_parts_of_what_includes_them() -> None:
+    parts = {
+        "cache_write_tokens": 4,
+        "cache_write_1h_tokens": 9,  # a part of those written
+        "image_prompt_tokens": 20,
+        "image_completion_tokens": 20,
+        "web_search_calls": 40,  # no tokens, and part of no count
+    }
+    assert put_together("sim", 10, 5, 15, parts) == usage(
+        10,
+        5,
+        cache_write_tokens=4,
+        cache_write_1h_tokens=4,
+        image_prompt_tokens=10,
+        image_completion_tokens=5,
+        web_search_calls=40,
+    )
+    alone = put_together("sim", 10, 5, 15, {"cache_write_1h_tokens": 9})
+    assert alone == usage(10, 5)
+
+
+def test_a_later_report_does_not_erase_what_only_an_earlier_one_had() -> None:
+    first = usage(10, 1, image_prompt_tokens=4, web_search_calls=1)
+    found = later(first, usage(10, 7, web_search_calls=2))
+    assert found == usage(10, 7, image_prompt_tokens=4, web_search_calls=2)
+
+
+def test_the_images_of_a_prompt_with_two_choices_count_once() -> None:
+    running = RunningUsage(2, 2)
+    one = usage(10, 5, image_prompt_tokens=4, image_completion_tokens=3, cache_write_1h_tokens=2)
+    running.put(one, [0], at_end=True)
+    found = running.put(one, [1], at_end=True)
+    assert (found.prompt_tokens, found.completion_tokens) == (10, 10)
+    assert (found.image_prompt_tokens, found.image_completion_tokens) == (4, 6)
+    assert found.cache_write_1h_tokens == 2
+
+
 def test_a_total_below_the_sum_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         put_together("sim", 3, 5, 7)

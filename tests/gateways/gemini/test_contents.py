@@ -50,7 +50,10 @@ def test_instructions_alone_are_refused_in_our_words() -> None:
 
 def test_instructions_and_tools_stand_before_the_contents() -> None:
     """So that turns that are added change the end of the body alone."""
-    fields = {"tools": [{"type": "function", "function": {"name": "f"}}], "temperature": 0.5}
+    fields: dict[str, Any] = {
+        "tools": [{"type": "function", "function": {"name": "f"}}],
+        "temperature": 0.5,
+    }
     body = sent(NEW, [{"role": "system", "content": "A"}, user("hi")], **fields)
     assert list(body) == ["systemInstruction", "tools", "generationConfig", "contents"]
 

@@ -44,7 +44,7 @@ def asked(
     refusal = wire.check(seen)
     assert refusal is None, refusal.body
     body = b"".join(step for step in wire.says(seen, said).body if isinstance(step, bytes))
-    chunks = chunks_of(row.gateway, row.vendor, request, cut(body, 64))  # type: ignore[arg-type]
+    chunks = chunks_of(row.gateway, row.vendor, request, cut(body, 64))
     return joined(chunks)
 
 

@@ -213,7 +213,9 @@ def test_a_format_beside_tools_is_one_where_the_vendor_can_do_both() -> None:
 )
 def test_a_choice_of_tools_is_never_a_wider_one(row: ChatRow, choice: Any) -> None:
     asked: dict[str, Any] = {"tools": [function(parameters=SCHEMA)], "tool_choice": choice}
-    if row.vendor.name != "ollama":
+    if row.vendor.name == "llamacpp" and isinstance(choice, dict):
+        assert row.sent("m", **asked)["tool_choice"] == "required"
+    elif row.vendor.name != "ollama":
         assert row.sent("m", **asked)["tool_choice"] == choice
     elif choice == "auto":
         assert "tool_choice" not in row.sent("m", **asked)
@@ -221,6 +223,30 @@ def test_a_choice_of_tools_is_never_a_wider_one(row: ChatRow, choice: Any) -> No
         assert not {"tools", "tool_choice"} & row.sent("m", **asked).keys()
     else:
         assert refusal(row, **asked).param == "tool_choice"
+
+
+def allowed(mode: str) -> dict[str, Any]:
+    """Return a choice among the tools f and g."""
+    names = [{"type": "function", "function": {"name": name}} for name in ("f", "g")]
+    return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": names}}
+
+
+@pytest.mark.parametrize(
+    ("name", "choice", "word", "left"),
+    [
+        ("llamacpp", {"type": "function", "function": {"name": "g"}}, "required", ["g"]),
+        ("llamacpp", allowed("required"), "required", ["f", "g"]),
+        ("llamacpp", allowed("auto"), "auto", ["f", "g"]),
+        ("ollama", allowed("auto"), None, ["f", "g"]),
+    ],
+)
+def test_a_vendor_without_choices_among_tools_gets_only_the_tools_of_the_choice(
+    name: str, choice: Any, word: str | None, left: list[str]
+) -> None:
+    tools = [function(name=tool, parameters=SCHEMA) for tool in ("f", "g", "h")]
+    sent = ROWS[name].sent("m", tools=tools, tool_choice=choice)
+    assert sent.get("tool_choice") == word
+    assert [tool["function"]["name"] for tool in sent["tools"]] == left
 
 
 WORDS = ("none", "minimal", "low", "medium", "high", "xhigh")

@@ -46,7 +46,12 @@ def test_a_stream_of_texts_is_texts(row: ChatRow, size: int | None) -> None:
 @EACH
 def test_what_a_delta_has_reaches_the_caller_once(row: ChatRow) -> None:
     """Together sends the reasoning by both names, and nulls and empty lists with each delta."""
-    none: dict[str, Any] = {"refusal": None, "tool_calls": [], "annotations": [], "function_call": None}
+    none: dict[str, Any] = {
+        "refusal": None,
+        "tool_calls": [],
+        "annotations": [],
+        "function_call": None,
+    }
     found = whole(
         delta(role="assistant", content=None, reasoning="", **none),
         delta(role="assistant", content=None, reasoning="h", reasoning_content="h", **none),

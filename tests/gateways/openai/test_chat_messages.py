@@ -30,7 +30,7 @@ def sent(row: ChatRow, *messages: dict[str, Any]) -> list[dict[str, Any]]:
 
 @EACH
 def test_texts_of_every_role_arrive_as_they_are(row: ChatRow) -> None:
-    conversation = [
+    conversation: list[dict[str, Any]] = [
         {"role": "system", "content": "A"},
         {"role": "system", "content": [{"type": "text", "text": "B"}]},
         USER,
@@ -194,7 +194,8 @@ IDS = ["functions.get:0", "functions_get_0", "call_" + "x" * 70, "toolu_01ABC", 
 def test_ids_take_the_vendors_form_the_same_in_a_call_and_its_result(name: str, form: str) -> None:
     calls = [call(it) for it in IDS]
     results = [{"role": "tool", "tool_call_id": it, "content": "7"} for it in reversed(IDS)]
-    history = [USER, {"role": "assistant", "content": None, "tool_calls": calls}, *results]
+    said: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": calls}
+    history = [USER, said, *results]
     _, said, *answered = sent(ROWS[name], *history)
     theirs = [it["id"] for it in said["tool_calls"]]
     assert all(re.fullmatch(form, it) for it in theirs)
@@ -218,7 +219,7 @@ def test_calls_without_results_and_results_without_calls_are_the_vendors_to_judg
     row: ChatRow,
 ) -> None:
     calls = [call("aB3dE6gH9"), call("bB3dE6gH9")]
-    history = [
+    history: list[dict[str, Any]] = [
         USER,
         {"role": "assistant", "content": None, "tool_calls": calls},
         {"role": "tool", "tool_call_id": "cB3dE6gH9", "content": "7"},
@@ -239,7 +240,7 @@ def test_a_call_of_a_custom_tool_comes_back_as_it_is() -> None:
 
 
 def test_the_old_functions_reach_vendors_that_know_them() -> None:
-    history = [
+    history: list[dict[str, Any]] = [
         USER,
         {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
         {"role": "function", "name": "f", "content": "7"},
@@ -262,7 +263,7 @@ MARK = {"type": "ephemeral", "ttl": "1h"}
 
 
 def test_cache_marks_reach_vendors_that_know_them_and_are_named_elsewhere() -> None:
-    history = [
+    history: list[dict[str, Any]] = [
         {"role": "system", "content": [{**TEXT, "cache_control": MARK}, TEXT]},
         {"role": "user", "content": [{**TEXT, "cache_control": MARK}]},
         *after_call("aB3dE6gH9")[1:],

@@ -157,7 +157,7 @@ def test_a_custom_call_has_its_input() -> None:
 
 
 def test_a_signature_of_a_call_stays_with_it() -> None:
-    signed = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
+    signed: dict[str, Any] = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
     calls = [call("a", **signed), call("b")]
     found = only(answer(message(None, "tool_calls", tool_calls=calls)), ROWS["sandbox"])
     assert [it.extra for it in reply_of(found).tool_calls] == [signed, None]

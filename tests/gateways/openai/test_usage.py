@@ -60,6 +60,25 @@ USAGES: dict[str, tuple[Any, Usage | None]] = {
             rejected_prediction_tokens=4,
         ),
     ),
+    "images, and images that the model drew": (
+        usage_of(
+            100,
+            50,
+            prompt_tokens_details={"image_tokens": 70, "text_tokens": 30},
+            completion_tokens_details={"image_tokens": 20},
+        ),
+        Usage(
+            prompt_tokens=100,
+            completion_tokens=50,
+            total_tokens=150,
+            image_prompt_tokens=70,
+            image_completion_tokens=20,
+        ),
+    ),
+    "images, flat": (
+        {**usage_of(9, 2), "prompt_text_tokens": 5, "prompt_image_tokens": 4},
+        Usage(prompt_tokens=9, completion_tokens=2, total_tokens=11, image_prompt_tokens=4),
+    ),
     "details null": (
         usage_of(3, 2, prompt_tokens_details=None, completion_tokens_details=None),
         Usage(prompt_tokens=3, completion_tokens=2, total_tokens=5),

@@ -150,11 +150,11 @@ def test_empty_pieces_are_a_sign_of_work_alone() -> None:
 def test_an_error_in_a_stream_is_what_its_status_says(
     status: int | None, error: type[GatewayError]
 ) -> None:
-    content = {"error": "The prompt is too long.", "timestamp": "2026-11-29 10:00:00 PST"}
+    content = {"error": "Out of memory.", "timestamp": "2026-11-29 10:00:00 PST"}
     frame = json.dumps({"request_id": "1f", "error": {"status_code": status, "content": content}})
     found = ROW.broken([*answered(stream=True)[:2], f"data: {frame}\r\n\r\n".encode()])
     assert type(found) is error
-    assert "The prompt is too long." in str(found)
+    assert "Out of memory." in str(found)
 
 
 @pytest.mark.parametrize(

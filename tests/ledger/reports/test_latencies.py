@@ -108,5 +108,9 @@ def test_rows_say_who_was_asked_who_served_and_how_it_ended(engine: Engine) -> N
     ]
 
 
-def test_users_are_not_known(engine: Engine) -> None:
-    assert LatencyReader(engine).read(replace(WEEK, users=frozenset({"u"})), NOW_S) is None
+def test_users_and_endpoints_are_not_known(engine: Engine) -> None:
+    for query in (
+        replace(WEEK, users=frozenset({"u"})),
+        replace(WEEK, endpoints=frozenset({"completions"})),
+    ):
+        assert LatencyReader(engine).read(query, NOW_S) is None

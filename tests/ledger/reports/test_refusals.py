@@ -51,13 +51,15 @@ def test_an_hour_belongs_to_the_bucket_in_which_it_begins(reader: RefusalReader)
     assert found == {start_s: 11, start_s + DAY_S: 4}
 
 
-def test_filters_are_accounts_and_keys(reader: RefusalReader) -> None:
+def test_filters_are_accounts_keys_and_endpoints(reader: RefusalReader) -> None:
     day = (MIDNIGHT_S, MIDNIGHT_S + DAY_S)
     cases: list[tuple[dict[str, Any], list[int]]] = [
         ({"account_ids": frozenset({"acme"})}, [3]),
         ({"account_ids": frozenset[str]()}, []),
         ({"api_key_ids": frozenset({""})}, [8]),
         ({"api_key_ids": frozenset({"key_1", ""})}, [11]),
+        ({"endpoints": frozenset({"completions"})}, [11]),
+        ({"endpoints": frozenset({"chat.completions"})}, []),
     ]
     for filters, requests in cases:
         assert [it.requests for it in reader.rows(UsageQuery(*day, **filters))] == requests

@@ -64,8 +64,9 @@ def test_each_family_has_a_help_text_and_no_series_before_its_first_count() -> N
 
 def test_families_of_two_deployments_in_one_process_are_separate() -> None:
     one, other = Families(), Families()
-    one.completions.labels("v", "m", "failed").inc()
-    assert 'tollgate_completions_total{model="m",status="failed",vendor="v"} 1.0' in lines(one)
+    one.completions.labels("e", "v", "m", "failed").inc()
+    series = 'tollgate_completions_total{endpoint="e",model="m",status="failed",vendor="v"}'
+    assert f"{series} 1.0" in lines(one)
     assert not [line for line in lines(other) if line.startswith("tollgate_completions_total{")]
 
 

@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from app.observability.metrics.metrics import MODELS_LIMIT, OTHER, Metrics
 from app.usage.messages.event import UsageEvent
 from app.vendors.vendor import Vendor
+from app.vocabulary.request import ENDPOINTS
 from tests.support.events import usage_event
 
 VENDOR = Vendor(name="sim", gateway="openai", base_url="http://x/v1", models=("listed",))
@@ -44,7 +45,7 @@ def test_ten_thousand_misspelt_models_add_no_line(metrics: Metrics) -> None:
     for number in range(10_000):
         metrics.recorded(ended(model=f"missing-{number}", status="failed", http_status=404))
     assert len(shown(metrics)) == before
-    series = 'tollgate_completions_total{model="other",status="failed",vendor="sim"}'
+    series = 'tollgate_completions_total{endpoint="completions",model="other",status="failed",vendor="sim"}'
     assert value(metrics, series) == 10_001
 
 
@@ -55,17 +56,29 @@ def test_models_that_are_answered_have_names_up_to_a_limit(metrics: Metrics) -> 
     lines = [line for line in shown(metrics) if line.startswith("tollgate_completions_total{")]
     names = {line.partition('model="')[2].partition('"')[0] for line in lines}
     assert len(names) == MODELS_LIMIT + 2  # `listed` and OTHER
-    assert len(lines) == 3 * len(names)
-    series = f'tollgate_completions_total{{model="{OTHER}",status="completed",vendor="sim"}}'
+    assert len(lines) == len(ENDPOINTS) * 3 * len(names)
+    labels = f'endpoint="completions",model="{OTHER}",status="completed",vendor="sim"'
+    series = f"tollgate_completions_total{{{labels}}}"
     assert value(metrics, series) == 100
 
 
 def test_a_model_of_the_vendor_table_has_its_name_before_any_answer(metrics: Metrics) -> None:
     """So alerts see its first failures."""
     metrics.recorded(ended(model="listed", status="failed", http_status=500))
-    series = 'tollgate_completions_total{model="listed",status="failed",vendor="sim"}'
+    labels = 'model="listed",status="failed",vendor="sim"'
+    series = f'tollgate_completions_total{{endpoint="completions",{labels}}}'
     assert value(metrics, series) == 1
     assert value(metrics, 'tollgate_vendor_errors_total{status="500",vendor="sim"}') == 1
+
+
+def test_each_endpoint_has_counts_of_its_own(metrics: Metrics) -> None:
+    for endpoint in ("completions", "chat.completions", "chat.completions"):
+        metrics.recorded(ended(endpoint=endpoint, model="listed"))
+    labels = 'endpoint="chat.completions",model="listed"'
+    series = f'tollgate_completions_total{{{labels},status="completed",vendor="sim"}}'
+    assert value(metrics, series) == 2
+    tokens = 'endpoint="chat.completions",kind="prompt",model="listed",vendor="sim"'
+    assert value(metrics, f"tollgate_tokens_total{{{tokens}}}") == 2 * 3
 
 
 @pytest.mark.parametrize(("status", "label"), [(None, "none"), (503, "503"), (7, "other")])
@@ -97,8 +110,9 @@ def test_a_request_is_counted_with_its_tokens_times_and_calls(metrics: Metrics) 
     )
     assert value(metrics, 'tollgate_open_completions{stream="true"}') == 0
     labels = 'model="listed",vendor="sim"'
-    assert value(metrics, f'tollgate_tokens_total{{kind="prompt",{labels}}}') == 7
-    assert value(metrics, f'tollgate_tokens_total{{kind="completion",{labels}}}') == 5
+    for kind, tokens in (("prompt", 7), ("completion", 5)):
+        series = f'tollgate_tokens_total{{endpoint="completions",kind="{kind}",{labels}}}'
+        assert value(metrics, series) == tokens
     assert value(metrics, 'tollgate_vendor_calls_total{vendor="sim"}') == 3
     assert value(metrics, 'tollgate_estimated_completions_total{vendor="sim"}') == 1
     assert value(metrics, 'tollgate_first_token_seconds_sum{vendor="sim"}') == 0.25

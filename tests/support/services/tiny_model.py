@@ -15,11 +15,23 @@ CONTEXT_TOKENS = 8192
 
 _WIDTH, _LAYERS, _HEADS, _FEED_FORWARD = 32, 2, 4, 64
 
-#: What the chat endpoint makes of messages; each token of a role is one of SPECIAL.
-TEMPLATE = "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}{% endfor %}<|assistant|>"
+#: What the chat endpoint makes of messages; each token of a role is one of SPECIAL. Tools and their
+#: calls have the form of Hermes and Qwen, which llama.cpp recognizes.
+TEMPLATE = """\
+{%- if tools %}<|system|>{% for tool in tools %}{{ tool | tojson }}{% endfor %}{% endif %}
+{%- for m in messages %}<|{{ m.role }}|>
+{%- if m.content %}{{ m.content }}{% endif %}
+{%- for call in m.tool_calls or [] %}
+{{- '<tool_call>{"name": "' + call.function.name + '", "arguments": ' }}
+{{- call.function.arguments | tojson }}{{ '}</tool_call>' }}
+{%- endfor %}
+{%- endfor %}
+{%- if add_generation_prompt %}<|assistant|>{% endif %}"""
 
 BOS, EOS = "<s>", "</s>"
 SPECIAL = (BOS, EOS, "<|system|>", "<|user|>", "<|assistant|>")
+#: What a call of a tool begins with, one token: a bias makes the model call.
+CALL = "<tool_call>"
 
 #: The letters, which get the most likely tokens.
 _LETTERS = range(ord("a"), ord("z") + 1)
@@ -40,11 +52,21 @@ def _merges(space: str) -> list[tuple[str, str]]:
     return [(space, "t"), ("h", "e"), (f"{space}t", "he")]
 
 
+def _tokens(names: list[str], merges: list[tuple[str, str]]) -> list[str]:
+    return [*names, *(left + right for left, right in merges), *SPECIAL, CALL]
+
+
+def token_id(token: str) -> int:
+    """Return the id of a token that is not text, such as CALL."""
+    names = _byte_names()
+    return _tokens(names, _merges(names[ord(" ")])).index(token)
+
+
 def write_tiny_model(path: Path) -> None:
     """Write the model's file, of 150 kB."""
     names = _byte_names()
     merges = _merges(names[ord(" ")])
-    tokens = [*names, *(left + right for left, right in merges), *SPECIAL]
+    tokens = _tokens(names, merges)
     writer = GGUFWriter(path, "llama")
     _add_shape(writer, len(tokens))
     _add_vocabulary(writer, tokens, merges)
@@ -69,8 +91,9 @@ def _add_shape(writer: GGUFWriter, vocabulary: int) -> None:
 
 
 def _add_vocabulary(writer: GGUFWriter, tokens: list[str], merges: list[tuple[str, str]]) -> None:
-    plain = len(tokens) - len(SPECIAL)
+    plain = len(tokens) - len(SPECIAL) - 1
     types = [TokenType.NORMAL] * plain + [TokenType.CONTROL] * len(SPECIAL)
+    types.append(TokenType.USER_DEFINED)
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("default")
     writer.add_token_list(tokens)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.gateways.bedrock.converse import ConverseGateway
+from app.gateways.bridge import Bridge
 from app.transport.auth.aws_credentials import AWSAuth
 from app.transport.auth.request_auth import FAILURE_CACHE_S
 from app.transport.call import Transport
@@ -53,7 +54,7 @@ def variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def arrived(model: str, auth: AWSAuth, *, prompt: str = "caf\u00e9") -> Asked:
     """Return a signed request as it would arrive."""
-    encoded = ConverseGateway().encode(row(), request(model, prompt=prompt))
+    encoded = Bridge(ConverseGateway()).encode(row(), request(model, prompt=prompt))
     signed = auth.headers(row(), encoded)
     host = "bedrock-runtime.us-east-1.amazonaws.com"
     headers = {"host": host} | {name.lower(): text for name, text in signed.items()}
@@ -79,7 +80,7 @@ def test_what_is_signed_is_what_arrives(
     wire = BedrockWire(model)
     vendor.default = lambda asked: wire.check(asked) or wire.answer(asked, Said())
     there = dataclasses.replace(row(), base_url=vendor.url.removesuffix("/v1"))
-    encoded = ConverseGateway().encode(there, request(model, prompt="caf\u00e9"))
+    encoded = Bridge(ConverseGateway()).encode(there, request(model, prompt="caf\u00e9"))
     with Transport(Watchdog(), {}).call(there, encoded) as call:
         call.send()
         assert (call.status, b"".join(call.packets())[:1]) == (200, b"{")
@@ -106,7 +107,7 @@ def test_a_profile_signs_too(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("variables")
 def test_a_bedrock_key_is_sent_instead_of_a_signature() -> None:
     vendor = row(AWS_BEARER_TOKEN_BEDROCK="sk-test")
-    encoded = ConverseGateway().encode(vendor, request(MODELS[0]))
+    encoded = Bridge(ConverseGateway()).encode(vendor, request(MODELS[0]))
     signed = AWSAuth().headers(vendor, encoded)
     assert signed == {**encoded.headers, "authorization": "Bearer sk-test"}
 
@@ -140,7 +141,7 @@ def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
     nothing = [part for part in sys.path if "site-packages" not in part]
     monkeypatch.setattr(sys, "path", nothing)
     sys.path_importer_cache.clear()
-    encoded = ConverseGateway().encode(row(), request(MODELS[0]))
+    encoded = Bridge(ConverseGateway()).encode(row(), request(MODELS[0]))
     with pytest.raises(VendorAuthentication, match=r"pip install -e '\.\[aws\]'"):
         AWSAuth().headers(row(AWS_BEARER_TOKEN_BEDROCK="sk-test"), encoded)
 
@@ -222,7 +223,7 @@ def test_the_token_service_is_trusted_as_vendors_are(
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"https://127.0.0.1:{front.port}")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    asked = ConverseGateway().encode(row(base_url="https://b.example"), request(MODELS[0]))
+    asked = Bridge(ConverseGateway()).encode(row(base_url="https://b.example"), request(MODELS[0]))
     with pytest.raises(VendorAuthentication, match="its TLS certificate is not trusted"):
         AWSAuth().headers(row(base_url="https://b.example"), asked)
     monkeypatch.setenv(setting, str(front.certificate))

@@ -154,6 +154,26 @@ def test_an_event_of_the_version_before_is_read(source: str, side: str) -> None:
     assert event == usage_event(event_id="e", source=source, **changes)
 
 
+def test_counts_of_nothing_and_the_first_endpoint_are_not_written() -> None:
+    chat = usage_event(event_id="e", endpoint="chat.completions", web_search_calls=2)
+    assert b'"endpoint":"chat.completions"' in chat.encode()
+    assert b'"web_search_calls":2' in chat.encode()
+    assert UsageEvent.decode(chat.encode()) == chat
+    raw = usage_event().encode()
+    assert not any(name.encode() in raw for name in ("endpoint", "image", "web_search", "_1h"))
+
+
+def test_all_fields_are_shown_with_those_that_are_not_written() -> None:
+    shown = usage_event(event_id="e").as_json()
+    assert shown == DEFAULTS | {"event_id": "e", "calls": [], "attempt_log": []}
+
+
+def test_searches_without_tokens_are_not_nothing() -> None:
+    nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    assert usage_event(**nothing).is_empty
+    assert not usage_event(**nothing, web_search_calls=1).is_empty
+
+
 def test_a_former_word_for_a_source_means_the_present_one() -> None:
     former = usage_event(event_id="e", source="drained")
     assert UsageEvent.decode(former.encode()) == usage_event(event_id="e", source="read")

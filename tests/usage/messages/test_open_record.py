@@ -35,7 +35,10 @@ REQUIRED = {
 }
 
 
-@pytest.mark.parametrize("record", [open_record(prompt_chars=41), CHECKPOINT])
+CHAT = open_record(endpoint="chat.completions", image_prompt_tokens=5, web_search_calls=2)
+
+
+@pytest.mark.parametrize("record", [open_record(prompt_chars=41), CHECKPOINT, CHAT])
 def test_decode_reads_what_encode_wrote(record: OpenRecord) -> None:
     assert OpenRecord.decode(record.encode()) == record
 

@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from app.api.schemas.chat.checks import Json, mapping, objects, text, without_nulls
+from app.api.schemas.chat.checks import (
+    ELEMENTS_LIMIT,
+    Json,
+    mapping,
+    objects,
+    text,
+    without_nulls,
+)
 from app.vocabulary.chat.tools import ToolCall
-
-#: The most calls of one message.
-CALLS_LIMIT = 1024
 
 #: Members of a call with a meaning here; others are the vendor's.
 _KNOWN = frozenset({"id", "type", "function", "custom"})
@@ -25,7 +29,7 @@ def read_calls(value: Any, path: str) -> tuple[tuple[ToolCall, ...], Sequence[Js
         sources.append(kept)
         return _call(kept, len(sources) - 1, at)
 
-    return objects(value, path, CALLS_LIMIT, read), sources
+    return objects(value, path, ELEMENTS_LIMIT, read), sources
 
 
 def _call(source: Json, index: int, path: str) -> ToolCall:

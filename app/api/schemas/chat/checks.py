@@ -15,6 +15,10 @@ from app.vocabulary.errors import InvalidRequest
 NAME = r"^[a-zA-Z0-9_-]{1,64}$"
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
+#: The most messages, parts and tool calls of a conversation, together: while a gateway encodes
+#: them, no other greenlet runs. A message whose content is a text has one part.
+ELEMENTS_LIMIT = 2**14
+
 #: Items of a list that are checked before other greenlets get a turn: about a millisecond.
 ITEMS_AT_ONCE = 500
 

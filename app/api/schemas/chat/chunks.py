@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from app.api.schemas.chat.dump import dump_chat_usage, dump_content, dump_head, dump_logprobs
+from app.api.schemas.chat.dump import dump_chat_usage, dump_head, dump_logprobs
 from app.vocabulary.chat.reply import Reply
 from app.vocabulary.chat.tools import ToolCall
 from app.vocabulary.completion import Choice, Completion, Usage
@@ -113,10 +113,13 @@ def _end(choice: Choice) -> dict[str, Any]:
 
 
 def _first(choice: Choice) -> dict[str, Any]:
-    """Return the first delta of a choice, which has its role, a content and a refusal."""
-    reply = choice.reply
-    first = {"role": "assistant", "content": dump_content(choice), "refusal": None}
-    return {**first, **_delta("", reply)}
+    """Return the first delta of a choice, which has its role, a content and a refusal.
+
+    The content is null if something else comes first: nobody knows yet whether there will be text.
+    """
+    content = choice.text if choice.text or choice.reply is None else None
+    first = {"role": "assistant", "content": content, "refusal": None}
+    return {**first, **_delta("", choice.reply)}
 
 
 def _delta(text: str, reply: Reply | None) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def _dump_choice(choice: Choice) -> dict[str, Any]:
     message: dict[str, Any] = {
         **(reply.extra or {}),
         "role": "assistant",
-        "content": dump_content(choice),
+        "content": _dump_content(choice),
         "refusal": reply.refusal or None,
     }
     if reply.reasoning:
@@ -63,11 +63,8 @@ def _dump_choice(choice: Choice) -> dict[str, Any]:
     return body
 
 
-def dump_content(choice: Choice) -> str | None:
-    """Return the content of a message, or of a choice's first delta.
-
-    It is null if something else stands in for it.
-    """
+def _dump_content(choice: Choice) -> str | None:
+    """Return the content of a message; null if something else stands in for it."""
     reply = choice.reply
     if choice.text or reply is None:
         return choice.text
@@ -90,7 +87,15 @@ def _dump_call(call: ToolCall) -> dict[str, Any]:
 
 
 def dump_chat_usage(usage: Usage) -> dict[str, Any]:
-    """Return the contract's CompletionUsage, with the details that chat alone has."""
+    """Return the contract's CompletionUsage, with the details that chat alone has.
+
+    Tokens of images are there only if there are any.
+    """
     body = dump_usage(usage)
-    body["prompt_tokens_details"]["cache_write_tokens"] = usage.cache_write_tokens
+    prompt, completion = body["prompt_tokens_details"], body["completion_tokens_details"]
+    prompt["cache_write_tokens"] = usage.cache_write_tokens
+    if usage.image_prompt_tokens:
+        prompt["image_tokens"] = usage.image_prompt_tokens
+    if usage.image_completion_tokens:
+        completion["image_tokens"] = usage.image_completion_tokens
     return body

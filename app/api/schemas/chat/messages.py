@@ -5,6 +5,7 @@ from typing import Any
 
 from app.api.schemas.chat.calls import read_calls
 from app.api.schemas.chat.checks import (
+    ELEMENTS_LIMIT,
     Json,
     mapping,
     missing,
@@ -20,9 +21,6 @@ from app.vocabulary.chat.message import ROLES, Message
 from app.vocabulary.chat.parts import Part, TextPart
 from app.vocabulary.chat.tools import ToolCall
 
-#: The most messages of a request.
-MESSAGES_LIMIT = 16_384
-
 #: Members of an assistant's message that are nothing of an answer's.
 _FRAME = frozenset({"role", "name", "content"})
 
@@ -33,7 +31,12 @@ def read_messages(values: Any) -> tuple[Message, ...]:
     Their order is not judged: a vendor's gateway knows what it takes.
     Raises: InvalidRequest, with the path of the value.
     """
-    return objects(values, "messages", MESSAGES_LIMIT, _message)
+    messages = objects(values, "messages", ELEMENTS_LIMIT, _message)
+    count = sum([1 + len(it.parts) + len(it.tool_calls) for it in messages])
+    if count > ELEMENTS_LIMIT:
+        sentence = f"must hold at most {ELEMENTS_LIMIT} messages, parts and tool calls together"
+        raise wrong_value("messages", f"{sentence}, not {count}")
+    return messages
 
 
 def _message(source: Json, path: str) -> Message:

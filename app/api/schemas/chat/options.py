@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.api.schemas.chat.checks import (
+    ELEMENTS_LIMIT,
     Json,
     mapping,
     missing,
@@ -14,7 +15,6 @@ from app.api.schemas.chat.checks import (
     wrong_type,
     wrong_value,
 )
-from app.api.schemas.chat.parts import PARTS_LIMIT
 
 SOUNDS = ("wav", "aac", "mp3", "flac", "opus", "pcm16")
 SIZES = ("low", "medium", "high")
@@ -40,7 +40,7 @@ def _prediction(prediction: Json, path: str) -> None:
         return
     if content == []:
         raise wrong_value(at, "must not be an empty array")
-    objects(content, at, PARTS_LIMIT, _text_part)
+    objects(content, at, ELEMENTS_LIMIT, _text_part)
 
 
 def _text_part(part: Json, path: str) -> None:

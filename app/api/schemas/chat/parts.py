@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.api.schemas.chat.checks import (
+    ELEMENTS_LIMIT,
     Json,
     mapping,
     missing,
@@ -24,8 +25,6 @@ from app.vocabulary.chat.parts import (
     TextPart,
 )
 
-#: The most parts of one message.
-PARTS_LIMIT = 4096
 DETAILS = ("auto", "low", "high", "original")
 
 #: Role -> parts of the contract that its messages cannot have. Of other types, the vendor decides.
@@ -58,7 +57,7 @@ def read_content(role: str, content: Any, path: str, source: Json) -> tuple[Part
             raise wrong_value(f"{at}.type", f"cannot be {found.type} in a message of {role}")
         return found
 
-    return objects(content, path, PARTS_LIMIT, read)
+    return objects(content, path, ELEMENTS_LIMIT, read)
 
 
 def read_part(source: Json, path: str) -> Part:

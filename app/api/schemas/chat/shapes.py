@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from app.api.schemas.chat.calls import CALLS_LIMIT
-from app.api.schemas.chat.checks import NAME
-from app.api.schemas.chat.messages import MESSAGES_LIMIT
+from app.api.schemas.chat.checks import ELEMENTS_LIMIT, NAME
 from app.api.schemas.chat.options import PLACE, SIZES, SOUNDS
-from app.api.schemas.chat.parts import DETAILS, PARTS_LIMIT
+from app.api.schemas.chat.parts import DETAILS
 from app.api.schemas.chat.tools import MODES, TOOLS_LIMIT
 from app.api.schemas.fields import JSONSchema
 from app.vocabulary.chat.message import ROLES
@@ -64,7 +62,7 @@ def _call() -> JSONSchema:
 
 def messages() -> JSONSchema:
     """Return the schema of the messages."""
-    content = {"oneOf": [_TEXT, _list(part(), PARTS_LIMIT, 1), {"type": "null"}]}
+    content = {"oneOf": [_TEXT, _list(part(), ELEMENTS_LIMIT, 1), {"type": "null"}]}
     message = _object(
         "role",
         role=_words(*ROLES),
@@ -72,10 +70,10 @@ def messages() -> JSONSchema:
         name=_MAYBE,
         refusal=_MAYBE,
         reasoning_content=_MAYBE,
-        tool_calls=_list(_call(), CALLS_LIMIT, maybe=True),
+        tool_calls=_list(_call(), ELEMENTS_LIMIT, maybe=True),
         tool_call_id=_MAYBE,
     )
-    return _list(message, MESSAGES_LIMIT, 1)
+    return _list(message, ELEMENTS_LIMIT, 1)
 
 
 def _function() -> JSONSchema:
@@ -148,7 +146,7 @@ def options() -> dict[str, JSONSchema]:
     """Return the schemas of the options that are objects, by name."""
     place = _object(maybe=True, **dict.fromkeys(PLACE, _MAYBE))
     mode = _object("mode", maybe=True, mode=_words("score", "block"))
-    parts = _list(_object("type", "text", type=_words("text"), text=_TEXT), PARTS_LIMIT, 1)
+    parts = _list(_object("type", "text", type=_words("text"), text=_TEXT), ELEMENTS_LIMIT, 1)
     location: Any = {"user_location": _object("type", "approximate", maybe=True)}
     location["user_location"]["properties"] = {"type": _words("approximate"), "approximate": place}
     voice = {"oneOf": [_TEXT, _object("id", id=_TEXT)]}

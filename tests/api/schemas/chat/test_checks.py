@@ -1,6 +1,7 @@
 """Values at a path: what they must be, and that long lists let others run."""
 
 import threading
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ def test_words_are_listed() -> None:
 def test_others_get_a_turn_in_long_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     turns = threading.Semaphore(0)
     monkeypatch.setattr(checks, "give_turn", turns.release)
-    values = [{}] * (2 * checks.ITEMS_AT_ONCE)
+    values: list[dict[str, Any]] = [{}] * (2 * checks.ITEMS_AT_ONCE)
     paths = checks.objects(values, "a", len(values), lambda _, path: path)
     assert paths[-1] == f"a[{len(values) - 1}]"
     assert turns.acquire(blocking=False)

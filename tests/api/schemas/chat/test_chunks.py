@@ -125,7 +125,7 @@ def test_reasoning_refusals_and_vendors_fields_are_passed_on() -> None:
         with_reply(extra={"thinking_blocks": [{"type": "thinking"}]}),
     )
     assert deltas(bodies) == [
-        (0, {**FIRST, "content": "", "reasoning_content": "why"}, None),
+        (0, {**FIRST, "content": None, "reasoning_content": "why"}, None),
         (0, {"content": "a", "reasoning_content": "!"}, None),
         (0, {"refusal": "no"}, None),
         (0, {"thinking_blocks": [{"type": "thinking"}]}, None),

@@ -143,3 +143,14 @@ def test_usage_has_the_details_of_the_contract() -> None:
         "cache_write_tokens": 3,
     }
     assert usage["completion_tokens_details"]["reasoning_tokens"] == 5
+
+
+def test_tokens_of_images_are_there_if_there_are_any() -> None:
+    usage = dump_chat_usage(replace(USAGE, image_prompt_tokens=2, image_completion_tokens=3))
+    assert usage["prompt_tokens_details"]["image_tokens"] == 2
+    assert usage["completion_tokens_details"]["image_tokens"] == 3
+    none = dump_chat_usage(USAGE)
+    assert "image_tokens" not in {
+        **none["prompt_tokens_details"],
+        **none["completion_tokens_details"],
+    }

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.api.schemas.chat.messages import MESSAGES_LIMIT
+from app.api.schemas.chat.checks import ELEMENTS_LIMIT
 from app.vocabulary.chat.message import ROLES
 from app.vocabulary.chat.parts import TextPart
 from tests.api.schemas.chat.loading import USER, load, message_problem, only, problem
@@ -157,6 +157,18 @@ def test_messages_are_a_list_of_at_least_one(messages: Any, code: str) -> None:
 
 
 def test_there_may_be_many_messages_but_not_any_number() -> None:
-    assert len(load(messages=[USER] * MESSAGES_LIMIT).messages) == MESSAGES_LIMIT
-    assert problem(messages=[USER] * (MESSAGES_LIMIT + 1)) == ("messages", VALUE)
+    """A message whose content is a text has one part."""
+    half = ELEMENTS_LIMIT // 2
+    assert len(load(messages=[USER] * half).messages) == half
+    assert problem(messages=[USER] * (half + 1)) == ("messages", VALUE)
+    assert problem(messages=[USER] * (ELEMENTS_LIMIT + 1)) == ("messages", VALUE)
     assert problem(messages=[USER] * 600 + [{"role": "user"}]) == ("messages[600].content", MISSING)
+
+
+def test_parts_and_calls_count_too() -> None:
+    parts = {"role": "user", "content": [{"type": "text", "text": "x"}] * 100}
+    calls = {"role": "assistant", "tool_calls": [CALL] * 100}
+    for message in (parts, calls):
+        some = ELEMENTS_LIMIT // 101
+        assert len(load(messages=[message] * some).messages) == some
+        assert problem(messages=[message] * (some + 1)) == ("messages", VALUE)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.api.schemas.chat.parts import PARTS_LIMIT
+from app.api.schemas.chat.checks import ELEMENTS_LIMIT
 from app.vocabulary.chat.parts import AudioPart, FilePart, ImagePart, Part, RefusalPart, TextPart
 from tests.api.schemas.chat.loading import message_problem, only
 
@@ -113,6 +113,6 @@ def test_instructions_are_text(role: str, part: Any) -> None:
 
 
 def test_a_message_may_have_many_parts_but_not_any_number() -> None:
-    assert len(only({"role": "user", "content": [TEXT] * PARTS_LIMIT}).parts) == PARTS_LIMIT
-    too_many = message_problem({"role": "user", "content": [TEXT] * (PARTS_LIMIT + 1)})
+    assert len(only({"role": "user", "content": [TEXT] * 10_000}).parts) == 10_000
+    too_many = message_problem({"role": "user", "content": [TEXT] * (ELEMENTS_LIMIT + 1)})
     assert too_many == ("content", VALUE)

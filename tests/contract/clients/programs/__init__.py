@@ -1,1 +1,1 @@
-"""Clients that run in processes of their own: in other languages, or with libraries of their own."""
+"""Clients in processes of their own: in other languages, or with libraries of their own."""

@@ -13,6 +13,7 @@ from anthropic.types.message_create_params import MessageCreateParams
 from tests.support.vendor import CUT, Asked, Reply, json_reply
 from tests.support.vendors.anthropic import (
     REQUEST_ID,
+    SAMPLING,
     AnthropicWire,
     error_body,
     error_reply,
@@ -37,6 +38,9 @@ TYPES: Mapping[str, Any] = {
     "/v1/messages?beta=true": beta.MessageCreateParams,
 }
 
+#: What the SDK's types have no more, and models up to 4.6 take.
+SAMPLED = frozenset(SAMPLING)
+
 STOP_REASONS: Mapping[Finish, str] = {
     "stop": "end_turn",
     "length": "max_tokens",
@@ -55,7 +59,7 @@ class AnthropicChat(AnthropicWire):
         key = asked.headers.get("x-api-key") or asked.headers.get("authorization", "")
         if key.removeprefix("Bearer ") != "sk-test":
             return self.refuse(asked, "bad_key")
-        wrong = complaint(asked.body, TYPES[asked.path]) or next(
+        wrong = complaint(asked.body, TYPES[asked.path], SAMPLED) or next(
             complaints(asked.headers.get("anthropic-version"), asked.body), None
         )
         return error_reply(400, "invalid_request_error", wrong) if wrong else None

@@ -53,6 +53,8 @@ REASONS: Mapping[Finish, str] = {
 class CohereChat(CohereWire):
     """`/v2/chat`."""
 
+    model = "command-a-reasoning-08-2025"
+
     def check(self, asked: Asked) -> Reply | None:
         """Refuse what Cohere refuses."""
         if asked.path != "/v2/chat":

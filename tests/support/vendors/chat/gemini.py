@@ -46,6 +46,8 @@ BODY: Mapping[str, Any] = {
 class GeminiChat(GeminiWire):
     """The Gemini API."""
 
+    model = "gemini-2.5-flash"
+
     #: Fields of a request that this API alone has.
     own: Mapping[str, Any] = {"store": bool}
 

@@ -244,5 +244,3 @@ def signed(at: int, thought: Thought) -> Body:
     """Return the piece of a thought that has its signature, and no text."""
     whole = detail(at, thought)
     return whole if thought.redacted else {n: v for n, v in whole.items() if n != "text"}
-
-

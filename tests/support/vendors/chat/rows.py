@@ -11,6 +11,7 @@ from tests.support.vendors.chat.azure import AZURE
 from tests.support.vendors.chat.bedrock import BedrockChat
 from tests.support.vendors.chat.cohere import CohereChat
 from tests.support.vendors.chat.gemini import GeminiChat, VertexChat
+from tests.support.vendors.chat.launch import LaunchChat
 from tests.support.vendors.chat.mistral import MISTRAL
 from tests.support.vendors.chat.openai_like import Body, OpenAIChat
 from tests.support.vendors.chat.script import Answer
@@ -68,7 +69,7 @@ class DeepSeekChat(OpenAIChat):
         return reply
 
 
-def _no_choice_without_parser(body: Body) -> Iterator[str]:
+def _no_schema(body: Body) -> Iterator[str]:
     """LLM Engine drops a schema without a word."""
     if (body.get("response_format") or {}).get("type") == "json_schema":
         if "guided_json" not in body:
@@ -123,6 +124,7 @@ CHAT_WIRES: dict[str, Speaking] = {
         rules=[rules.groq],
         reasons=("reasoning",),
     ),
+    "launch": LaunchChat(),
     "llamacpp": OpenAIChat(
         model="gguf",
         headers={},
@@ -132,12 +134,11 @@ CHAT_WIRES: dict[str, Speaking] = {
         usage="last",
     ),
     "llmengine": LLMEngineChat(
-        path="/v2/chat/completions",
         model="llama-3-1-8b",
         headers=LLMENGINE_HEADERS,
         types=None,
         errors=LLMENGINE_ERRORS,
-        rules=[_no_choice_without_parser],
+        rules=[_no_schema],
         reasons=REASONING,
         overlay=LLMEngineWire.overlay,
     ),

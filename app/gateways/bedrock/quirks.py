@@ -1,0 +1,26 @@
+"""The keys of a Bedrock entry's `quirks` for Converse, and the traits of its models."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow.fields import Field
+
+from app.gateways.bedrock.common import QUIRKS
+from app.vendors.model_rules import MODELS
+
+CHAT_QUIRKS: Mapping[str, Field[Any]] = {
+    **QUIRKS,
+    # rules for models by glob: `unsupported` parameters, `efforts` and `traits`
+    "models": MODELS,
+}
+
+#: The model takes cache points.
+CACHES = "caches"
+#: It can be forced to call a tool.
+FORCED_TOOLS = "forced_tools"
+#: It follows a JSON Schema, in replies and in strict tools.
+STRUCTURED = "structured"
+#: It is Claude: it signs its reasoning, which comes back, and can be told to make one call at most.
+CLAUDE = "claude"
+#: It is Nova, which has a configuration of its own for reasoning.
+NOVA = "nova"

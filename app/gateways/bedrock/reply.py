@@ -1,0 +1,104 @@
+"""The content blocks of one of Converse's replies, whole or as they stream. No I/O.
+
+Text and reasoning begin with their first piece. Signed reasoning is given out once, at the end, as
+`thinking_blocks`. Blocks of tools that the vendor runs itself have nothing for the caller.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.formats import strict_json
+from app.gateways.decoding.parsing import failed, plain_mapping
+from app.vendors.vendor import Vendor
+from app.vocabulary.chat.reply import Reply
+from app.vocabulary.chat.tools import ToolCall
+
+#: What a block, or a piece of it, adds to the reply: its text, and what it holds beside it.
+Piece = tuple[str, Reply | None]
+
+
+class ReplyBlocks:
+    """The blocks of one reply."""
+
+    def __init__(self, vendor: Vendor) -> None:
+        self._vendor = vendor
+        self._calls: set[int] = set()  # indices of blocks with calls of the caller's tools
+        self._thoughts: dict[int, dict[str, str]] = {}
+
+    def start(self, event: Mapping[str, Any]) -> Piece:
+        """Begin a block: those of calls alone have a beginning."""
+        used = plain_mapping(plain_mapping(event.get("start")).get("toolUse"))
+        if not used or used.get("type"):
+            return "", None
+        index = _index(event)
+        self._calls.add(index)
+        return "", _call(index, used, "")
+
+    def delta(self, event: Mapping[str, Any]) -> Piece:
+        """Add a piece to a block."""
+        index, delta = _index(event), plain_mapping(event.get("delta"))
+        if (used := plain_mapping(delta.get("toolUse"))) and index in self._calls:
+            arguments = _text(used, "input")
+            return "", Reply(tool_calls=(ToolCall(index, arguments=arguments),))
+        if reasoning := plain_mapping(delta.get("reasoningContent")):
+            return "", self._reasoning(index, reasoning)
+        return self._checked(delta), None
+
+    def whole(self, index: int, block: Any) -> Piece:
+        """Add a block of a whole reply."""
+        block = plain_mapping(block)
+        if used := plain_mapping(block.get("toolUse")):
+            arguments = strict_json.dump(plain_mapping(used.get("input"))).decode()
+            return "", None if used.get("type") else _call(index, used, arguments)
+        if reasoning := plain_mapping(block.get("reasoningContent")):
+            signed = plain_mapping(reasoning.get("reasoningText"))
+            return "", self._reasoning(index, {**signed, **reasoning})
+        if cited := plain_mapping(block.get("citationsContent")).get("content"):
+            parts = cited if isinstance(cited, list) else []
+            return "".join(self._checked(plain_mapping(part)) for part in parts), None
+        return self._checked(block), None
+
+    def end(self) -> Reply | None:
+        """Return what is given out once, at the end. Reasoning without a signature is not."""
+        blocks = [
+            thought
+            for _, thought in sorted(self._thoughts.items())
+            if thought.get("signature") or "data" in thought
+        ]
+        self._thoughts = {}
+        return Reply(extra={"thinking_blocks": blocks}) if blocks else None
+
+    def _reasoning(self, index: int, reasoning: Mapping[str, Any]) -> Reply | None:
+        if redacted := _text(reasoning, "redactedContent"):
+            before = self._thoughts.setdefault(index, {"type": "redacted_thinking", "data": ""})
+            before["data"] = before.get("data", "") + redacted
+            return None
+        thought = self._thoughts.setdefault(
+            index, {"type": "thinking", "thinking": "", "signature": ""}
+        )
+        text, signature = _text(reasoning, "text"), _text(reasoning, "signature")
+        thought["thinking"] = thought.get("thinking", "") + text
+        thought["signature"] = thought.get("signature", "") + signature
+        return Reply(reasoning=text) if text else None
+
+    def _checked(self, block: Mapping[str, Any]) -> str:
+        """Return a block's text; "" for a block of another kind."""
+        text = block.get("text") or ""
+        if not isinstance(text, str):
+            raise failed(self._vendor, "sent a content block without text")
+        return text
+
+
+def _call(index: int, used: Mapping[str, Any], arguments: str) -> Reply:
+    call = ToolCall(index, _text(used, "toolUseId") or None, _text(used, "name"), arguments)
+    return Reply(tool_calls=(call,))
+
+
+def _index(event: Mapping[str, Any]) -> int:
+    index = event.get("contentBlockIndex")
+    return index if type(index) is int and index >= 0 else 0
+
+
+def _text(holder: Mapping[str, Any], name: str) -> str:
+    value = holder.get(name)
+    return value if isinstance(value, str) else ""

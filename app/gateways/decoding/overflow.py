@@ -1,0 +1,43 @@
+"""Recognizes that a request is beyond a model's context, which every vendor words differently.
+
+Clients shorten the conversation when they see OpenAI's code for it. Source: docs/vendors.md.
+"""
+
+import re
+
+#: OpenAI's code.
+CODE = "context_length_exceeded"
+
+#: Other vendors' codes and types: llama.cpp's, Mistral's.
+CODES = frozenset({CODE, "exceed_context_size_error", "3051"})
+
+#: Parts of vendors' messages.
+_MESSAGE = re.compile(
+    "|".join(
+        (
+            r"prompt is too long",  # Anthropic, Fireworks
+            r"input is too long",  # Bedrock
+            r"exceeds? context limit",  # Anthropic, with max_tokens
+            r"exceeds? (?:the|its|your|this model's) context (?:window|length)",
+            r"exceeds? the (?:available )?context size",  # llama.cpp
+            r"(?:maximum|model'?s|allowed) context length",  # OpenAI, vLLM, SGLang, Mistral, others
+            r"maximum prompt length",  # xAI
+            r"input token count",  # Google
+            r"number of input tokens",  # Amazon's models
+            r"too many (?:input )?tokens",  # Cohere
+            r"must have less than \d+ tokens",  # TGI, Together
+            r"`?inputs`? tokens \+ `?max_new_tokens`? must be",
+            r"reduce the length of (?:the|your) (?:messages|prompt|input)",  # Groq
+            r"prompt contains \d+ tokens",  # Mistral
+        )
+    ),
+    re.IGNORECASE,
+)
+
+#: How much of a message is searched, in characters: some quote the prompt.
+SEARCHED = 4000
+
+
+def is_overflow(message: str | None, *names: str | None) -> bool:
+    """Whether an error with this message, code and type means a request beyond the context."""
+    return not CODES.isdisjoint(names) or bool(message and _MESSAGE.search(message[:SEARCHED]))

@@ -1,0 +1,93 @@
+import socket
+from typing import Any
+
+import pytest
+
+from tests.gateways.bedrock.chat import BUDGETS, LAX, ROW, sent
+
+TEXT = {"type": "text", "text": "look"}
+OFFICE = "application/vnd.openxmlformats-officedocument"
+
+
+def image(url: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": url, **fields}}
+
+
+def file(kind: str, name: str | None = "a.x") -> dict[str, Any]:
+    return {"type": "file", "file": {"filename": name, "file_data": f"data:{kind};base64,AAAA"}}
+
+
+def asks(*parts: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": [TEXT, *parts]}]
+
+
+def blocks(*parts: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the blocks of parts after a text."""
+    (turn,) = sent(BUDGETS, asks(*parts))["messages"]
+    return list(turn["content"][1:])
+
+
+@pytest.mark.parametrize(("kind", "word"), [("jpg", "jpeg"), ("png", "png"), ("webp", "webp")])
+def test_an_image_has_the_vendors_word(kind: str, word: str) -> None:
+    (found,) = blocks(image(f"data:image/{kind};base64,AAAA"))
+    assert found == {"image": {"format": word, "source": {"bytes": "AAAA"}}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        ("application/pdf", "pdf"),
+        (f"{OFFICE}.spreadsheetml.sheet", "xlsx"),
+        (f"{OFFICE}.wordprocessingml.document", "docx"),
+        ("text/plain", "txt"),
+        ("text/markdown", "md"),
+    ],
+)
+def test_a_file_has_its_true_format(kind: str, word: str) -> None:
+    (found,) = blocks(file(kind))
+    assert found["document"]["format"] == word
+
+
+def test_names_of_files_are_legal_and_each_its_own() -> None:
+    names = ["a b.pdf", "a b.txt", "a__b.pdf", "\u00e4.pdf", None, "x" * 300]
+    found = blocks(*(file("application/pdf", name) for name in names[:5]))
+    assert [block["document"]["name"] for block in found] == [
+        "a b", "a b 2", "a b 3", "document", "document 2"]  # fmt: skip
+    (long,) = blocks(file("application/pdf", names[5]))
+    assert len(long["document"]["name"]) <= 200
+
+
+@pytest.mark.parametrize(
+    ("part", "field"),
+    [
+        (image("http://169.254.169.254/latest/"), "image_url.url"),
+        (image("http://127.0.0.1:6379/"), "image_url.url"),
+        (image("https://ex.org/a.png"), "image_url.url"),
+        (image("file:///etc/passwd"), "image_url.url"),
+        (image("gs://x/y"), "image_url.url"),
+        (image("data:image/svg+xml;base64,AA=="), "image_url.url"),
+        (image("data:image/png;base64,AA==", detail="high"), "image_url.detail"),
+        ({"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}}, "type"),
+        ({"type": "video_url", "video_url": {"url": "x"}}, "type"),
+        ({"type": "file", "file": {"file_id": "file-1"}}, "file.file_id"),
+        (file("application/zip"), "file.file_data"),
+    ],
+)
+def test_what_has_no_block_is_refused_by_its_path_and_nothing_is_fetched(
+    part: dict[str, Any], field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connected: list[Any] = []
+    monkeypatch.setattr(socket.socket, "connect", lambda _, to: connected.append(to))
+    assert ROW.refused(BUDGETS, asks(part)) == f"messages[0].content[1].{field}"
+    assert connected == []
+
+
+def test_an_assistant_says_texts_alone() -> None:
+    shown = {"role": "assistant", "content": [image("data:image/png;base64,AA==")]}
+    path = "messages[1].content[0].type"
+    assert ROW.refused(BUDGETS, [*asks(), shown, *asks()]) == path
+
+
+def test_a_detail_is_left_out_and_told_where_the_entry_says_so() -> None:
+    encoded = LAX.encoded(BUDGETS, asks(image("data:image/png;base64,AA==", detail="low")))
+    assert encoded.dropped == ("detail",)

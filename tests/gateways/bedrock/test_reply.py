@@ -1,0 +1,76 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.vocabulary.errors import GatewayError
+from tests.gateways.bedrock.chat import ROW
+from tests.gateways.chat_rows import joined, reply_of
+from tests.gateways.rows import json_values
+from tests.support.vendors.bedrock import event_frame
+
+STOP = event_frame("messageStop", {"stopReason": "end_turn"})
+SERVER = {"toolUse": {"toolUseId": "s", "name": "nova_grounding", "type": "server_tool_use"}}
+
+
+def event(kind: str, index: Any, **fields: Any) -> bytes:
+    return event_frame(kind, {"contentBlockIndex": index, **fields})
+
+
+def test_the_vendors_own_tools_are_no_calls() -> None:
+    frames = [
+        event("contentBlockStart", 0, start=SERVER),
+        event("contentBlockDelta", 0, delta={"toolUse": {"input": '{"q"'}}),
+        event("contentBlockStop", 0),
+        event("contentBlockDelta", 1, delta={"text": "a"}),
+    ]
+    choice, _ = joined(ROW.chunks([*frames, STOP]))
+    assert (choice.text, choice.finish_reason, reply_of(choice).tool_calls) == ("a", "stop", ())
+    used = {"toolUse": {**SERVER["toolUse"], "input": {}}}
+    output = {"message": {"content": [used, {"text": "a"}]}}
+    (whole,) = ROW.decoded({"output": output, "stopReason": "end_turn"}).choices
+    assert (whole.text, reply_of(whole).tool_calls) == ("a", ())
+
+
+def test_text_inside_of_citations_is_text() -> None:
+    cited = {"citationsContent": {"content": [{"text": "Rome"}, {"text": " is"}], "citations": []}}
+    output = {"message": {"content": [cited, {"text": " old"}]}}
+    assert (
+        ROW.decoded({"output": output, "stopReason": "end_turn"}).choices[0].text == "Rome is old"
+    )
+
+
+@pytest.mark.parametrize("delta", [{"reasoningContent": {"text": "hm"}}, {"reasoningContent": {}}])
+def test_reasoning_without_a_signature_is_text_alone(delta: dict[str, Any]) -> None:
+    frames = [event("contentBlockDelta", 0, delta=delta), event("contentBlockDelta", 1, delta={
+        "text": "a"})]  # fmt: skip
+    reply = reply_of(joined(ROW.chunks([*frames, STOP]))[0])
+    assert (reply.reasoning, reply.extra) == (delta["reasoningContent"].get("text", ""), None)
+
+
+WORDS = ["contentBlockIndex", "delta", "input", "name", "reasoningContent", "redactedContent",
+         "signature", "start", "text", "toolUse", "toolUseId", "type"]  # fmt: skip
+KINDS = st.sampled_from(
+    ["contentBlockDelta", "contentBlockStart", "contentBlockStop", "messageStop", "metadata"]
+)
+FRAMES = st.builds(
+    event_frame, KINDS, st.dictionaries(st.sampled_from(WORDS), json_values(*WORDS), max_size=4)
+)
+
+
+@given(st.lists(FRAMES, max_size=6))
+def test_no_stream_of_blocks_raises_anything_but_a_gateway_error(frames: list[bytes]) -> None:
+    try:
+        chunks = ROW.chunks(frames)
+    except GatewayError:
+        return
+    joined(chunks)
+
+
+@given(st.lists(json_values(*WORDS), max_size=4))
+def test_no_whole_reply_does_either(content: list[Any]) -> None:
+    try:
+        ROW.decoded({"output": {"message": {"content": content}}, "stopReason": "end_turn"})
+    except GatewayError:
+        return

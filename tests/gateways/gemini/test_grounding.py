@@ -1,0 +1,110 @@
+"""Google Search: its tool, its sources as annotations, and what it costs."""
+
+from typing import Any
+
+import pytest
+
+from app.gateways.gemini.grounding import annotations, searches
+from app.vocabulary.completion import Usage
+from tests.gateways.chat_rows import joined, reply_of
+from tests.gateways.gemini.chat import GEMINI, NEW, OLD, sent, tool
+from tests.gateways.gemini.wire import candidate, event, response
+
+TEXT = "Caf\u00e9s are open."
+
+METADATA: dict[str, Any] = {
+    "webSearchQueries": ["cafes", "opening hours", "cafes"],
+    "groundingChunks": [
+        {"web": {"uri": "https://a.example", "title": "A"}},
+        {"web": {"uri": "https://b.example"}},
+        {"retrievedContext": {"uri": "gs://c"}},
+    ],
+    "groundingSupports": [
+        {"segment": {"endIndex": 6, "text": "Caf\u00e9s"}, "groundingChunkIndices": [0, 1]},
+        {"segment": {"startIndex": 7, "endIndex": 10}, "groundingChunkIndices": [0, 2, 9]},
+        {"segment": {"partIndex": 1, "endIndex": 3}, "groundingChunkIndices": [0]},
+    ],
+}
+
+
+def cited(start: int, end: int, url: str, title: str = "") -> dict[str, Any]:
+    citation = {"start_index": start, "end_index": end, "title": title, "url": url}
+    return {"type": "url_citation", "url_citation": citation}
+
+
+CITED = [
+    cited(0, 5, "https://a.example", "A"),
+    cited(0, 5, "https://b.example"),
+    cited(6, 9, "https://a.example", "A"),
+]
+
+
+@pytest.mark.parametrize("model", [OLD, NEW])
+@pytest.mark.parametrize("options", [{}, {"search_context_size": "medium", "user_location": None}])
+def test_a_search_is_a_tool_of_googles(model: str, options: Any) -> None:
+    assert sent(model, web_search_options=options)["tools"] == [{"googleSearch": {}}]
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        ({"search_context_size": "high"}, "web_search_options.search_context_size"),
+        ({"user_location": {"type": "approximate"}}, "web_search_options.user_location"),
+    ],
+)
+def test_what_google_does_not_take_of_a_search_is_refused(fields: Any, path: str) -> None:
+    assert GEMINI.refused(NEW, web_search_options=fields) == path
+
+
+def test_a_search_beside_tools_is_refused() -> None:
+    path = GEMINI.refused(NEW, web_search_options={}, tools=[tool("f")])
+    assert path == "web_search_options"
+
+
+@pytest.mark.parametrize(("model", "count"), [(NEW, 2), (OLD, 1)])
+def test_sources_are_annotations_and_searches_are_counted(model: str, count: int) -> None:
+    counts = {"promptTokenCount": 5, "candidatesTokenCount": 3, "totalTokenCount": 8}
+    body = response(candidate(TEXT, groundingMetadata=METADATA), usageMetadata=counts)
+    asked = {"web_search_options": {}, "model": model}
+    whole = GEMINI.decoded(body, **asked)
+    pieces = [
+        event(response(candidate(TEXT[:3], finish=None))),
+        event(response(candidate(TEXT[3:], finish=None, groundingMetadata=METADATA))),
+        event(response({"finishReason": "STOP"}, usageMetadata=counts)),
+    ]
+    choice, usage = joined(GEMINI.chunks(pieces, **asked))
+    expected = Usage(prompt_tokens=5, completion_tokens=3, total_tokens=8, web_search_calls=count)
+    assert (whole.usage, usage) == (expected, expected)
+    assert (reply_of(whole.choices[0]).extra or {})["annotations"] == CITED
+    streamed = (reply_of(choice).extra or {})["annotations"]
+    assert [{k: v for k, v in one.items() if k != "index"} for one in streamed] == CITED
+    assert whole.choices[0].extra == {"grounding_metadata": METADATA}
+
+
+def test_a_search_that_was_offered_and_not_made_is_free() -> None:
+    counts = {"promptTokenCount": 5, "candidatesTokenCount": 3, "totalTokenCount": 8}
+    body = response(candidate(TEXT), usageMetadata=counts)
+    usage = GEMINI.decoded(body, NEW, web_search_options={}).usage
+    assert usage == Usage(prompt_tokens=5, completion_tokens=3, total_tokens=8)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {},
+        {"webSearchQueries": 5, "groundingChunks": 5, "groundingSupports": 5},
+        {"groundingChunks": [5, {"web": 5}, {"web": {"uri": ""}}]},
+        {"webSearchQueries": [5], "groundingSupports": [{"segment": 5}]},
+    ],
+)
+def test_metadata_of_no_use_say_nothing(metadata: Any) -> None:
+    assert annotations(metadata, TEXT) == []
+    assert searches(metadata, by_query=True) == searches(metadata, by_query=False) == 0
+
+
+@pytest.mark.parametrize(
+    "segment", [{}, {"endIndex": 99}, {"startIndex": 5, "endIndex": 2}, {"endIndex": "x"}]
+)
+def test_a_segment_that_is_not_in_the_text_is_left_out(segment: Any) -> None:
+    support = {"segment": segment, "groundingChunkIndices": [0]}
+    assert annotations({**METADATA, "groundingSupports": [support]}, TEXT) == []
