@@ -34,6 +34,8 @@ CONTENT_SECURITY_POLICY = (
     " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
+NO_SUCH_PAGE = "The dashboard has no such page. Check the address, or go back."
+
 
 @dataclass(frozen=True, slots=True)
 class NavigationLink:
@@ -108,7 +110,7 @@ def _harden(response: Response) -> Response:
 @dashboard_blueprint.get("/<path:_unknown>")
 def no_such_page(_unknown: str) -> Response:
     """Show that there is no such page, instead of an error of the API."""
-    raise PathNotFound("There is no such page. The links above lead to all of them.")
+    raise PathNotFound(NO_SUCH_PAGE)
 
 
 @dashboard_blueprint.errorhandler(TollgateError)
@@ -119,7 +121,7 @@ def _show(error: TollgateError) -> Response:
 
 @dashboard_blueprint.errorhandler(HTTPException)
 def _show_http(error: HTTPException) -> Response:
-    return _show(from_http(error))
+    return _show(PathNotFound(NO_SUCH_PAGE) if error.code == 404 else from_http(error))
 
 
 @dashboard_blueprint.errorhandler(Exception)
