@@ -82,7 +82,7 @@ def _explained() -> InvalidAPIKey:
     """Return the error for a request without a valid key, with the challenge of RFC 6750."""
     sent = "authorization" in request.headers or "x-api-key" in request.headers
     return InvalidAPIKey(
-        problem(request.headers, request.args),
+        problem(dict(request.headers.items(lower=True)), request.args),
         headers={"www-authenticate": challenge(sent=sent)},
     )
 

@@ -62,10 +62,11 @@ def _name_request() -> None:
 
 def _request_id() -> str:
     """Return the id of the current request; one that fails early gets it here."""
-    if "request_id" not in g:
+    found: str | None = g.get("request_id")
+    if found is None:
         _name_request()
-    name: str = g.request_id
-    return name
+        found = g.request_id
+    return found
 
 
 def _show_request_id(response: Response) -> Response:

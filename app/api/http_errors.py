@@ -28,7 +28,7 @@ def from_http(error: HTTPException) -> TollgateError:
     """Return an error of Flask's as one of ours; its own sentence reaches nobody."""
     status, at = error.code or 500, origin(request.environ)
     if status == 404:
-        client = client_of(request.headers)
+        client = client_of(dict(request.headers.items(lower=True)))
         return no_such_path(request.method, request.path, _routes(), at, client)
     if status == 405:
         return wrong_method(request.method, request.path, _allowed(request.path), at)

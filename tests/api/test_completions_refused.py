@@ -123,7 +123,7 @@ def test_a_wrong_key_gets_a_challenge_and_is_not_repeated(
 
 def test_a_key_that_is_unknown_revoked_or_expired_gets_one_sentence(gateway: Gateway) -> None:
     key, revoked = gateway.accounts.create_key(["acme"], ["completions"])
-    gateway.accounts.revoke_key(key.key_id)
+    gateway.accounts.revoke(key.key_id)
     unknown = f"tg_{'x' * 43}"
     told = {
         gateway.post(PROMPT, headers={"x-api-key": it}).json()["error"]["message"]

@@ -1,4 +1,4 @@
-"""The page of errors in docs/: generated and complete; and the served one, where `doc_url` leads."""
+"""The page of errors in docs/, generated and complete, and the served one that `doc_url` names."""
 
 import re
 import subprocess

@@ -18,13 +18,11 @@ def test_no_sentence_of_the_framework_is_left(kind: type[HTTPException]) -> None
     assert error.status == kind.code
     assert error.code is not None
     assert error.message.endswith(".")
-    assert kind.description not in error.message
+    assert str(kind.description) not in error.message
     assert (error.type == "server_error") == (error.status >= 500)
 
 
 def test_every_route_of_the_api_is_offered_as_callers_write_it() -> None:
-    with app.test_request_context("/v5"):
-        error = app.handle_http_exception(default_exceptions[404]())
-    message = error.get_json()["error"]["message"]
+    message = app.test_client().get("/v5").get_json()["error"]["message"]
     assert "`GET /v5/models/{model_id}`" in message
     assert "<" not in message

@@ -38,7 +38,7 @@ _AGENTS: tuple[tuple[re.Pattern[str], Client], ...] = (
 def client_of(headers: Mapping[str, str]) -> Client | None:
     """Return the client that sent these headers; None if it is unknown, such as curl.
 
-    The names of `headers` are in lower case, or their case does not count.
+    The names of `headers` are in lower case.
     """
     agent = headers.get("user-agent", "")
     found = next((client for pattern, client in _AGENTS if pattern.match(agent)), None)

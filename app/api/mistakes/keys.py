@@ -64,7 +64,7 @@ def is_key(credential: str) -> bool:
 def problem(headers: Mapping[str, str], query: Mapping[str, str]) -> str:
     """Return the sentence about a request without a valid key.
 
-    The case of the names of `headers` does not count.
+    The names of `headers` are in lower case.
     """
     named, authorization = headers.get("x-api-key"), headers.get("authorization")
     for text in _texts(named, authorization):

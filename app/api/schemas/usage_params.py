@@ -110,7 +110,7 @@ class UsageParams:
     def fingerprint(self) -> bytes:
         """Return what must be the same for all pages: everything except the page and its size.
 
-        Pages have no byte-order mark. Without it, and without endpoints, the version before computes
+        Pages have no byte-order mark. Without it and without endpoints, the version before computes
         the same.
         """
         *same, _bom, endpoints = astuple(replace(self, limit=0, page=None))

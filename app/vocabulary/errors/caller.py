@@ -1,6 +1,8 @@
 """Errors of the caller's request: invalid, not authorized, or over a limit."""
 
-from app.vocabulary.errors.base import TollgateError
+from typing import ClassVar
+
+from app.vocabulary.errors.base import Retry, TollgateError
 
 
 class InvalidRequest(TollgateError):
@@ -10,7 +12,7 @@ class InvalidRequest(TollgateError):
     type = "invalid_request_error"
     code = "invalid_value"
     acts = "the caller: correct what `param` names."
-    retry = "no"
+    retry: ClassVar[Retry] = "no"
 
 
 class MissingParameter(InvalidRequest):

@@ -258,6 +258,8 @@ OTHERS = [
             headers={"content-encoding": "zstd"}, answers={"accept-encoding": "gzip, deflate"}),
     Mistake("unknown model", 404, "model_not_found", ("`GET /v5/models`",), "/v5/models/sandbox/x",
             method="GET", param="model"),
+    Mistake("mistyped model", 404, "model_not_found", ("`sandbox/echo`?",),
+            "/v5/models/sandbox/ecko", method="GET", param="model"),
 ]  # fmt: skip
 
 MISTAKES = [*PATHS, *KEYS, *BODIES, *MODELS, *FIELDS, *VENDORS, *OTHERS]

@@ -1,5 +1,7 @@
 """Which client sent a request, by its headers."""
 
+from collections.abc import Mapping
+
 import pytest
 from openai import AsyncOpenAI, OpenAI
 from scale_gp_beta import SGPClient
@@ -7,18 +9,18 @@ from scale_gp_beta import SGPClient
 from app.api.mistakes.clients import client_of
 
 
-def lowered(headers: dict[str, str]) -> dict[str, str]:
+def lowered(headers: Mapping[str, object]) -> dict[str, str]:
     """Return the headers that are texts, with names in lower case."""
     return {name.lower(): it for name, it in headers.items() if isinstance(it, str)}
 
 
 def test_the_official_clients_are_recognised_with_the_base_url_that_each_needs() -> None:
-    openai = client_of(lowered(dict(OpenAI(api_key="x").default_headers)))
+    openai = client_of(lowered(OpenAI(api_key="x").default_headers))
     assert openai is not None
     assert (openai.name, openai.setting, openai.suffix) == ("OpenAI's client", "`base_url`", "/v5")
-    assert client_of(lowered(dict(AsyncOpenAI(api_key="x").default_headers))) == openai
+    assert client_of(lowered(AsyncOpenAI(api_key="x").default_headers)) == openai
     made = SGPClient(api_key="x", account_id="a", base_url="http://x")
-    scale = client_of(lowered(dict(made.default_headers)))
+    scale = client_of(lowered(made.default_headers))
     assert scale is not None
     assert (scale.name, scale.suffix) == ("Scale's client", "")
 

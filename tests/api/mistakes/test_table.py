@@ -1,24 +1,14 @@
 """What callers do wrong, and that the answer names the fix: a table of mistakes."""
 
 import json
-import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-from redis import Redis
-from werkzeug.serving import make_server
 
 from app.api.error_codes import entries
-from app.sandbox.wsgi import app as sandbox
-from app.settings import Settings
 from tests.api.mistakes.table import ASK, CHAT, FIELDS, MISTAKES, TEXT, UNKNOWN, Mistake
-from tests.support.gateway import Gateway, running, vendor_table
-from tests.support.services.sqlite import new_ledger
-from tests.support.services.valkey import Valkey
-from tests.support.vendor import SimulatedVendor
+from tests.support.gateway import Gateway
 
 #: Words of Flask's and werkzeug's, which reach nobody.
 THEIRS = (
@@ -32,38 +22,6 @@ THEIRS = (
 )
 
 HEADINGS = {entry.code for entry in entries()}
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, valkey: Valkey) -> Iterator[Gateway]:
-    """A Tollgate with the sandbox, a vendor with OpenAI's wire, and `foreign` with another."""
-    folder: Path = tmp_path_factory.mktemp("mistakes")
-    with Redis.from_url(valkey.url) as redis:
-        redis.flushall()
-    vendor = SimulatedVendor()
-    server = make_server("127.0.0.1", 0, sandbox, threaded=True)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
-    table = folder / "vendors.toml"
-    foreign = f'[vendors.foreign]\ngateway = "anthropic"\nbase_url = "{vendor.url}"\nquirks = '
-    table.write_text(
-        vendor_table(vendor.url) + foreign + '{version = "x", default_max_tokens = 9}\n'
-    )
-    env = {
-        "SIM_API_KEY": "sk-simulated",
-        "TOLLGATE_SANDBOX_URL": f"http://127.0.0.1:{server.port}/v1",
-    }
-    settings = Settings(
-        redis_url=valkey.url,
-        database_url=new_ledger(folder / "ledger.db"),
-        vendors_file=table,
-        spool_dir=folder / "spool",
-        env=env,
-    )
-    with running(settings) as gateway:
-        yield gateway
-    server.shutdown()
-    server.server_close()
-    vendor.stop()
 
 
 def send(site: Gateway, mistake: Mistake) -> requests.Response:
