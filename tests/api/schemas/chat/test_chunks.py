@@ -202,24 +202,3 @@ def test_openais_client_joins_the_whole_message() -> None:
         ("c1", "f", '{"a": 1}'),
         ("c2", "g", "{}"),
     ]
-
-
-def test_choices_begin_in_the_order_of_their_indices() -> None:
-    stream = [
-        chunk(Choice(2, "c")),
-        chunk(Choice(1, "b"), Choice(0, "a")),
-        chunk(Choice(1, "", "stop"), Choice(0, "", "stop")),
-        chunk(Choice(2, "", "stop")),
-    ]
-    bodies = dumped(*stream)
-    assert [(index, delta.get("content")) for index, delta, _ in deltas(bodies)][:5] == [
-        (0, ""),
-        (1, ""),
-        (2, "c"),
-        (0, "a"),
-        (1, "b"),
-    ]
-    state = ChatCompletionStreamState[Any]()
-    for body in bodies:
-        state.handle_chunk(openai.types.chat.ChatCompletionChunk.model_validate(body))
-    assert [it.message.content for it in state.get_final_completion().choices] == ["a", "b", "c"]
