@@ -30,7 +30,8 @@ LOOP = (
 
 @pytest.fixture
 def mistral(vendor: SimulatedVendor) -> Iterator[Mistral]:
-    with httpx.Client() as http:  # one of the client's own would be left open
+    http: Any = httpx.Client()  # one of the client's own would be left open
+    with http:
         yield Mistral(api_key="sk-test", server_url=vendor.url.removesuffix("/v1"), client=http)
 
 
