@@ -6,6 +6,7 @@ The only place where the two meet: requests, streams, usage and errors are the c
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from app.gateways.base import ChatGateway, single_prompt
@@ -110,9 +111,13 @@ def _in_public_words(error: InvalidRequest) -> InvalidRequest:
 
 
 def _chat_request(
-    vendor: Vendor, request: CompletionRequest, parameters: Mapping[str, Any]
+    vendor: Vendor,
+    request: CompletionRequest,
+    parameters: Mapping[str, Any],
+    messages: tuple[Message, ...] = (),
+    extra: Mapping[str, Any] = MappingProxyType({}),
 ) -> ChatRequest:
-    """Return the request for a reply, without a message: what a decoder needs."""
+    """Return the request for a reply; a decoder needs it without a message."""
     options = dict(parameters)
     for name in (*UNSUPPORTED, "echo"):
         options.pop(name, None)
@@ -124,8 +129,9 @@ def _chat_request(
             options["top_logprobs"] = wanted
     return ChatRequest(
         model=request.model,
-        messages=(),
+        messages=messages,
         options=options,
+        extra=extra,
         # What a vendor gets without a limit is more in chat: the model's maximum.
         max_tokens=options.get("max_tokens", vendor.quirks.get("default_max_tokens")),
         n=options.get("n"),
@@ -144,11 +150,10 @@ def _with_prompt(
     source = {"role": "user", "content": single_prompt(request)}
     path = "messages[0]"
     part = TextPart(text=source["content"], source=source, path=f"{path}.content")
-    return replace(
-        _chat_request(vendor, request, parameters),
-        messages=(Message(role="user", path=path, source=source, parts=(part,)),),
-        extra={**rules_of(vendor, request.model_name).bridge_sends, **request.extra},
-    )
+    messages = (Message(role="user", path=path, source=source, parts=(part,)),)
+    sends = rules_of(vendor, request.model_name).bridge_sends
+    extra = {**sends, **request.extra} if sends else request.extra
+    return _chat_request(vendor, request, parameters, messages, extra)
 
 
 class TextDecoder(Decoder):
@@ -179,8 +184,10 @@ class TextDecoder(Decoder):
             completion = self._chat.read_whole(payload)
         finally:
             self._follow()
-        choices = tuple([self._text(choice) for choice in completion.choices])
-        return replace(completion, choices=choices, extra=None)
+        if any(it.reply is not None or it.logprobs is not None for it in completion.choices):
+            choices = tuple([self._text(choice) for choice in completion.choices])
+            return replace(completion, choices=choices, extra=None)
+        return completion if completion.extra is None else _without_extra(completion)
 
     def usage(self, payload: Any) -> Usage | None:
         return self._chat.usage(payload)
