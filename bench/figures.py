@@ -16,6 +16,7 @@ START = "start-up"
 ONE_CONNECTION = "1 connection"
 FLAT_STREAMS = "8 unthrottled streams"
 CHAT_STREAMS = "8 unthrottled streams, through chat"
+CHAT_DOOR_STREAMS = "8 unthrottled streams, chat completions"
 PADDED_STREAMS = "8 unthrottled streams, through chat, chunks padded"
 QUIET = "100 baseline streams"
 BIG_PROMPTS = "beside 1 MiB prompts"
@@ -27,6 +28,11 @@ TWO_WEB = "2 web processes"
 def connections(count: int) -> str:
     """Return the name of the case with `count` connections."""
     return f"{count} connections"
+
+
+def chat_connections(count: int) -> str:
+    """Return the name of the case with `count` connections that ask for chat completions."""
+    return f"{count} connections, chat completions"
 
 
 def open_streams(count: int) -> str:
@@ -110,8 +116,12 @@ GOALS = (
     Goal(REQUESTS, connections(32), "requests_s", 1.25, "Portkey"),
     Goal(REQUESTS, connections(32), "requests_s", 18, "LiteLLM"),
     Goal(REQUESTS, connections(32), "cpu_ms", 0.55),
+    Goal(REQUESTS, chat_connections(32), "requests_s", 1.25, "Portkey"),
+    Goal(REQUESTS, chat_connections(32), "requests_s", 18, "LiteLLM"),
     Goal(CHUNKS, FLAT_STREAMS, "chunks_s", 40, "LiteLLM"),
     Goal(CHUNKS, FLAT_STREAMS, "cpu_us", 20),
+    Goal(CHUNKS, CHAT_DOOR_STREAMS, "chunks_s", 40, "LiteLLM"),
+    Goal(CHUNKS, CHAT_DOOR_STREAMS, "cpu_us", 20),
     Goal(STREAMS, open_streams(1000), "complete", 100),
     Goal(STREAMS, open_streams(1000), "lag_p99_ms", 25),
     Goal(STREAMS, open_streams(1000), "worker_mb", 150),

@@ -23,6 +23,8 @@ LITELLM = FOLDER / "litellm" / "bin" / "litellm"
 PORTKEY = FOLDER / "portkey" / "node_modules" / "@portkey-ai" / "gateway"
 _PORTKEY_SERVER = PORTKEY / "build" / "start-server.js"
 _KEY = "sk-bench"
+#: LiteLLM asks for chat by another entry than for completions.
+_LITELLM_CHAT = "chat/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Peer:
     command: Sequence[str]
     env: Mapping[str, str]
     headers: Mapping[str, str]
+    chat_prefix: str | None = None
 
 
 def peers(vendor_port: int, folder: Path) -> list[Peer]:
@@ -73,6 +76,7 @@ def _litellm(vendor_url: str, port: int, folder: Path) -> Peer:
             "DISABLE_ADMIN_UI": "True",
         },
         {"authorization": f"Bearer {_KEY}"},
+        _LITELLM_CHAT,
     )
 
 
@@ -91,6 +95,7 @@ def start_peer(peer: Peer, log_dir: Path, cores: set[int]) -> tuple[Children, Ta
             path="/v1/completions",
             pid=pid,
             headers=peer.headers,
+            chat_prefix=peer.chat_prefix,
             settle=partial(wait_for_rest, pid),
         )
         return children, target, first_response_s(children, target, started_s)
@@ -100,16 +105,16 @@ def start_peer(peer: Peer, log_dir: Path, cores: set[int]) -> tuple[Children, Ta
 
 
 def _litellm_settings(vendor_url: str) -> dict[str, object]:
-    entry = {
-        "model_name": "*",
-        "litellm_params": {
-            "model": "text-completion-openai/*",
-            "api_base": vendor_url,
-            "api_key": _KEY,
-        },
-    }
+    entries = {"*": "text-completion-openai/*", f"{_LITELLM_CHAT}*": "openai/*"}
+    listed = [
+        {
+            "model_name": name,
+            "litellm_params": {"model": model, "api_base": vendor_url, "api_key": _KEY},
+        }
+        for name, model in entries.items()
+    ]
     return {
-        "model_list": [entry],
+        "model_list": listed,
         "litellm_settings": {"set_verbose": False, "telemetry": False, "num_retries": 0},
         "general_settings": {"master_key": _KEY},
     }

@@ -108,7 +108,8 @@ def metered(stage: Stage, target: Target) -> Iterator[ProcessorUse]:
     yield meter
     wall_s = time.monotonic() - started_s
     meter.cpu_s = processor_s(target.pid) - used_s
-    ours = meter.cpu_s / wall_s / len(stage.gateway_cores) if target is not stage.vendor else 0.0
+    is_vendor = target.pid == stage.vendor.pid
+    ours = 0.0 if is_vendor else meter.cpu_s / wall_s / len(stage.gateway_cores)
     meter.shares = Shares(
         rest=share(rest, ticks(stage.rest)),
         foreign=max(0.0, share(gateway, ticks(stage.gateway_cores)) - ours),

@@ -52,7 +52,7 @@ class EventStreamBody:
         failed: Callable[[TollgateError], bytes],
     ) -> None:
         self._stream = stream
-        self._dumper = dumper
+        self._dumper, self._dump = dumper, dumper.dump
         self._include_usage = request.include_usage
         self._running_usage = bool((request.stream_options or {}).get("continuous_usage_stats"))
         self._first = first
@@ -85,7 +85,7 @@ class EventStreamBody:
         self._stream.close()
 
     def _frame(self, chunk: Completion) -> bytes:
-        bodies = self._dumper.dump(chunk)
+        bodies = self._dump(chunk)
         if self._include_usage:
             for body in bodies:
                 body["usage"] = None

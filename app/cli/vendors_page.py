@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from app.gateways.base import Gateway
@@ -63,7 +63,9 @@ def _section(table: Mapping[str, Any], note: str) -> Iterator[str]:
     direct, bridge = GATEWAYS[table["gateway"]].doors("completions")
     for kind, gateway in (("native", direct), ("chat", bridge)):
         if gateway is not None and (kind == "chat" or _native(table)):
-            yield f"- {kind}: unsupported: {_unsupported(table, gateway)}; {_shape(table, gateway)}"
+            alone = table.get("quirks", {}).get("unsupported", ()) if kind == "native" else ()
+            unsupported = _unsupported(table, gateway, alone)
+            yield f"- {kind}: unsupported: {unsupported}; {_shape(table, gateway)}"
     yield f"- if the client disconnects: {table.get('on_disconnect', 'cancel')}"
 
 
@@ -73,8 +75,9 @@ def _native(table: Mapping[str, Any]) -> list[str]:
     return globs
 
 
-def _unsupported(table: Mapping[str, Any], gateway: Gateway[Any]) -> str:
-    unsupported = (set(table.get("unsupported", ())) | gateway.unsupported) - {"user"}
+def _unsupported(table: Mapping[str, Any], gateway: Gateway[Any], alone: Iterable[str]) -> str:
+    """Return the parameters that neither the entry nor the gateway supports, `alone` included."""
+    unsupported = ({*table.get("unsupported", ()), *alone} | gateway.unsupported) - {"user"}
     if gateway.max_n == 1:
         unsupported.discard("n")  # several calls instead
     return ", ".join(f"`{name}`" for name in PARAMETERS if name in unsupported) or "none"

@@ -61,19 +61,29 @@ def kinds_of(usage: Tokens) -> Kinds:
     the counts imply, of audio first. Images that must have been written to the cache count as
     written. If the parts exceed the total, only the parts are left.
     """
+    return Kinds(*divided(usage))
+
+
+def divided(usage: Tokens) -> tuple[int, ...]:
+    """Return `kinds_of(usage)` as a plain tuple, which takes half the time."""
     cached, written = usage.cached_tokens, usage.cache_write_tokens
     audio, images = usage.audio_prompt_tokens, usage.image_prompt_tokens
-    parts = cached + written + audio + images
-    cached_audio, cached_images, new_images = _overlaps(usage, parts - usage.prompt_tokens)
+    hour = min(usage.cache_write_1h_tokens, written) if written else 0
+    cached_audio, cached_images, new_images = 0, 0, images
+    text = usage.prompt_tokens - cached - written - audio - images
+    if text < 0:  # some tokens are in two parts
+        cached_audio, cached_images, new_images = _overlaps(usage, -text)
+        text = max(0, text + cached_audio + cached_images)
     reasoning, spoken = usage.reasoning_tokens, usage.audio_completion_tokens
-    drawn, hour = usage.image_completion_tokens, min(usage.cache_write_1h_tokens, written)
-    return Kinds(
-        max(0, usage.prompt_tokens - parts + cached_audio + cached_images),
+    drawn = usage.image_completion_tokens
+    output = usage.completion_tokens - reasoning - spoken - drawn
+    return (
+        text,
         cached - cached_audio - cached_images,
         written - hour,
         audio - cached_audio,
         cached_audio,
-        max(0, usage.completion_tokens - reasoning - spoken - drawn),
+        output if output > 0 else 0,
         reasoning,
         spoken,
         hour,
@@ -90,8 +100,6 @@ def _overlaps(usage: Tokens, beyond: int) -> tuple[int, int, int]:
     `beyond` is by how much the parts of the prompt exceed it, because some are in two parts.
     """
     images, cached = usage.image_prompt_tokens, usage.cached_tokens
-    if beyond <= 0:
-        return 0, 0, images
     cached_audio = min(usage.audio_prompt_tokens, cached, beyond)
     cached_images = min(images, cached - cached_audio, beyond - cached_audio)
     new = images - cached_images

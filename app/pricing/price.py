@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
+from operator import mul
+from typing import NamedTuple
 
 import orjson
 
-from app.pricing.kinds import Kinds, Tokens, kinds_of
+from app.pricing.kinds import Kinds, Tokens, divided
 
 #: The number of tokens that rates are for.
 PER_TOKENS = 1_000_000
@@ -84,6 +86,19 @@ def _former(rates: Rates) -> dict[str, int]:
     return {name: rate for name, rate in asdict(rates).items() if name not in LATER_KINDS}
 
 
+class _Tier(NamedTuple):
+    """Rates in the order of Kinds, 0 if unknown, and the places of the unknown ones."""
+
+    rates: tuple[int, ...]
+    unknown: tuple[int, ...]
+
+    @classmethod
+    def of(cls, rates: Rates) -> "_Tier":
+        found = [getattr(rates, name) for name in Kinds._fields]
+        unknown = tuple(at for at, rate in enumerate(found) if rate is None)
+        return cls(tuple(rate or 0 for rate in found), unknown)
+
+
 @dataclass(frozen=True)
 class Price:
     """The price of one model.
@@ -125,32 +140,30 @@ class Price:
 
         None if it used something of which the rate is unknown: no other rate is taken for it.
         """
-        total = 0
-        for count, rate in zip(kinds_of(usage), self._rates(usage.prompt_tokens), strict=True):
-            if count:
-                if rate is None:
-                    return None
-                total += count * rate
+        kinds, (rates, unknown) = divided(usage), self._tier(usage.prompt_tokens)
+        for place in unknown:
+            if kinds[place]:
+                return None
+        total: int = sum(map(mul, kinds, rates))
         return (total + PER_TOKENS // 2) // PER_TOKENS
 
     def unpriced_kinds(self, usage: Tokens) -> list[str]:
         """Return the kinds that a call used, and of which the rate is unknown."""
-        pairs = zip(kinds_of(usage), self._rates(usage.prompt_tokens), strict=True)
-        named = zip(Kinds._fields, pairs, strict=True)
-        return [kind for kind, (count, rate) in named if count and rate is None]
+        kinds, tier = divided(usage), self._tier(usage.prompt_tokens)
+        return [Kinds._fields[place] for place in tier.unknown if kinds[place]]
 
     @cached_property
-    def _by_kind(self) -> list[tuple[int, tuple[int | None, ...]]]:
-        """The tiers' rates in the order of Kinds."""
-        return [(s, tuple(getattr(r, name) for name in Kinds._fields)) for s, r in self.tiers]
+    def _by_kind(self) -> list[tuple[int, _Tier]]:
+        return [(start, _Tier.of(rates)) for start, rates in self.tiers]
 
-    def _rates(self, prompt_tokens: int) -> tuple[int | None, ...]:
-        first, *others = self._by_kind
-        rates = first[1]
-        for above, higher in others:
-            if prompt_tokens > above:
-                rates = higher
-        return rates
+    def _tier(self, prompt_tokens: int) -> _Tier:
+        tiers = self._by_kind
+        tier = tiers[0][1]
+        if len(tiers) > 1:
+            for above, higher in tiers:
+                if prompt_tokens > above:
+                    tier = higher
+        return tier
 
 
 def decode_tiers(encoded: str, later: str | None) -> list[tuple[int, Rates]]:

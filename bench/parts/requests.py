@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bench.figures import LATENCY, ONE_CONNECTION, REQUESTS, connections
+from bench.figures import LATENCY, ONE_CONNECTION, REQUESTS, chat_connections, connections
 from bench.results import Record
 from bench.stage import Stage, metered
 from bench.wrk import press
@@ -32,12 +32,16 @@ def latency(stage: Stage) -> Iterator[Record]:
 
 
 def requests(stage: Stage) -> Iterator[Record]:
-    """Measure the requests per second of a gateway at full speed."""
-    for target in stage.targets:
+    """Measure the requests per second of a gateway at full speed, for completions and chat."""
+    cases = [
+        *((connections(CONNECTIONS), target) for target in stage.targets),
+        *((chat_connections(CONNECTIONS), target.chat) for target in stage.targets),
+    ]
+    for _, target in cases:
         press(target, CONNECTIONS, WARM_UP_S)
         target.settle()
     for _ in range(stage.rounds):
-        for target in stage.targets:
+        for case, target in cases:
             with metered(stage, target) as meter:
                 rate = press(target, CONNECTIONS, LOAD_S)
             figures = {
@@ -46,5 +50,4 @@ def requests(stage: Stage) -> Iterator[Record]:
                 "p99_ms": rate.p99_ms,
                 "cpu_ms": meter.cpu_s / rate.requests * 1000,
             }
-            case = connections(CONNECTIONS)
             yield Record(REQUESTS, case, target.name, figures, meter.shares)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from bench.failures import StreamsBroken
 from bench.figures import (
+    CHAT_DOOR_STREAMS,
     CHAT_STREAMS,
     CHUNKS,
     FLAT_STREAMS,
@@ -55,10 +56,14 @@ def streams(stage: Stage) -> Iterator[Record]:
 
 
 def chunks(stage: Stage) -> Iterator[Record]:
-    """Measure the chunks per second of a gateway at full speed; of Tollgate, also through chat."""
+    """Measure the chunks per second of a gateway at full speed, of completions and of chat.
+
+    Of Tollgate, also those of completions that it gets through a vendor's chat.
+    """
     tollgate = stage.gateways[0]
     cases = [
         *((FLAT_STREAMS, target) for target in stage.targets),
+        *((CHAT_DOOR_STREAMS, target.chat) for target in stage.targets),
         (CHAT_STREAMS, replace(tollgate, prefix=f"{CHAT}/")),
         (PADDED_STREAMS, replace(tollgate, prefix=f"{PADDED}/")),
     ]

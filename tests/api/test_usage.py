@@ -90,7 +90,7 @@ def test_a_day_is_one_bucket_in_openais_shape(each_site: Site) -> None:
 def test_both_endpoints_are_summed_and_can_be_told_apart(each_site: Site) -> None:
     chat = "chat.completions"
     each_site.post(at(MIDNIGHT_S), *(at(MIDNIGHT_S + n, endpoint=chat) for n in (1, 2)))
-    day = {"start_time": MIDNIGHT_S, "end_time": MIDNIGHT_S + DAY_S}
+    day: dict[str, Any] = {"start_time": MIDNIGHT_S, "end_time": MIDNIGHT_S + DAY_S}
     (both,) = results(each_site.page(**day)["data"])
     assert (both["endpoint"], both["num_model_requests"]) == (None, 3)
     found = results(each_site.page(**day, group_by=["endpoint", "model"])["data"])

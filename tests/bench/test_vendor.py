@@ -21,6 +21,19 @@ def test_paced_streams_arrive_whole_in_order_and_after_they_were_sent(vendor: Ta
     assert found.wall_s >= 0.04  # the fifth chunk comes four intervals after the first
 
 
+def test_streams_of_chat_arrive_whole_too(vendor: Target) -> None:
+    request = vendor.chat.request("paced-5x10")
+    assert '"messages"' in request
+    found = run(StreamLoad(vendor.port, request, 20, 1000, 5, limit_s=30))
+    assert (found.complete, found.lost, found.chunks, found.statuses) == (20, 0, 100, {})
+
+
+def test_the_models_of_chat_may_have_another_prefix(vendor: Target) -> None:
+    apart = dataclasses.replace(vendor, prefix="bench/", chat_prefix="chat/")
+    models = [json.loads(it.body("whole"))["model"] for it in (apart, apart.chat, vendor.chat)]
+    assert models == ["bench/whole", "chat/whole", "whole"]
+
+
 def test_flat_streams_arrive_whole_though_they_are_longer_than_any_buffer(vendor: Target) -> None:
     found = run(StreamLoad(vendor.port, vendor.request("flat-50000"), 2, 1000, 50_000, limit_s=60))
     assert (found.complete, found.lost, found.chunks) == (2, 0, 100_000)
@@ -99,6 +112,12 @@ def streamed(body: bytes, path: bytes = b"/v1/chat/completions") -> list[dict[st
     chunked = plan(path, b'{"model": "flat-300", "stream": true%b}' % body).chunks(0, 300)
     frames = chunked.partition(b"\r\n")[2].removesuffix(b"\r\n")
     return [json.loads(it.removeprefix(b"data: ")) for it in frames.split(b"\n\n") if it]
+
+
+def test_a_benchmarked_chat_is_asked_for_without_padding(vendor: Target) -> None:
+    body = vendor.chat.body("flat-3").encode()
+    assert not plan(b"/v1/chat/completions", body).afters
+    assert plan(b"/v1/completions", vendor.body("flat-3").encode()).knobs.chunks == 3
 
 
 def test_chunks_of_a_chat_have_a_random_text_beside_them_as_openais_do() -> None:

@@ -10,7 +10,9 @@ from app.settings import ROOT
 def test_the_table_in_the_documentation_is_the_generated_one() -> None:
     page = (ROOT / "docs" / "chat.md").read_text(encoding="utf-8")
     table = "\n".join(chat_table())
-    assert f"\n\n{table}\n\n" in page, "put the output of `tollgate vendors --chat` into docs/chat.md"
+    assert f"\n\n{table}\n\n" in page, (
+        "put the output of `tollgate vendors --chat` into docs/chat.md"
+    )
     printed = CliRunner().invoke(main, ["vendors", "--chat"], env={"TOLLGATE_VENDORS": ""})
     assert printed.stdout == table + "\n"
 
@@ -27,4 +29,4 @@ def test_what_a_vendor_refuses_is_not_said_to_work() -> None:
     assert found["openai"]["JSON schema"]
     assert not found["anthropic"]["seed"]
     assert not found["cohere"]["sound"]
-    assert not found["gemini"]["image URL"]
+    assert not found["bedrock"]["image URL"]

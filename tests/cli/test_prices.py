@@ -8,7 +8,7 @@ import pytest
 
 from app.cli.commands import prices as command
 from app.ledger.posting import Ledger
-from app.pricing.price_book import NO_PRICES
+from app.pricing.price_book import NO_PRICES, load_prices
 from app.pricing.snapshot import SNAPSHOT_FILE
 from tests.cli.command import Tollgate
 from tests.support.events import usage_event
@@ -35,10 +35,7 @@ def test_a_price_is_shown_in_dollars_a_million_tokens(priced: Tollgate) -> None:
     result = priced.run("prices", "show", "openai/m")
     headings, row = result.stdout.splitlines()
     assert headings.split()[3:5] == ["input", "cached"]
-    assert row.split() == ["0", "0.15", "0.15", "0.15", "0.15", "0.15", "0.6", "0.6", "0.6"] + [
-        "0.15",
-        "0.15",
-    ]
+    assert row.split() == ["0", *["0.15"] * 5, *["0.6"] * 3, *["0.15"] * 2]
     assert headings.split()[-2:] == ["input_image", "cached_image"]
     assert "file:openai/m#" in result.stderr
     shown = json.loads(priced.run("prices", "show", "openai/gpt-4o", "--json").stdout)
@@ -101,6 +98,17 @@ def test_what_lacks_a_price_is_listed_and_then_put_in_and_recorded(priced: Tollg
     usage = priced.run("usage", *SEPTEMBER, "--by", "model", "--format", "json").stdout
     costs = {it["model"]: it["cost_usd"] for it in json.loads(usage)["rows"]}
     assert costs == {"openai/m": "0.0000033", "openai/new": None}
+
+
+def test_what_a_model_with_a_price_lacks_is_named(tollgate: Tollgate) -> None:
+    drawn = {"image_completion_tokens": 1, "web_search_calls": 1}
+    at = {"model": "gpt-4.1", "model_served": None, "started_at_ms": MIDNIGHT_MS}
+    Ledger(tollgate.engine, load_prices()).post([usage_event(**at, **drawn), usage_event(**at)])
+    (found,) = json.loads(tollgate.run("prices", "missing", *SEPTEMBER, "--json").stdout)
+    assert (found["requests"], found["tokens"], found["known_now"]) == (1, 5, False)
+    assert found["lacks"] == ["output_image"]
+    line = tollgate.run("prices", "missing", *SEPTEMBER).stdout.splitlines()[1]
+    assert line.split()[-2:] == ["no", "output_image"]
 
 
 def test_when_everything_has_a_price_that_is_said(priced: Tollgate) -> None:

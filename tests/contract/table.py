@@ -51,6 +51,13 @@ def serving(
     `overlays` has lines to add to entries, by their names.
     """
     vendor = SimulatedVendor()
+    with running(settings_of(root, redis_url, overlay_of(vendor, timeouts, overlays))) as gateway:
+        yield gateway, vendor
+    vendor.stop()
+
+
+def overlay_of(vendor: SimulatedVendor, timeouts: str, overlays: Mapping[str, str]) -> str:
+    """Return an overlay of the table whose entries are all at one vendor."""
     host = vendor.url.removesuffix("/v1")
     overlay = ""
     for row in rows():
@@ -59,9 +66,7 @@ def serving(
         overlay += overlays.get(row.name, "") + "\n"
         if "api_key_env" in entries()[row.name]:
             overlay += 'api_key_env = "CONTRACT_KEY"\n'
-    with running(settings_of(root, redis_url, overlay)) as gateway:
-        yield gateway, vendor
-    vendor.stop()
+    return overlay
 
 
 def settings_of(root: Path, redis_url: str, overlay: str) -> Settings:

@@ -56,13 +56,15 @@ def _odd_field(dice: random.Random, tag: str) -> dict[str, Any]:
 
 def _odd_inside(dice: random.Random, tag: str) -> dict[str, Any]:
     """Return one with an odd value somewhere inside of a message, a part, a call or a tool."""
-    asked = json.loads(json.dumps(_sound(dice, tag) | {"tools": [_TOOL], "messages": _MESSAGES}))
+    asked: dict[str, Any] = json.loads(
+        json.dumps(_sound(dice, tag) | {"tools": [_TOOL], "messages": _MESSAGES})
+    )
     at: Any = asked[dice.choice(("messages", "tools"))]
     while True:
         key = dice.choice(list(at) if isinstance(at, dict) else range(len(at)))
         if not isinstance(at[key], dict | list) or not at[key] or dice.random() < 0.2:
             at[key] = dice.choice(ODD)
-            return asked
+            return dict(asked)
         at = at[key]
 
 

@@ -23,7 +23,9 @@ def answer(message: dict[str, Any], finish: str = "stop", **choice: Any) -> dict
 
 def events(*deltas: dict[str, Any], finish: str = "stop") -> list[bytes]:
     """Return the stream of a vendor's chat."""
-    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices: list[dict[str, Any]] = [
+        {"index": 0, "delta": delta, "finish_reason": None} for delta in deltas
+    ]
     choices.append({"index": 0, "delta": {}, "finish_reason": finish})
     head = {"id": "c1", "created": 1, "model": "m"}
     frames = [b"data: %s\n\n" % json.dumps(head | {"choices": [it]}).encode() for it in choices]

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from app.serving.fan_out import CALLS_LIMIT, Echo, SubRequest, merge, split
 from app.vocabulary.completion import Choice, Completion, CompletionRequest
 from app.vocabulary.errors import InvalidRequest
+from app.vocabulary.request import Input
 
 
 def answer(*choices: Choice) -> Completion:
@@ -25,10 +26,10 @@ def test_the_parts_of_a_request_give_each_choice_once_and_in_its_place(
     for part in split(request, list_prompts=list_prompts, max_n=max_n):
         asked = part.request
         assert (asked.n or 1) <= max_n
-        assert len(asked.prompts) == 1 or list_prompts
+        assert len(asked.inputs) == 1 or list_prompts
         choices = [
-            Choice(at * (asked.n or 1) + sample, f"{prompt}")
-            for at, prompt in enumerate(asked.prompts)
+            Choice(at * (asked.n or 1) + sample, prompt.texts[0])
+            for at, prompt in enumerate(asked.inputs)
             for sample in range(asked.n or 1)
         ]
         answers.append(part.renumber(answer(*choices)))
@@ -83,8 +84,9 @@ def test_samples_that_are_calls_of_their_own_have_seeds_of_their_own() -> None:
 def test_missing_choices_are_asked_for_by_prompt_and_come_back_to_their_places() -> None:
     request = CompletionRequest(model="v/m", prompt=("a", "b", "c"), n=2, seed=7)
     again = SubRequest(request, offset=10).again([1, 4, 5])
-    asked = [(p.request.prompt, p.request.n, p.request.seed, p.slots) for p in again]
-    assert asked == [("a", None, 8, (11,)), ("c", None, 7, (14,)), ("c", None, 8, (15,))]
+    asked = [(*p.request.inputs, p.request.n, p.request.seed, p.slots) for p in again]
+    first, last = Input(("a",)), Input(("c",))
+    assert asked == [(first, None, 8, (11,)), (last, None, 7, (14,)), (last, None, 8, (15,))]
     whole = again[1].renumber(answer(Choice(0, "x")))
     assert [(c.index, c.text) for c in whole.choices] == [(14, "x")]
 
@@ -143,12 +145,13 @@ def test_the_limit_on_calls_is_256() -> None:
 
 def test_the_limit_is_on_calls_and_not_on_choices() -> None:
     (part,) = split(request_of(2000), list_prompts=True, max_n=1)
-    assert len(part.request.prompts) == 2000
+    assert len(part.request.inputs) == 2000
 
 
 def test_one_prompt_in_a_list_is_one_call_of_a_text() -> None:
     (part,) = split(request_of(1), list_prompts=False, max_n=128)
-    assert part.request.prompt == "a"
+    assert part.request.is_single
+    assert part.request.inputs == [Input(("a",))]
 
 
 def test_samples_are_dealt_out_as_many_at_a_time_as_the_vendor_gives() -> None:

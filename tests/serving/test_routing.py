@@ -10,8 +10,8 @@ from app.serving import routing
 from app.serving.routing import Candidate, Plan, Router
 from app.vendors.table import VendorTable
 from app.vendors.vendor import Vendor
-from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import ModelNotFound, UnsupportedParameter, VendorRejected, WrongEndpoint
+from app.vocabulary.request import GenerationRequest
 from tests.gateways.chat_rows import asked as chatting
 from tests.serving.engine import asked, entry
 
@@ -27,7 +27,7 @@ def first(**traits: Any) -> Vendor:
     return entry("first", URL, **traits)
 
 
-def plan(vendor: Vendor, request: CompletionRequest, of: Router | None = None) -> Plan:
+def plan(vendor: Vendor, request: GenerationRequest, of: Router | None = None) -> Plan:
     of = of or router(vendor)
     return of.plan(of.candidates(request)[0], request)
 

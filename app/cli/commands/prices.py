@@ -127,18 +127,6 @@ def missing(since: datetime, until: datetime | None, as_json: bool) -> None:
     if not found:
         click.echo("All usage has a price.", err=True)
         return
-    rows: list[list[Cell]] = [
-        [
-            f"{it.vendor}/{it.model}" + (f" ({it.service_tier})" if it.service_tier else ""),
-            f"{it.vendor}/{it.asked}",
-            it.requests,
-            it.used.total_tokens,
-            show_time(it.last_started_at_ms),
-            "yes" if _lacks(book, it) == [] else "no",
-            ", ".join(_lacks(book, it) or ()),
-        ]
-        for it in found
-    ]
     headings = (
         "served",
         "requested",
@@ -148,8 +136,21 @@ def missing(since: datetime, until: datetime | None, as_json: bool) -> None:
         "price known now",
         "lacks",
     )
-    for line in format_table(headings, rows, pretty=on_terminal()):
+    for line in format_table(headings, [_row(book, it) for it in found], pretty=on_terminal()):
         click.echo(line)
+
+
+def _row(book: PriceBook, it: Unpriced) -> list[Cell]:
+    lacks = _lacks(book, it)
+    return [
+        f"{it.vendor}/{it.model}" + (f" ({it.service_tier})" if it.service_tier else ""),
+        f"{it.vendor}/{it.asked}",
+        it.requests,
+        it.used.total_tokens,
+        show_time(it.last_started_at_ms),
+        "yes" if lacks == [] else "no",
+        ", ".join(lacks or ()),
+    ]
 
 
 def _lacks(book: PriceBook, it: Unpriced) -> list[str] | None:

@@ -2,6 +2,7 @@
 
 - An assistant's turn begins with its signed reasoning, as it came, then has its text and its calls.
 - A user's turn begins with the results of calls.
+- Instructions are `system`; models that take later ones in their place get them there.
 - Marks of caches stay where the caller has put them.
 """
 
@@ -41,10 +42,13 @@ class MessageEncoder:
     def _content(self, turn: Turn) -> list[Block]:
         blocks = [self._result(result) for result in turn.results]
         for message in turn.messages:
+            parts = marked_parts(message)
             if turn.side == "assistant":
                 blocks += self._said(message)
+            elif turn.side == "system":
+                blocks += text_blocks(self._vendor, parts)
             else:
-                blocks += blocks_of(self._vendor, marked_parts(message), self._omissions)
+                blocks += blocks_of(self._vendor, parts, self._omissions)
         return blocks
 
     def _said(self, message: Message) -> list[Block]:

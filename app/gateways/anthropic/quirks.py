@@ -28,6 +28,8 @@ QUIRKS: Mapping[str, fields.Field[Any]] = {
 
 #: Traits, beside `NO_PREFILL`: the model rejects a forced call of a tool.
 NO_FORCED_TOOLS = "no_forced_tools"
+#: It takes instructions in the middle of a conversation.
+LATER_SYSTEM = "later_system"
 #: It follows a JSON Schema, in replies and in strict tools.
 STRUCTURED = "structured"
 

@@ -7,12 +7,13 @@ it varies: the vendor's cache compares prefixes.
 from typing import Any
 
 from app.gateways.anthropic.messages import MessageEncoder
-from app.gateways.anthropic.quirks import STRUCTURED, has
+from app.gateways.anthropic.quirks import LATER_SYSTEM, STRUCTURED, has
 from app.gateways.anthropic.thinking import Thinking, thinking_of
 from app.gateways.anthropic.tools import tool_fields
 from app.gateways.conversation.omissions import (
     CACHE_HINTS,
     Omissions,
+    check_no_images,
     check_old_functions,
     unsupported,
 )
@@ -59,8 +60,10 @@ def body_of(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[
     Raises: InvalidRequest, mostly UnsupportedParameter, with the path of the field.
     """
     check_old_functions(vendor, request)
+    check_no_images(vendor, request)
     check_calls(vendor, request.messages)
-    talk = conversation(vendor, request.messages, omissions)
+    keeps_later = has(vendor, LATER_SYSTEM, request.model_name)
+    talk = conversation(vendor, request.messages, omissions, keeps_later=keeps_later)
     check_prefill(vendor, request.model_name, talk)
     limit = _limit(vendor, request)
     thinking = thinking_of(vendor, request, limit, talk, omissions)

@@ -10,18 +10,19 @@ from app.formats import strict_json
 from app.gateways.bedrock.common import request_metadata
 from app.gateways.bedrock.messages import MessageEncoder
 from app.gateways.bedrock.parts import PartEncoder
-from app.gateways.bedrock.quirks import CACHES, STRUCTURED
+from app.gateways.bedrock.quirks import CACHES, LATER_SYSTEM, STRUCTURED
 from app.gateways.bedrock.reasoning import Reasoning, reasoning_of
 from app.gateways.bedrock.tools import ToolEncoder
 from app.gateways.conversation.omissions import (
     CACHE_HINTS,
     Omissions,
+    check_no_images,
     check_old_functions,
     unsupported,
 )
 from app.gateways.conversation.prefill import check_prefill
 from app.gateways.conversation.tools import check_calls
-from app.gateways.conversation.turns import conversation
+from app.gateways.conversation.turns import Conversation, conversation
 from app.gateways.parameters import check_range
 from app.gateways.stops import as_list
 from app.vendors.model_rules import rules_of
@@ -62,11 +63,8 @@ def body_of(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[
 
     Raises: InvalidRequest, mostly UnsupportedParameter, with the path of the field.
     """
-    check_old_functions(vendor, request)
-    check_calls(vendor, request.messages)
-    talk = conversation(vendor, request.messages, omissions)
-    check_prefill(vendor, request.model_name, talk)
     traits = rules_of(vendor, request.model_name).traits
+    talk = _conversation(vendor, request, traits, omissions)
     reasoning = reasoning_of(vendor, request, talk, omissions)
     parts = PartEncoder(vendor, omissions, caches=CACHES in traits)
     encoder = MessageEncoder(parts, omissions, thinks=reasoning.is_on)
@@ -88,6 +86,19 @@ def body_of(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[
     }
     omissions.leave_out_cache_hints(request)
     return {name: value for name, value in fields.items() if value}
+
+
+def _conversation(
+    vendor: Vendor, request: ChatRequest, traits: frozenset[str], omissions: Omissions
+) -> Conversation:
+    """Return the messages in turns, once they are checked."""
+    check_old_functions(vendor, request)
+    check_no_images(vendor, request)
+    check_calls(vendor, request.messages)
+    keeps_later = LATER_SYSTEM in traits
+    talk = conversation(vendor, request.messages, omissions, keeps_later=keeps_later)
+    check_prefill(vendor, request.model_name, talk)
+    return talk
 
 
 def _inference_config(vendor: Vendor, request: ChatRequest, reasoning: Reasoning) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A conversation as Converse's `system` and `messages`.
 
 - An assistant's turn has its signed reasoning, then its text, then its calls.
+- Instructions are `system`; models that take later ones in their place get them there.
 - A user's turn begins with the results of calls. One with a document must have a text, too:
   Tollgate adds none.
 """
@@ -16,6 +17,7 @@ from app.gateways.conversation.omissions import Omissions
 from app.gateways.conversation.reasoning import thinking_blocks
 from app.gateways.conversation.turns import Conversation, ToolResult, Turn
 from app.vocabulary.chat.message import Message
+from app.vocabulary.chat.parts import FilePart
 from app.vocabulary.errors import InvalidRequest
 
 CALL_ID = re.compile(r"[a-zA-Z0-9_.:-]+", re.ASCII)
@@ -36,22 +38,32 @@ class MessageEncoder:
 
     def messages(self, talk: Conversation) -> list[dict[str, Any]]:
         """Return the turns."""
-        said = {"assistant": self._said, "user": self._asked}
+        said = {"assistant": self._said, "system": self._told, "user": self._asked}
         return [{"role": turn.side, "content": said[turn.side](turn)} for turn in talk.turns]
+
+    def _told(self, turn: Turn) -> list[Block]:
+        """Return later instructions in their place."""
+        return self._parts.texts(part for it in turn.messages for part in marked_parts(it))
 
     def _asked(self, turn: Turn) -> list[Block]:
         results = [block for result in turn.results for block in self._result(result)]
         blocks: list[Block] = []
         for message in turn.messages:
             blocks += self._parts.blocks(marked_parts(message))
-        has_text = any("text" in block for block in blocks)
-        if not has_text and any("document" in block for block in blocks):
-            path = f"{turn.messages[0].path}.content"
-            raise InvalidRequest(
-                f"`{path}` must have a text beside its file, which the vendor requires: add one.",
-                param=path,
-            )
+        if not any("text" in block for block in blocks):
+            self._check_no_file(turn)
         return [*results, *blocks]
+
+    def _check_no_file(self, turn: Turn) -> None:
+        """Refuse a file in a turn without a text."""
+        for message in turn.messages:
+            if any(isinstance(part, FilePart) for part in message.parts):
+                path = f"{message.path}.content"
+                raise InvalidRequest(
+                    f"`{path}` must have a text beside its file, which the vendor requires: add "
+                    "one.",
+                    param=path,
+                )
 
     def _said(self, turn: Turn) -> list[Block]:
         """Return an assistant's turn in the order that the vendor requires."""

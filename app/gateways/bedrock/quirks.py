@@ -18,6 +18,8 @@ CHAT_QUIRKS: Mapping[str, Field[Any]] = {
 CACHES = "caches"
 #: It can be forced to call a tool.
 FORCED_TOOLS = "forced_tools"
+#: It takes instructions in the middle of a conversation.
+LATER_SYSTEM = "later_system"
 #: It follows a JSON Schema, in replies and in strict tools.
 STRUCTURED = "structured"
 #: It is Claude: it signs its reasoning, which comes back, and can be told to make one call at most.

@@ -14,7 +14,7 @@ from app.gateways.cohere.errors import failure
 from app.gateways.cohere.messages import encode_messages
 from app.gateways.cohere.response import CohereDecoder
 from app.gateways.cohere.tools import response_format, tool_fields
-from app.gateways.conversation.efforts import effort_of
+from app.gateways.conversation.efforts import effort_of, fitting_budget
 from app.gateways.conversation.marks import leave_out_marks
 from app.gateways.conversation.omissions import (
     CACHE_HINTS,
@@ -40,6 +40,9 @@ NAMES: Mapping[str, str] = {
     "temperature": "temperature",
     "top_p": "p",
 }
+
+#: The least budget of reasoning that makes sense, in tokens: Cohere takes any above 0.
+LEAST_BUDGET = 1
 
 PENALTIES = ("frequency_penalty", "presence_penalty")
 
@@ -107,7 +110,7 @@ def _body(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[st
         "model": request.model_name,
         **tool_fields(vendor, request, omissions),
         **_sampling(request),
-        **_thinking(effort),
+        **_thinking(effort, request.max_tokens),
         **response_format(vendor, request, omissions),
     }
     if request.stream:
@@ -127,10 +130,12 @@ def _sampling(request: ChatRequest) -> dict[str, Any]:
     return fields
 
 
-def _thinking(effort: str | int | None) -> dict[str, Any]:
+def _thinking(effort: str | int | None, limit: int | None) -> dict[str, Any]:
+    """Return the field for an effort; a budget leaves room for the answer in the limit."""
     if effort is None:
         return {}
     if isinstance(effort, int):
+        effort = effort if limit is None else fitting_budget(effort, limit, LEAST_BUDGET)
         return {"thinking": {"type": "enabled", "token_budget": effort}}
     return {"thinking": {"type": effort}}
 

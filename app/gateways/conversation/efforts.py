@@ -39,17 +39,17 @@ def effort_of(
     )
 
 
-def fitting_budget(budget: int, limit: int) -> int:
+def fitting_budget(budget: int, limit: int, least: int = LEAST_BUDGET) -> int:
     """Return a budget of at most three quarters of the limit, so that the reply has room.
 
     The limit is never raised.
     Raises: InvalidRequest if that is below the vendor's least budget.
     """
     fitting = min(budget, limit * 3 // 4)
-    if fitting < LEAST_BUDGET:
-        least = -(-LEAST_BUDGET * 4 // 3)
+    if fitting < least:
+        needed = -(-least * 4 // 3)
         raise InvalidRequest(
-            f"With `reasoning_effort`, `max_completion_tokens` must be at least {least}, not "
+            f"With `reasoning_effort`, `max_completion_tokens` must be at least {needed}, not "
             f"{limit}: the model's reasoning counts against it. Raise it, or set "
             "`reasoning_effort` to 'none'.",
             param="reasoning_effort",

@@ -1,4 +1,8 @@
-"""The caller's cache marks: `cache_control` of parts, messages, tools and calls."""
+"""The caller's cache marks: `cache_control` of parts, messages, tools and calls.
+
+OpenAI's own `prompt_cache_breakpoint` is such a mark, too. It lives for 30 minutes or longer, for
+which these formats have an hour.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,11 +16,16 @@ from app.vocabulary.chat.request import ChatRequest
 #: A cache mark, e.g. {"type": "ephemeral", "ttl": "1h"}; None if there is none.
 Mark = Mapping[str, Any] | None
 
+#: What `prompt_cache_breakpoint` means.
+BREAKPOINT: Mark = {"type": "ephemeral", "ttl": "1h"}
+
 
 def mark_of(source: Mapping[str, Any]) -> Mark:
     """Return the mark in an object as the caller wrote it."""
     mark = source.get("cache_control")
-    return mark if isinstance(mark, dict) else None
+    if isinstance(mark, dict):
+        return mark
+    return BREAKPOINT if isinstance(source.get("prompt_cache_breakpoint"), dict) else None
 
 
 def marked_parts(message: Message) -> list[tuple[Part, Mark]]:
@@ -24,7 +33,7 @@ def marked_parts(message: Message) -> list[tuple[Part, Mark]]:
 
     A mark of the message itself belongs to its last part.
     """
-    parts = [(part, part.cache_control) for part in solid_parts(message)]
+    parts = [(part, mark_of(part.source)) for part in solid_parts(message)]
     if parts and (mark := mark_of(message.source)) is not None:
         parts[-1] = parts[-1][0], mark
     return parts
@@ -36,7 +45,7 @@ def result_parts(message: Message) -> list[tuple[Part, Mark]]:
     A mark of the message itself belongs to the result as a whole, as `mark_of` returns it.
     """
     return [
-        (part, None if part.source is message.source else part.cache_control)
+        (part, None if part.source is message.source else mark_of(part.source))
         for part in solid_parts(message)
     ]
 

@@ -81,3 +81,14 @@ def check_old_functions(vendor: Vendor, request: ChatRequest) -> None:
             raise unsupported(vendor, f"{message.path}.function_call", "use `tool_calls`")
         if message.source.get("audio"):
             raise unsupported(vendor, f"{message.path}.audio", "send its transcript as text")
+
+
+def check_no_images(vendor: Vendor, request: ChatRequest) -> None:
+    """Refuse images that an assistant's message brings back, where the model takes none there.
+
+    Raises: UnsupportedParameter.
+    """
+    for message in request.messages:
+        if message.source.get("images"):
+            hint = "send the image in a message of the user"
+            raise unsupported(vendor, f"{message.path}.images", hint)

@@ -48,7 +48,8 @@ def lacks_thinking(talk: Conversation) -> bool:
 
     Vendors reject that while the model thinks: clients have dropped the field.
     """
-    if not talk.turns[-1].results:
+    turns = [turn for turn in talk.turns if turn.side != "system"]
+    if not turns[-1].results:
         return False
-    called = [message for message in talk.turns[-2].messages if message.tool_calls]
+    called = [message for message in turns[-2].messages if message.tool_calls]
     return not any(thinking_blocks(message) for message in called)

@@ -1,6 +1,7 @@
 """Messages to turns of the user and the assistant, as formats with strict turns require.
 
-- The texts of system and developer messages stand apart, in their order, wherever they came.
+- The texts of system and developer messages stand apart, in their order, wherever they came. Where
+  the model takes later ones in their place, after a turn of the user, they are turns of their own.
 - Consecutive messages of one side are one turn; each message keeps its own parts.
 - The results of an assistant's calls begin the next turn, in the order of the calls.
 - Blank texts are left out, and so are assistant's messages without anything. A user's message
@@ -19,7 +20,10 @@ from app.vocabulary.chat.parts import Part, TextPart
 from app.vocabulary.chat.tools import ToolCall
 from app.vocabulary.errors import InvalidRequest
 
-Side = Literal["user", "assistant"]
+#: Fields of an assistant's message that are a turn by themselves.
+SPOKEN = ("refusal", "thinking_blocks", "images")
+
+Side = Literal["user", "assistant", "system"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,10 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Consecutive messages of one side; `results` come before the user's own messages."""
+    """Consecutive messages of one side; `results` come before the user's own messages.
+
+    The side `system` has later instructions, in their place.
+    """
 
     side: Side
     messages: tuple[Message, ...]
@@ -41,33 +48,60 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A request's messages: those with instructions, and the turns, of alternating sides."""
+    """A request's messages: those with instructions, and the turns, of alternating sides.
+
+    Between a turn of the user and one of the assistant, or at the end, may be one of instructions.
+    """
 
     instructions: tuple[Message, ...]
     turns: tuple[Turn, ...]
 
 
-def conversation(vendor: Vendor, messages: Sequence[Message], omissions: Omissions) -> Conversation:
+def conversation(
+    vendor: Vendor,
+    messages: Sequence[Message],
+    omissions: Omissions,
+    *,
+    keeps_later: bool = False,
+) -> Conversation:
     """Return the messages of a request in turns.
 
+    `keeps_later`: the model takes instructions after a turn of the user.
     Raises: InvalidRequest with the path of the message or the call that cannot be placed.
     """
-    for message in messages:
-        if message.name is not None and message.role not in ("tool", "function"):
-            omissions.leave_out("name", f"{message.path}.name")
-    instructions = tuple([message for message in messages if _side(message) is None])
-    for message in instructions:
-        for part in message.parts:
-            if not isinstance(part, TextPart):
-                raise unsupported(vendor, f"{part.path}.type", "instructions are texts")
-    spoken = [message for message in messages if _side(message) and not _is_left_out(message)]
+    _check_heads(vendor, messages, omissions)
+    instructions, spoken = _apart(list(_kept(messages)), keeps_later=keeps_later)
     turns = tuple(_turns(spoken))
     if not turns:
         raise InvalidRequest(
             f"The vendor `{vendor.name}` needs `messages` of a user beside the instructions.",
             param="messages",
         )
-    return Conversation(instructions, turns)
+    return Conversation(tuple(instructions), turns)
+
+
+def _check_heads(vendor: Vendor, messages: Sequence[Message], omissions: Omissions) -> None:
+    """Check the authors' names, and that instructions are texts."""
+    for message in messages:
+        if message.name is not None and message.role not in ("tool", "function"):
+            omissions.leave_out("name", f"{message.path}.name")
+        for part in message.parts if _side(message) == "system" else ():
+            if not isinstance(part, TextPart):
+                raise unsupported(vendor, f"{part.path}.type", "instructions are texts")
+
+
+def _apart(
+    messages: Sequence[Message], *, keeps_later: bool
+) -> tuple[list[Message], list[Message]]:
+    """Return the instructions that stand apart, and the rest."""
+    groups = [(side, list(found)) for side, found in groupby(messages, _side)]
+    instructions: list[Message] = []
+    spoken: list[Message] = []
+    for at, (side, group) in enumerate(groups):
+        around = [it for it, _ in groups[max(at - 1, 0) : at + 2]]
+        in_place = keeps_later and around in (["user", side], ["user", side, "assistant"])
+        (spoken if side != "system" or in_place else instructions).extend(group)
+    return instructions, spoken
 
 
 def call_path(message: Message, position: int) -> str:
@@ -84,26 +118,27 @@ def _is_blank(part: Part) -> bool:
     return isinstance(part, TextPart) and not part.text.strip()
 
 
-def _side(message: Message) -> Side | None:
+def _side(message: Message) -> Side:
     if message.role in ("system", "developer"):
-        return None
+        return "system"
     return "assistant" if message.role == "assistant" else "user"
 
 
-def _is_left_out(message: Message) -> bool:
-    """Whether an assistant's message holds nothing that the model could read.
+def _kept(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield the messages that hold something that the model could read.
 
-    Raises: InvalidRequest if a user's message does.
+    Raises: InvalidRequest if a user's message does not.
     """
-    if message.role == "tool" or message.tool_calls or solid_parts(message):
-        return False
-    if message.role == "assistant":
-        return not any(
-            message.source.get(name) for name in ("refusal", "thinking_blocks", "images")
-        )
-    raise InvalidRequest(
-        f"`{message.path}.content` must not be blank.", param=f"{message.path}.content"
-    )
+    for message in messages:
+        if message.role == "tool" or message.tool_calls or solid_parts(message):
+            yield message
+        elif message.role == "assistant":
+            if any(message.source.get(name) for name in SPOKEN):
+                yield message
+        elif _side(message) == "user":
+            raise InvalidRequest(
+                f"`{message.path}.content` must not be blank.", param=f"{message.path}.content"
+            )
 
 
 def _turns(messages: Iterable[Message]) -> Iterator[Turn]:
@@ -113,7 +148,9 @@ def _turns(messages: Iterable[Message]) -> Iterator[Turn]:
         if side == "assistant":
             open_calls = _calls(said)
             yield Turn(side, said)
-        elif side is not None:
+        elif side == "system":
+            yield Turn(side, said)
+        else:
             results = tuple(_results(open_calls, said))
             open_calls = {}
             yield Turn(side, said[len(results) :], results)

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.formats import strict_json
-from app.gateways.decoding.choices.texts import sanitized
 from app.gateways.decoding.overflow import CODE, is_overflow
 from app.gateways.decoding.parsing import plain_mapping
 from app.gateways.decoding.retry_hints import retry_after, should_retry
-from app.gateways.decoding.secrets import HIDDEN, hide_secrets
+from app.gateways.decoding.secrets import scrubbed
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import (
     SHOULD_RETRY,
@@ -27,8 +26,7 @@ from app.vocabulary.errors import (
     VendorTimeout,
 )
 
-#: Longest vendor message that is passed on, and longest code or name of a parameter; characters.
-MESSAGE_LIMIT = 1000
+#: Longest code or name of a parameter that is passed on, in characters.
 NAME_LIMIT = 100
 
 REJECTED_STATUS = 400
@@ -100,9 +98,10 @@ def detail_of(error: Any) -> Detail:
     """Read an error.
 
     Shapes: {"error": one of these}; {"message", "type", "param", "code"}; "a sentence"; {"detail"
-    or "msg" or "content": one of these}; {"code": int}; {"details": {"error_code"}}; a list whose
-    first item is one of these; an empty Detail for anything else. Fields that an inner error
-    lacks are taken from the one around it.
+    or "msg" or "content": one of these}; {"code": int}; {"details": {"error_code"}}; pydantic's
+    {"msg", "loc": ["body", "messages", 0, "name"]}; a list whose first item is one of these; an
+    empty Detail for anything else. Fields that an inner error lacks are taken from the one around
+    it.
     """
     if isinstance(error, list):
         error = error[0] if error else None
@@ -117,7 +116,7 @@ def detail_of(error: Any) -> Detail:
         code=inner.code
         or _text(body.get("code"))
         or _text(plain_mapping(body.get("details")).get("error_code")),
-        param=inner.param or _text(body.get("param")),
+        param=inner.param or _text(body.get("param")) or _path(body.get("loc")),
         type=inner.type or _text(body.get("type")) or _text(body.get("error_type")),
         status=inner.status or next(filter(None, (_status(body.get(k)) for k in STATUSES)), None),
     )
@@ -130,6 +129,18 @@ STATUSES = ("code", "status_code", "http_status_code", "status")
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def _path(location: Any) -> str | None:
+    """Return the path of a field, e.g. `messages[0].name`, from the list of its parts."""
+    if not isinstance(location, list):
+        return None
+    path = "".join(
+        f"[{part}]" if type(part) is int else f".{part}"
+        for part in location
+        if isinstance(part, str | int) and part != "body"
+    )
+    return path.removeprefix(".") or None
 
 
 def _status(value: Any) -> int | None:
@@ -224,21 +235,3 @@ def _rejected(vendor: Vendor, code: int, detail: Detail, message: str | None) ->
     if overflows:
         error.status = REJECTED_STATUS
     return error
-
-
-#: How much of a text is searched for keys, in characters: far more than is passed on.
-SCRUBBED_LIMIT = 16 * MESSAGE_LIMIT
-
-#: Shorter keys are not secrets but words ("EMPTY", "none"), as for servers without keys.
-SECRET_LENGTH = 8
-
-
-def scrubbed(vendor: Vendor, message: str | None, limit: int = MESSAGE_LIMIT) -> str | None:
-    """Return a vendor's text, at most `limit` characters, with everything like a key replaced."""
-    if message is None:
-        return None
-    message = sanitized(message[:SCRUBBED_LIMIT])
-    for secret in (vendor.api_key, *vendor.headers.values()):
-        if secret and len(secret) >= SECRET_LENGTH:
-            message = message.replace(secret, HIDDEN)
-    return hide_secrets(message)[:limit]

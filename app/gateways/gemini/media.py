@@ -1,12 +1,14 @@
 """Images, sounds and files of messages, as parts of Google's contents.
 
-Bytes are sent as they are. Of URLs, Google takes its own: those of files in Cloud Storage on
-Vertex AI, and those of the Files API on the Gemini API (`file_uris` of the vendor's entry), also
-as a `file_id`. Tollgate fetches nothing, so any other URL is refused. A file's name has no place.
+Bytes are sent as they are. Tollgate fetches nothing; URLs that begin as `file_uris` of the vendor's
+entry say go to Google, which reads them itself, also as a `file_id`: public and signed `https:`
+URLs, and on Vertex AI those of Cloud Storage. Their media type follows from the name of the file,
+if it tells. Any other URL is refused. A file's name has no place.
+Source: ai.google.dev, file input methods; Vertex AI's reference of FileData.
 """
 
-import mimetypes
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.gateways.conversation.media import Media, file_of, image_of, no_url, unsupported_part
@@ -40,6 +42,19 @@ VIDEOS = (
     "video/3gpp",
 )
 FILES = (*DOCUMENTS, *IMAGES, *(f"audio/{name}" for name in SOUNDS), *VIDEOS)
+
+#: The end of a file's name -> its media type, where it is not that of one of FILES itself.
+OTHER_EXTENSIONS: Mapping[str, str] = {
+    "3gp": "video/3gpp",
+    "flv": "video/x-flv",
+    "htm": "text/html",
+    "jpg": "image/jpeg",
+    "md": "text/markdown",
+    "mov": "video/quicktime",
+    "mpg": "video/mpeg",
+    "txt": "text/plain",
+}
+EXTENSIONS = {**{kind.partition("/")[2]: kind for kind in FILES}, **OTHER_EXTENSIONS}
 
 #: `detail` of an image -> its resolution; `auto` is Google's own choice.
 LEVELS = {
@@ -87,7 +102,8 @@ def _own_file(vendor: Vendor, uri: str) -> dict[str, Any] | None:
     """Return the part for a file that Google has; None if it is none of its URLs."""
     if not uri.startswith(tuple(vendor.quirks.get("file_uris", ()))):
         return None
-    kind, _ = mimetypes.guess_type(uri)
+    path = re.split(r"[?#]", uri, maxsplit=1)[0].lower()
+    kind = next((found for name, found in EXTENSIONS.items() if path.endswith(f".{name}")), None)
     return {"fileData": {"fileUri": uri, **({"mimeType": kind} if kind else {})}}
 
 

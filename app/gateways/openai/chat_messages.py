@@ -68,7 +68,7 @@ class MessageWriter:
 
     def _message(self, message: Message) -> Mapping[str, Any]:
         source = message.source
-        is_plain = len(source) == 2 and message.role in ("user", "system")
+        is_plain = len(source) == 2 and message.role in ("user", "system", "assistant")
         if is_plain and isinstance(source.get("content"), str):
             return source
         body = {n: v for n, v in source.items() if v is not None or n == "content"}
@@ -77,6 +77,8 @@ class MessageWriter:
         if not self._has_functions and (message.role == "function" or "function_call" in body):
             where = "role" if message.role == "function" else "function_call"
             raise self._unsupported(f"{message.path}.{where}", "Use `tools` instead.")
+        if self._ways.get("names") is False and message.role != "tool" and "name" in body:
+            raise self._unsupported(f"{message.path}.name", "Leave it out.")
         if isinstance(body.get("content"), list):
             body["content"] = [self._part(part) for part in message.parts]
         if message.role == "assistant":

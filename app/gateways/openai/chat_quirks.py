@@ -42,6 +42,8 @@ class _ChatSchema(Schema):
     needs_reasoning = fields.Boolean()
     # the form of its ids of tool calls; other ids are replaced by a digest of `length` characters
     call_ids = fields.Nested(_CallIdsSchema)
+    # false: only a tool's message has a `name`
+    names = fields.Boolean()
     # the types of parts that it accepts (absent: it decides itself)
     parts = fields.List(fields.String())
     # false: it accepts images only as data: URLs

@@ -16,7 +16,7 @@ from app.gateways.openai.response import OpenAIDecoder
 from app.gateways.parameters import check_prompt, supported
 from app.gateways.stops import as_list
 from app.vendors.vendor import Vendor
-from app.vocabulary.completion import CompletionRequest
+from app.vocabulary.completion import PARAMETERS, CompletionRequest
 from app.vocabulary.errors import GatewayError
 from app.vocabulary.request import GenerationRequest
 from app.vocabulary.vendor_request import VendorRequest
@@ -36,6 +36,8 @@ class OpenAIGateway:
     quirks: ClassVar[Mapping[str, fields.Field[Any]]] = {
         # fields of every request, unless the caller sets them
         "sends": fields.Dict(keys=fields.String()),
+        # parameters that its completions do not support, although its chat does
+        "unsupported": fields.List(fields.String(validate=validate.OneOf(PARAMETERS))),
         # `stop` must be a list
         "stop_list": fields.Boolean(),
         # false: it cannot stream; the caller of a stream gets the completion in one chunk
@@ -67,7 +69,8 @@ def native_body(
     Raises: UnsupportedParameter.
     """
     check_prompt(vendor, request)
-    parameters, dropped = supported(vendor, request)
+    unsupported = frozenset(vendor.quirks.get("unsupported", ()))
+    parameters, dropped = supported(vendor, request, unsupported)
     least = vendor.quirks.get("least_logprobs", 0)
     if parameters.get("logprobs", least) < least:
         parameters["logprobs"] = least

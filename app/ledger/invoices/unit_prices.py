@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, select
 
 from app.pricing.price import Rates, decode_tiers
 from app.storage.sql.tables import prices
@@ -35,7 +34,8 @@ class UnitPrices:
     @classmethod
     def load(cls, connection: Connection) -> "UnitPrices":
         """Read the prices that any entry refers to."""
-        return cls({it.price_id: _tiers(it) for it in connection.execute(_ALL)})
+        stored = connection.execute(_ALL)
+        return cls({it.price_id: _tiers(it.price_id, it.rates, it.later_rates) for it in stored})
 
     def thresholds(self) -> list[int]:
         """Return the numbers of prompt tokens beyond which any rate changes, in ascending order."""
@@ -64,7 +64,6 @@ class UnitPrices:
 _ALL = select(prices.c.price_id, prices.c.rates, prices.c.later_rates)
 
 
-def _tiers(row: Row[Any]) -> tuple[UnitPrice, ...]:
+def _tiers(price_id: str, rates: str, later_rates: str | None) -> tuple[UnitPrice, ...]:
     """Return a stored price; its first tier applies from 0 on."""
-    tiers = decode_tiers(row.rates, row.later_rates)
-    return tuple(UnitPrice(row.price_id, above, rates) for above, rates in tiers)
+    return tuple(UnitPrice(price_id, *tier) for tier in decode_tiers(rates, later_rates))

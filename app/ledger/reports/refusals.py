@@ -39,8 +39,8 @@ class RefusalReader:
     def rows(self, query: UsageQuery) -> list[RefusalRow]:
         """Return a row for each bucket and group that has refused requests.
 
-        The filters are accounts, keys and endpoints; the others are ignored. Requests are counted by the hour:
-        each hour belongs to the bucket in which it begins.
+        The filters are accounts, keys and endpoints; the others are ignored. Requests are counted
+        by the hour: each hour belongs to the bucket in which it begins.
         Order: by bucket, then by the columns of `group_by`, in byte order.
         Raises: LedgerUnavailable.
         """

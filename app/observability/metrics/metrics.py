@@ -22,6 +22,9 @@ from app.vocabulary.statuses import FAILED_STATUSES
 
 P = ParamSpec("P")
 
+#: Endpoint, vendor, model and status, and whether the response is streamed.
+SeriesKey = tuple[str, str, str, str, bool]
+
 log = logging.getLogger(__name__)
 
 #: The most models with a label of their own; further ones are OTHER. Callers choose model names.
@@ -76,7 +79,7 @@ class Metrics:
         self._families = Families()
         self._open: dict[bool, Gauge] = {}
         self._responses: dict[tuple[str | None, int], Counter] = {}
-        self._series: dict[tuple[str, str, str, str, bool], _Series] = {}
+        self._series: dict[SeriesKey, _Series] = {}
         self._create_reason_series()
         for name in (vendor.name for vendor in vendors if vendor.missing is None):
             self._create_vendor_series(name)
@@ -110,7 +113,7 @@ class Metrics:
         key = (event.endpoint, *self._labels(event), event.status, event.stream)
         series = self._series.get(key)
         if series is None:  # looking series up costs ten times as much as counting
-            series = self._series[key] = _Series(self._families, *key)
+            series = self._series[key] = _Series(self._families, key)
         series.count(event)
         if event.source == "estimated":
             self._families.estimated.labels(key[1]).inc()
@@ -184,17 +187,10 @@ class Metrics:
 
 
 class _Series:
-    """The series of requests with these labels in common."""
+    """The series of requests with the same endpoint, vendor, model, status and kind of response."""
 
-    def __init__(
-        self,
-        families: Families,
-        endpoint: str,
-        vendor: str,
-        model: str,
-        status: str,
-        stream: bool,
-    ) -> None:
+    def __init__(self, families: Families, key: SeriesKey) -> None:
+        endpoint, vendor, model, status, stream = key
         self._completions = families.completions.labels(endpoint, vendor, model, status)
         self._calls = families.vendor_calls.labels(vendor)
         self._duration = families.duration.labels(vendor, _flag(stream))

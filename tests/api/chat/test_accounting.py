@@ -75,7 +75,7 @@ def test_the_endpoint_of_an_open_request_is_known(
     gateway: Gateway, vendor: SimulatedVendor
 ) -> None:
     """If its process crashes, its event is made of the record."""
-    records: list[bytes] = []
+    records: list[Any] = []
 
     def look(_: Any) -> Any:
         records.extend(gateway.redis.hgetall("usage:open").values())

@@ -32,6 +32,12 @@ CHECKS = [
 
 POSITIVE, NEGATIVE = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
 
+#: Fields of a chat request that need another field, which a schema of each field cannot say.
+TOGETHER = (
+    *("max_completion_tokens", "top_logprobs", "stream_options", "tools", "tool_choice"),
+    *("functions", "function_call"),
+)
+
 #: Every operation; with wrong requests, too, where there is anything to be wrong.
 OPERATIONS = [
     (path, method, mode)

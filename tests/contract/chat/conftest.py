@@ -7,15 +7,14 @@ import pytest
 from tests.contract.chat.site import Site
 from tests.contract.table import PATIENT, serving
 from tests.support.services.valkey import Valkey
-from tests.support.vendors.chat.rows import CHAT_WIRES
+from tests.support.vendors.chat.rows import OVERLAYS
 
 
 @pytest.fixture(scope="module")
 def module_site(tmp_path_factory: pytest.TempPathFactory, valkey: Valkey) -> Iterator[Site]:
     """A gateway and its vendor, for all tests of a module."""
-    overlays = {name: getattr(wire, "overlay", "") for name, wire in CHAT_WIRES.items()}
     root = tmp_path_factory.mktemp("chat")
-    with serving(root, valkey.url, PATIENT, overlays) as (gateway, vendor):
+    with serving(root, valkey.url, PATIENT, OVERLAYS) as (gateway, vendor):
         site = Site(gateway, vendor)
         yield site
         site.client.close()

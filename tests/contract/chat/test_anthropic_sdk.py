@@ -53,7 +53,7 @@ def test_its_tool_loop_brings_signatures_back(
         tools=[weather, today],
         thinking=THINKING,
         thread=False,  # the whole history, with each call
-        stream=streamed,  # type: ignore[call-overload]
+        stream=streamed,
     )
     said = runner.until_done()
     assert [block.type for block in said.content] == ["thinking", "text"]

@@ -275,8 +275,8 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
 def test_the_simulator_refuses(wire: GeminiChat, vendor: SimulatedVendor, wrong: str) -> None:
     speak(vendor, wire, Answer())
     model, body, says = WRONG[wrong]
+    prefix = "publishers/google/" if isinstance(wire, VertexChat) else ""
+    path = f"{prefix}models/{model}:generateContent"
     with client_for(wire, vendor, "sk-test") as client, pytest.raises(errors.APIError, match=says):
         # as it stands: the SDK's own methods would put some of it right
-        path = client._api_client
-        prefix = "publishers/google/" if isinstance(wire, VertexChat) else ""
-        path.request("post", f"{prefix}models/{model}:generateContent", body)
+        client._api_client.request("post", path, body)

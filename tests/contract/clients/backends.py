@@ -71,6 +71,11 @@ class Backend:
         """Whether the vendor gives any JSON without a schema."""
         return self.name not in NO_JSON_MODE
 
+    @property
+    def is_google(self) -> bool:
+        """Whether its vendor is Google."""
+        return self.name in ("gemini", "vertex_ai")
+
     def says(self, *answers: Answer) -> None:
         """Have the model answer the next requests; the sandbox needs no script."""
         if self.is_scripted:

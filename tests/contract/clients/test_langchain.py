@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool, tool
 from langchain_openai import ChatOpenAI
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from tests.contract.clients.backends import Backend
 from tests.contract.clients.scenes import (
@@ -33,7 +33,7 @@ def model_at(backend: Backend, **http: Any) -> ChatOpenAI:
     """Return a model whose connections the test closes: its own stay open."""
     options: dict[str, Any] = {"max_retries": 0, "timeout": 30, "stream_usage": True, **http}
     url, key = backend.gateway.base_url, backend.gateway.api_key
-    return ChatOpenAI(model=backend.model, base_url=url, api_key=key, **options)
+    return ChatOpenAI(model=backend.model, base_url=url, api_key=SecretStr(key), **options)
 
 
 @pytest.fixture

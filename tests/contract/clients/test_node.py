@@ -1,8 +1,5 @@
 """OpenAI's client for Node with its helpers, and Vercel's AI SDK with both of its providers."""
 
-import os
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,21 +16,9 @@ from tests.contract.clients.scenes import (
     WHERE,
     says,
 )
-from tests.support.services.node_packages import installed
 from tests.support.services.program import Program
 
-#: The newest that Debian's Node runs.
-PACKAGES = ("openai@6", "ai@6", "@ai-sdk/openai@3", "@ai-sdk/openai-compatible@2", "zod@4")
-SCENES = Path(__file__).parent / "programs" / "scenes.mjs"
 PROVIDERS = ("openai", "compatible")
-
-
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
-    env = {**os.environ, "CLIENTS": f"{installed(*PACKAGES)}/"}
-    program = Program(["node", str(SCENES)], env, tmp_path_factory.mktemp("node") / "log")
-    yield program
-    program.close()
 
 
 def check_answer(backend: Backend, found: Any) -> None:
@@ -43,23 +28,23 @@ def check_answer(backend: Backend, found: Any) -> None:
 
 
 @pytest.mark.parametrize("scene", ["whole", "stream", "helper"])
-def test_an_answer(backend: Backend, program: Program, scene: str) -> None:
+def test_an_answer(backend: Backend, node: Program, scene: str) -> None:
     backend.says(says(TEXT))
-    check_answer(backend, program.run(f"openai.{scene}", **backend.address, text=TEXT))
+    check_answer(backend, node.run(f"openai.{scene}", **backend.address, text=TEXT))
 
 
 @pytest.mark.parametrize("scene", ["parse", "parse_stream"])
-def test_a_parsed_answer(backend: Backend, program: Program, scene: str) -> None:
+def test_a_parsed_answer(backend: Backend, node: Program, scene: str) -> None:
     backend.says(OBJECT)
-    found = program.run(f"openai.{scene}", **backend.address, text=WHERE)
+    found = node.run(f"openai.{scene}", **backend.address, text=WHERE)
     assert found == PLACE.model_dump()
 
 
 @pytest.mark.parametrize("streams", [False, True])
-def test_a_runner_of_tools(backend: Backend, program: Program, streams: bool) -> None:
+def test_a_runner_of_tools(backend: Backend, node: Program, streams: bool) -> None:
     backend.says(*BOTH_CITIES)
     given = {**backend.address, "text": QUESTION, "streams": streams, "results": RESULTS}
-    assert program.run("openai.tools", **given) == SUMMARY
+    assert node.run("openai.tools", **given) == SUMMARY
     backend.check_loop()
 
 
@@ -72,27 +57,25 @@ def provider(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("scene", ["whole", "stream"])
 def test_the_ai_sdk_gets_an_answer(
-    backend: Backend, program: Program, provider: str, scene: str
+    backend: Backend, node: Program, provider: str, scene: str
 ) -> None:
     backend.says(says(TEXT))
     given = {**backend.address, "provider": provider, "text": TEXT}
-    check_answer(backend, program.run(f"ai.{scene}", **given))
+    check_answer(backend, node.run(f"ai.{scene}", **given))
 
 
 @pytest.mark.parametrize("scene", ["tools", "stream_tools"])
-def test_the_ai_sdk_runs_tools(
-    backend: Backend, program: Program, provider: str, scene: str
-) -> None:
+def test_the_ai_sdk_runs_tools(backend: Backend, node: Program, provider: str, scene: str) -> None:
     backend.says(*BOTH_CITIES)
     given = {**backend.address, "provider": provider, "text": QUESTION, "results": RESULTS}
-    assert program.run(f"ai.{scene}", **given) == SUMMARY
+    assert node.run(f"ai.{scene}", **given) == SUMMARY
     backend.check_loop()
 
 
 @pytest.mark.parametrize("scene", ["object", "stream_object"])
 def test_the_ai_sdk_gets_an_object(
-    backend: Backend, program: Program, provider: str, scene: str
+    backend: Backend, node: Program, provider: str, scene: str
 ) -> None:
     backend.says(OBJECT)
     given = {**backend.address, "provider": provider, "text": WHERE}
-    assert program.run(f"ai.{scene}", **given) == PLACE.model_dump()
+    assert node.run(f"ai.{scene}", **given) == PLACE.model_dump()

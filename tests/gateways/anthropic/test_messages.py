@@ -172,3 +172,13 @@ def test_an_authors_name_is_refused_or_left_out_and_told() -> None:
     named = [{**USER, "name": "Ann"}]
     assert ROW.refused(BUDGETS, named) == "messages[0].name"
     assert LAX.encoded(BUDGETS, named).dropped == ("name",)
+
+
+def test_a_later_instruction_is_in_its_place_where_the_model_takes_it() -> None:
+    later = {"role": "developer", "content": "B"}
+    body = sent(EFFORTS, [{"role": "system", "content": "A"}, USER, later])
+    assert body["messages"][1] == {"role": "system", "content": "B"}
+    assert len(body["system"]) == 1
+    body = sent(BUDGETS, [{"role": "system", "content": "A"}, USER, later])
+    assert [block["text"] for block in body["system"]] == ["A", "B"]
+    assert len(body["messages"]) == 1

@@ -69,6 +69,11 @@ def test_an_assistant_says_texts_alone() -> None:
     assert ROW.refused(BUDGETS, [*asks(TEXT), shown, *asks(TEXT)]) == path
 
 
+def test_an_image_of_another_vendors_model_is_refused() -> None:
+    made = {"role": "assistant", "content": None, "images": [image("data:image/png;base64,AA==")]}
+    assert ROW.refused(BUDGETS, [*asks(TEXT), made, *asks(TEXT)]) == "messages[1].images"
+
+
 def test_a_detail_is_left_out_and_told_where_the_entry_says_so() -> None:
     encoded = LAX.encoded(BUDGETS, asks(TEXT, image("https://ex.org/a.png", detail="low")))
     assert encoded.dropped == ("detail",)

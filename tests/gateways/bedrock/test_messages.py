@@ -140,3 +140,13 @@ def test_marks_are_left_out_and_told_where_the_model_has_no_cache() -> None:
     body = sent(QWEN, MARKED, tools=TOOLS)
     assert "cachePoint" not in str(body)
     assert ROW.encoded(QWEN, MARKED, tools=TOOLS).dropped == ("cache_control",)
+
+
+def test_a_later_instruction_is_in_its_place_where_the_model_takes_it() -> None:
+    later = {"role": "developer", "content": "B"}
+    body = sent("anthropic.claude-opus-4-8-v1", [{"role": "system", "content": "A"}, USER, later])
+    assert body["messages"][1] == {"role": "system", "content": [{"text": "B"}]}
+    assert len(body["system"]) == 1
+    body = sent(BUDGETS, [{"role": "system", "content": "A"}, USER, later])
+    assert [block["text"] for block in body["system"]] == ["A", "B"]
+    assert len(body["messages"]) == 1

@@ -56,6 +56,12 @@ def test_an_effort_is_thinking_with_a_budget_or_without(effort: str, thinking: A
     assert sent(model=REASONING, reasoning_effort=effort)["thinking"] == thinking
 
 
+def test_a_budget_leaves_room_for_the_answer() -> None:
+    body = sent(model=REASONING, reasoning_effort="medium", max_completion_tokens=400)
+    assert body["thinking"] == {"type": "enabled", "token_budget": 300}
+    assert body["max_tokens"] == 400
+
+
 def test_a_model_that_does_not_reason_takes_none_and_nothing_else() -> None:
     assert "thinking" not in sent(reasoning_effort="none")
     for effort in EFFORTS[1:]:

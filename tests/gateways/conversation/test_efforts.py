@@ -9,7 +9,7 @@ from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 from tests.gateways.chat_rows import asked
 
 VENDOR = Vendor(name="v", gateway="anthropic", base_url="http://x")
-EFFORTS = {"none": 0, "low": "little", "high": 9000}
+EFFORTS: dict[str, Any] = {"none": 0, "low": "little", "high": 9000}
 
 
 def effort(wanted: str | None, efforts: dict[str, Any], vendor: Vendor = VENDOR) -> Any:

@@ -69,3 +69,9 @@ def test_without_marks_nothing_is_left_out() -> None:
     omissions = Omissions(ROW)
     leave_out_marks(asked("v/m", "a"), omissions)
     assert omissions.names == ()
+
+
+def test_openais_own_mark_is_one_of_an_hour() -> None:
+    part = {"type": "text", "text": "a", "prompt_cache_breakpoint": {"mode": "explicit"}}
+    (message,) = asked("v/m", [{"role": "user", "content": [part]}]).messages
+    assert [mark for _, mark in marked_parts(message)] == [HOUR]

@@ -49,6 +49,34 @@ def test_instructions_stand_apart_in_their_order_wherever_they_come() -> None:
     assert [[message.text for message in turn.messages] for turn in found.turns] == [["hi", "go"]]
 
 
+SYSTEM = {"role": "system", "content": "S"}
+SAID = {"role": "assistant", "content": "A"}
+
+
+@pytest.mark.parametrize(
+    ("messages", "sides", "instructions"),
+    [
+        ([SYSTEM, USER, SYSTEM], ["user", "system"], 1),
+        ([USER, SYSTEM, SYSTEM, SAID, USER], ["user", "system", "assistant", "user"], 0),
+        ([USER, calls("a"), result("a"), SYSTEM], ["user", "assistant", "user", "system"], 0),
+        # Where the vendor takes none, they join the others:
+        ([USER, SYSTEM, USER], ["user"], 1),
+        ([USER, SAID, SYSTEM, USER], ["user", "assistant", "user"], 1),
+        ([USER, calls("a"), SYSTEM, result("a")], ["user", "assistant", "user"], 1),
+        ([USER, {"role": "system", "content": ""}], ["user"], 0),
+    ],
+)
+def test_later_instructions_stay_in_their_place_where_the_model_takes_them(
+    messages: list[Any], sides: list[str], instructions: int
+) -> None:
+    request = asked("v/m", messages)
+    found = conversation(VENDOR, request.messages, Omissions(VENDOR), keeps_later=True)
+    assert [turn.side for turn in found.turns] == sides
+    assert len(found.instructions) == instructions
+    apart = conversation(VENDOR, request.messages, Omissions(VENDOR))
+    assert "system" not in {turn.side for turn in apart.turns}
+
+
 def test_results_of_one_turn_come_together_in_the_order_of_the_calls() -> None:
     messages = [USER, calls("a", "b"), result("b"), result("a"), {"role": "user", "content": "go"}]
     assert shape(*messages) == [

@@ -161,7 +161,17 @@ SHAPES: dict[str, tuple[int, Any, Ours]] = {
     "mistral: validation": (
         422,
         {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs.", "type": "extra_forbidden"}]},
-        refused(400, "Extra inputs."),
+        refused(400, "Extra inputs.", None, "seed"),
+    ),
+    "pydantic: a path": (
+        422,
+        {"detail": [{"loc": ["body", "messages", 0, "user", "name"], "msg": "Extra inputs."}]},
+        refused(400, "Extra inputs.", None, "messages[0].user.name"),
+    ),
+    "pydantic: no path": (
+        422,
+        {"detail": [{"loc": ["body"], "msg": "Bad."}, {"loc": 5}]},
+        refused(400, "Bad."),
     ),
     "mistral: an object named error": (
         400,

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.gateways.decoding import failures
 from app.gateways.decoding.failures import (
+from app.gateways.decoding.secrets import 
     MESSAGE_LIMIT,
     NAME_LIMIT,
     Detail,

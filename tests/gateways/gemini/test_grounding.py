@@ -65,7 +65,7 @@ def test_a_search_beside_tools_is_refused() -> None:
 def test_sources_are_annotations_and_searches_are_counted(model: str, count: int) -> None:
     counts = {"promptTokenCount": 5, "candidatesTokenCount": 3, "totalTokenCount": 8}
     body = response(candidate(TEXT, groundingMetadata=METADATA), usageMetadata=counts)
-    asked = {"web_search_options": {}, "model": model}
+    asked: dict[str, Any] = {"web_search_options": {}, "model": model}
     whole = GEMINI.decoded(body, **asked)
     pieces = [
         event(response(candidate(TEXT[:3], finish=None))),

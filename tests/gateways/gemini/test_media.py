@@ -50,7 +50,7 @@ def test_an_image_that_google_does_not_take_is_refused_with_those_it_takes(kind:
 @pytest.mark.parametrize(
     "url",
     [
-        "https://ex.org/a.png",
+        "http://ex.org/a.png",
         "http://169.254.169.254/latest/",
         "http://127.0.0.1:6379/",
         "file:///etc/passwd",
@@ -65,17 +65,21 @@ def test_a_url_is_refused_for_nothing_is_fetched(url: str, row: ChatRow) -> None
 
 BUCKET = "gs://bucket/a.png"
 UPLOADED = "https://generativelanguage.googleapis.com/v1beta/files/abc"
+PUBLIC = "https://ex.org/a%20b.PDF?sig=x"
 
 
-def test_a_url_of_googles_own_is_sent_where_google_reads_it() -> None:
+def test_a_url_that_google_reads_itself_goes_there() -> None:
     bucket = {"fileData": {"fileUri": BUCKET, "mimeType": "image/png"}}
     uploaded = {"fileData": {"fileUri": UPLOADED}}
+    public = {"fileData": {"fileUri": PUBLIC, "mimeType": "application/pdf"}}
     assert parts(image(BUCKET), VERTEX) == [bucket]
     assert parts(file(file_id=BUCKET), VERTEX) == [bucket]
     assert parts(image(UPLOADED)) == [uploaded]
     assert parts(file(file_id=UPLOADED)) == [uploaded]
+    for row in (GEMINI, VERTEX):
+        assert parts(file(file_data=PUBLIC), row) == [public]
+    assert parts(image("https://[x")) == [{"fileData": {"fileUri": "https://[x"}}]
     assert refused(image(BUCKET)) == "messages[0].content[1].image_url.url"
-    assert refused(image(UPLOADED), VERTEX) == "messages[0].content[1].image_url.url"
 
 
 def test_a_sound_is_sent_with_its_type() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from app.vendors.model_rules import EFFORTS
+from app.vocabulary.errors import InvalidRequest
 from tests.gateways.chat_rows import ChatRow
 from tests.gateways.gemini.chat import GEMINI, VERTEX, config
 
@@ -50,6 +51,25 @@ def test_vertex_ai_lets_one_model_stop_reasoning() -> None:
     told = config(model, VERTEX, reasoning_effort="none")["thinkingConfig"]
     assert told == {"thinkingBudget": 0}
     assert GEMINI.refused(model, reasoning_effort="none") == "reasoning_effort"
+
+
+@pytest.mark.parametrize(
+    ("limit", "budget"), [(100_000, 24_576), (4_000, 3_000), (683, 512), (None, 24_576)]
+)
+def test_a_budget_leaves_room_for_the_answer(limit: int | None, budget: int) -> None:
+    given: dict[str, Any] = {} if limit is None else {"max_completion_tokens": limit}
+    told = config("gemini-2.5-flash", reasoning_effort="high", **given)
+    assert told["thinkingConfig"]["thinkingBudget"] == budget
+    assert told.get("maxOutputTokens") == limit
+
+
+def test_a_limit_without_room_for_a_budget_is_refused_and_never_raised() -> None:
+    fields: dict[str, Any] = {"reasoning_effort": "high", "max_completion_tokens": 600}
+    with pytest.raises(InvalidRequest, match="max_completion_tokens") as caught:
+        GEMINI.encoded("gemini-2.5-flash", **fields)
+    assert caught.value.param == "reasoning_effort"
+    off = config("gemini-2.5-flash", reasoning_effort="none", max_completion_tokens=5)
+    assert off["thinkingConfig"] == {"thinkingBudget": 0}
 
 
 def test_nothing_is_said_of_reasoning_that_the_caller_did_not_say() -> None:

@@ -135,6 +135,8 @@ CANNOT: list[tuple[str, dict[str, Any], str]] = [
     ("ollama", {"logit_bias": {"1": 1}}, "logit_bias"),
     ("ollama", {"parallel_tool_calls": False}, "parallel_tool_calls"),
     ("sglang", {"response_format": FORMAT, "tools": [TOOL]}, "response_format"),
+    ("fireworks_ai", {"response_format": FORMAT, "tools": [TOOL]}, "response_format"),
+    ("tgi", {"response_format": FORMAT, "tools": [TOOL]}, "response_format"),
     ("tgi", {"response_format": {"type": "json_object"}}, "response_format"),
     ("tgi", {"presence_penalty": 0.5}, "presence_penalty"),
     ("tgi", {"reasoning_effort": "low"}, "reasoning_effort"),
@@ -145,6 +147,9 @@ CANNOT: list[tuple[str, dict[str, Any], str]] = [
     ("vllm", {"service_tier": "flex"}, "service_tier"),
     ("vllm", {"prediction": {"type": "content", "content": "a"}}, "prediction"),
     ("xai", {"logit_bias": {"1": 1}}, "logit_bias"),
+    ("xai", {"stop": "x", "model": "grok-4"}, "stop"),
+    ("xai", {"stop": "x", "model": "grok-4-0709"}, "stop"),
+    ("xai", {"presence_penalty": 1, "model": "grok-code-fast-1"}, "presence_penalty"),
 ]
 IDS = [f"{name}-{param}" for name, _, param in CANNOT]
 
@@ -153,7 +158,7 @@ IDS = [f"{name}-{param}" for name, _, param in CANNOT]
 def test_what_a_vendor_cannot_do_is_refused_by_name(
     name: str, asked: dict[str, Any], param: str
 ) -> None:
-    error = refusal(ROWS[name], **asked)
+    error = refusal(ROWS[name], **{"model": "m", **asked})
     assert error.param == param
     assert param in error.message
     assert param != "functions" or "`tools`" in error.message
@@ -170,7 +175,7 @@ def test_a_vendor_may_drop_it_and_the_caller_is_told(
 ) -> None:
     row = ROWS[name]
     vendor = dataclasses.replace(row.vendor, drop_unsupported=True)
-    encoded = row.gateway.encode(vendor, row.asks("m", **asked))
+    encoded = row.gateway.encode(vendor, row.asks(**{"model": "m", **asked}))
     assert encoded.dropped == (param.replace("[0]", ""),)
     assert param not in json.loads(encoded.body)
     assert "strict" not in param or b'"strict"' not in encoded.body
@@ -299,6 +304,12 @@ def test_together_takes_log_probabilities_as_a_number(
     asked: dict[str, Any], sent: dict[str, Any]
 ) -> None:
     assert ROWS["together"].sent("m", **asked) == PLAIN | sent
+
+
+@pytest.mark.parametrize("name", ["tgi", "ollama"])
+def test_chat_may_support_more_than_text_completions(name: str) -> None:
+    asked = {"logprobs": True, "top_logprobs": 2}
+    assert ROWS[name].sent("m", **asked) == PLAIN | asked
 
 
 def test_several_samples_are_one_call() -> None:

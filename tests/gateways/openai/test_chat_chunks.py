@@ -15,7 +15,7 @@ from tests.gateways.chat_rows import ChatRow, joined, reply_of
 from tests.gateways.openai.chat_vendors import EACH, ROWS, call
 from tests.gateways.openai.chat_wire import STREAM, USAGE, answer, chunk, delta, message
 from tests.gateways.rows import bodies
-from tests.support.vendor import DONE
+from tests.support.vendor import DONE, usage_of
 
 OPENAI = ROWS["openai"]
 END = [chunk(usage=USAGE), DONE]
@@ -291,6 +291,20 @@ def test_a_picture_of_megabytes_is_delivered() -> None:
     image = {"type": "image_url", "image_url": {"url": url}}
     found = whole(delta(images=[image]), delta(finish="stop"), row=ROWS["openrouter"])
     assert reply_of(found).extra == {"images": [{**image, "index": 0}]}
+
+
+# Usage.
+
+
+@EACH
+def test_a_running_usage_is_the_last_one(row: ChatRow) -> None:
+    running = [chunk(delta(content="a"), usage=usage_of(5, at)) for at in (1, 2, 3)]
+    for last in ([], [chunk(usage=None)], [chunk(usage=usage_of(5, 3))]):
+        chunks = row.chunks([*running, chunk(delta(finish="stop")), *last, DONE])
+        choice, usage = joined(chunks)
+        assert choice.text == "aaa"
+        assert usage is not None
+        assert (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) == (5, 3, 8)
 
 
 # Log probabilities.

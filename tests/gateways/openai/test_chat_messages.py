@@ -284,3 +284,11 @@ def test_an_entry_of_ones_own_may_know_cache_marks() -> None:
     assert sent(row, marked) == [marked]
     null = {"role": "user", "content": [{**TEXT, "cache_control": None}]}
     assert ROWS["vllm"].encoded("m", [null]).dropped == ()
+
+
+def test_a_name_is_refused_where_only_tools_have_one() -> None:
+    named = {**USER, "name": "Bob"}
+    with pytest.raises(UnsupportedParameter) as caught:
+        sent(ROWS["mistral"], named)
+    assert caught.value.param == "messages[0].name"
+    assert sent(ROWS["openai"], named) == [named]

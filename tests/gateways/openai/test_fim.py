@@ -60,7 +60,7 @@ def test_an_answer_is_shaped_as_chats() -> None:
 def test_a_refused_field_is_named() -> None:
     problem = {"type": "extra_forbidden", "loc": ["body", "echo"], "msg": "Not permitted"}
     error = FIM.error(422, {"object": "error", "message": {"detail": [problem]}})
-    assert (error.status, error.message) == (400, "Not permitted")
+    assert (error.status, error.message, error.param) == (400, "Not permitted", "echo")
 
 
 def test_a_users_name_is_ours_to_keep() -> None:

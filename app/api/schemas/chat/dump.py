@@ -64,10 +64,14 @@ def _dump_choice(choice: Choice) -> dict[str, Any]:
 
 
 def _dump_content(choice: Choice) -> str | None:
-    """Return the content of a message; null if something else stands in for it."""
+    """Return the content of a message; null if something else stands in for it, or a filter."""
     reply = choice.reply
-    if choice.text or reply is None:
+    if choice.text:
         return choice.text
+    if choice.finish_reason == "content_filter":
+        return None
+    if reply is None:
+        return ""
     is_replaced = reply.tool_calls or reply.refusal or _INSTEAD.intersection(reply.extra or ())
     return None if is_replaced else ""
 

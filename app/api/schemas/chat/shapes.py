@@ -7,7 +7,6 @@ from app.api.schemas.chat.options import PLACE, SIZES, SOUNDS
 from app.api.schemas.chat.parts import DETAILS
 from app.api.schemas.chat.tools import MODES, TOOLS_LIMIT
 from app.api.schemas.fields import JSONSchema
-from app.vocabulary.chat.message import ROLES
 
 _TEXT: JSONSchema = {"type": "string"}
 _MAYBE: JSONSchema = {"type": ["string", "null"]}
@@ -31,22 +30,28 @@ def _list(items: JSONSchema, most: int, least: int = 0, *, maybe: bool = False) 
     return {"type": kind, "items": items, "minItems": least, "maxItems": most}
 
 
-def part() -> JSONSchema:
-    """Return the schema of one part; parts of other types may be known to a vendor."""
-    image = _object(
-        "url", url={"type": "string", "minLength": 1}, detail=_words(*DETAILS, maybe=True)
-    )
-    sound = _object("data", "format", data=_TEXT, format=_TEXT)
-    file = _object(file_data=_MAYBE, file_id=_MAYBE, filename=_MAYBE)
-    return {
-        "oneOf": [
-            _object("type", "text", type=_words("text"), text=_TEXT),
-            _object("type", "image_url", type=_words("image_url"), image_url=image),
-            _object("type", "input_audio", type=_words("input_audio"), input_audio=sound),
-            _object("type", "file", type=_words("file"), file=file),
-            _object("type", "refusal", type=_words("refusal"), refusal=_TEXT),
-        ]
+def _part(of_type: str, value: JSONSchema) -> JSONSchema:
+    part = _object("type", of_type, type=_words(of_type))
+    part["properties"][of_type] = value
+    return part
+
+
+def _parts(*types: str) -> JSONSchema:
+    """Return the schema of a content: a text, or parts of these types."""
+    url = {"type": "string", "minLength": 1}
+    file: JSONSchema = _object(file_data=_MAYBE, file_id=_MAYBE, filename=_MAYBE)
+    file["anyOf"] = [
+        {"required": [it], "properties": {it: _TEXT}} for it in ("file_data", "file_id")
+    ]
+    known: dict[str, Any] = {
+        "text": _TEXT,
+        "image_url": _object("url", url=url, detail=_words(*DETAILS, maybe=True)),
+        "input_audio": _object("data", "format", data=_TEXT, format=_TEXT),
+        "file": file,
+        "refusal": _TEXT,
     }
+    some = [_part(it, known[it]) for it in types]
+    return {"oneOf": [_TEXT, _list({"oneOf": some}, ELEMENTS_LIMIT, 1)]}
 
 
 def _call() -> JSONSchema:
@@ -61,19 +66,31 @@ def _call() -> JSONSchema:
 
 
 def messages() -> JSONSchema:
-    """Return the schema of the messages."""
-    content = {"oneOf": [_TEXT, _list(part(), ELEMENTS_LIMIT, 1), {"type": "null"}]}
-    message = _object(
+    """Return the schema of the messages; parts of other types may be known to a vendor."""
+    told, media = _parts("text"), _parts("text", "image_url", "input_audio", "file")
+    assistant = _object(
         "role",
-        role=_words(*ROLES),
-        content=content,
+        role=_words("assistant"),
+        content={"oneOf": [*_parts("text", "refusal")["oneOf"], {"type": "null"}]},
         name=_MAYBE,
         refusal=_MAYBE,
         reasoning_content=_MAYBE,
         tool_calls=_list(_call(), ELEMENTS_LIMIT, maybe=True),
-        tool_call_id=_MAYBE,
     )
-    return _list(message, ELEMENTS_LIMIT, 1)
+    said = {"properties": {"content": _parts("text", "refusal")}, "required": ["content"]}
+    called = {"properties": {"tool_calls": {"minItems": 1}}, "required": ["tool_calls"]}
+    assistant["anyOf"] = [said, called]
+    result = _object(
+        "role", "content", "tool_call_id", role=_words("tool"), content=told, tool_call_id=_TEXT
+    )
+    roles = [
+        _object("role", "content", role=_words("system", "developer"), content=told, name=_MAYBE),
+        _object("role", "content", role=_words("user"), content=media, name=_MAYBE),
+        assistant,
+        result,
+        _object("role", "name", role=_words("function"), content=_MAYBE, name=_TEXT),
+    ]
+    return _list({"oneOf": roles}, ELEMENTS_LIMIT, 1)
 
 
 def _function() -> JSONSchema:

@@ -78,8 +78,13 @@ def test_the_usual_chunk_has_what_every_chunk_has() -> None:
 
 
 def test_an_empty_answer_still_has_a_role_and_an_end() -> None:
+    bodies = dumped(chunk(Choice(0, "", "stop")))
+    assert deltas(bodies) == [(0, {**FIRST, "content": ""}, None), (0, {}, "stop")]
+
+
+def test_what_a_filter_has_left_nothing_of_has_no_content() -> None:
     bodies = dumped(chunk(Choice(0, "", "content_filter")))
-    assert deltas(bodies) == [(0, {**FIRST, "content": ""}, None), (0, {}, "content_filter")]
+    assert deltas(bodies) == [(0, {**FIRST, "content": None}, None), (0, {}, "content_filter")]
 
 
 def test_choices_each_have_a_role_and_stay_side_by_side() -> None:
@@ -95,6 +100,25 @@ def test_choices_each_have_a_role_and_stay_side_by_side() -> None:
         (0, {"content": "c"}, None),
         (0, {}, "length"),
     ]
+
+
+def test_choices_begin_in_the_order_of_their_indices() -> None:
+    last = chunk(Choice(2, "c", "stop"), Choice(0, "a", "stop"))
+    bodies = dumped(last, chunk(Choice(1, "b")), chunk(Choice(1, "", "stop")))
+    assert deltas(bodies) == [
+        (0, {**FIRST, "content": "a"}, None),
+        (1, {**FIRST, "content": ""}, None),
+        (2, {**FIRST, "content": "c"}, None),
+        (0, {}, "stop"),
+        (2, {}, "stop"),
+        (1, {"content": "b"}, None),
+        (1, {}, "stop"),
+    ]
+    state: Any = ChatCompletionStreamState()
+    for body in bodies:
+        state.handle_chunk(openai.types.chat.ChatCompletionChunk.model_validate(body))
+    found = [choice.message.content for choice in state.get_final_completion().choices]
+    assert found == ["a", "b", "c"]
 
 
 def test_a_call_begins_once_and_each_begins_in_its_own_chunk() -> None:

@@ -130,6 +130,13 @@ def test_the_content_is_always_there(reply: Reply | None, content: str | None) -
     assert message["refusal"] == (reply.refusal or None if reply else None)
 
 
+@pytest.mark.parametrize(("text", "content"), [("", None), ("a", "a")])
+def test_what_a_filter_has_left_nothing_of_has_no_content(text: str, content: str | None) -> None:
+    filtered = replace(COMPLETION, choices=(Choice(0, text, "content_filter"),))
+    (choice,) = dump_chat_completion(filtered)["choices"]
+    assert choice["message"] == {"role": "assistant", "content": content, "refusal": None}
+
+
 def test_reasoning_is_in_its_own_field() -> None:
     assert message_of("a", Reply(reasoning="b"))["reasoning_content"] == "b"
     assert "reasoning_content" not in message_of("a", Reply())

@@ -16,7 +16,11 @@ const description = "Return how warm it is in a city.";
 
 const client = ({ base_url, api_key }) =>
   new OpenAI({ baseURL: base_url, apiKey: api_key, maxRetries: 0, timeout: 60_000 });
-const asked = ({ model, text }) => ({ model, messages: [{ role: "user", content: text }] });
+const asked = ({ model, text, effort }) => ({
+  model, messages: [{ role: "user", content: text }], reasoning_effort: effort,
+});
+
+const tools = [zodFunction({ name: "weather", description, parameters: City })];
 
 const openai = {
   async whole(given) {
@@ -71,17 +75,39 @@ const openai = {
     return await runner.finalContent();
   },
 
+  // The loop as its users write it, who send back the message that they got.
+  async loop(given) {
+    const request = asked(given);
+    for (;;) {
+      const { choices } = await client(given).chat.completions.create({ ...request, tools });
+      const { message } = choices[0];
+      if (!message.tool_calls) return message.content;
+      request.messages.push(message);
+      for (const { id, function: { arguments: text } } of message.tool_calls) {
+        const content = given.results[JSON.parse(text).city];
+        request.messages.push({ role: "tool", tool_call_id: id, content });
+      }
+    }
+  },
+
   async models(given) {
     return (await client(given).models.list()).data.map((model) => model.id);
   },
 };
 
-function vercel({ provider, base_url: baseURL, api_key: apiKey, model }) {
+function vercel({ provider, name = "tollgate", base_url: baseURL, api_key: apiKey, model }) {
   if (provider === "openai") return createOpenAI({ baseURL, apiKey }).chat(model);
   const options = { includeUsage: true, supportsStructuredOutputs: true };
-  return createOpenAICompatible({ name: "tollgate", baseURL, apiKey, ...options })(model);
+  return createOpenAICompatible({ name, baseURL, apiKey, ...options })(model);
 }
 
+// What every request has; the effort is the option of a provider.
+const common = (given) => ({
+  model: vercel(given), prompt: given.text, maxRetries: 0,
+  providerOptions: given.effort && {
+    [given.provider === "openai" ? "openai" : given.name ?? "tollgate"]: { reasoningEffort: given.effort },
+  },
+});
 const weather = ({ results }) => ({
   weather: tool({ description, inputSchema: City, execute: async ({ city }) => results[city] }),
 });
@@ -90,14 +116,14 @@ const counted = ({ inputTokens, outputTokens, totalTokens }) =>
 
 // Reads a stream to its end; an error that the SDK has turned into a part is thrown.
 async function readWhole(given, more = {}) {
-  const found = streamText({ model: vercel(given), prompt: given.text, maxRetries: 0, ...more });
+  const found = streamText({ ...common(given), ...more });
   for await (const part of found.fullStream) if (part.type === "error") throw part.error;
   return found;
 }
 
 const ai = {
   async whole(given) {
-    const found = await generateText({ model: vercel(given), prompt: given.text, maxRetries: 0 });
+    const found = await generateText(common(given));
     return { text: found.text, finish: found.finishReason, usage: counted(found.usage) };
   },
 
@@ -109,8 +135,7 @@ const ai = {
 
   async tools(given) {
     const found = await generateText({
-      model: vercel(given), prompt: given.text, maxRetries: 0,
-      tools: weather(given), stopWhen: stepCountIs(3),
+      ...common(given), tools: weather(given), stopWhen: stepCountIs(3),
     });
     return found.text;
   },
@@ -121,13 +146,11 @@ const ai = {
   },
 
   async object(given) {
-    const asked = { model: vercel(given), prompt: given.text, maxRetries: 0, schema: Place };
-    return (await generateObject(asked)).object;
+    return (await generateObject({ ...common(given), schema: Place })).object;
   },
 
   async stream_object(given) {
-    const asked = { model: vercel(given), prompt: given.text, maxRetries: 0, schema: Place };
-    const found = streamObject(asked);
+    const found = streamObject({ ...common(given), schema: Place });
     for await (const part of found.fullStream) if (part.type === "error") throw part.error;
     return await found.object;
   },

@@ -139,7 +139,7 @@ def _of_thinking(body: Body) -> Iterator[str]:
         if ONLY_ADAPTIVE.match(body["model"]):
             yield '"thinking.type.enabled" is not supported for this model.'
         if not 1024 <= thinking["budget_tokens"] < body["max_tokens"]:
-            yield "`max_tokens` must be greater than `thinking.budget_tokens`, which is 1024 or more."
+            yield "`max_tokens` must be greater than `thinking.budget_tokens`, of at least 1024."
         if body.get("tool_choice", {}).get("type") in ("any", "tool"):
             yield "Thinking may not be enabled when tool_choice forces tool use."
         if body.get("temperature", 1) != 1:

@@ -7,6 +7,7 @@ from openai.types.chat.completion_create_params import CompletionCreateParams
 from tests.support.vendor import Asked, Reply, json_reply, stream_reply
 from tests.support.vendors.azure import AZURE_ERRORS, SAFE
 from tests.support.vendors.chat.openai_like import Body, OpenAIChat
+from tests.support.vendors.chat.openai_rules import openai
 from tests.support.vendors.chat.script import Answer
 
 _PATH = r"(?:/v1)?/openai/deployments/([^/?]+)/chat/completions\?api-version=([\w-]+)"
@@ -46,4 +47,6 @@ class AzureChat(OpenAIChat):
         return stream_reply(first, *reply.body[:2], {**_EMPTY, "choices": [late]}, *reply.body[2:])
 
 
-AZURE = AzureChat(types=CompletionCreateParams, errors=AZURE_ERRORS, refuses_in="refusal")
+AZURE = AzureChat(
+    types=CompletionCreateParams, rules=[openai], errors=AZURE_ERRORS, refuses_in="refusal"
+)

@@ -145,5 +145,5 @@ def _deltas(block: Block) -> list[dict[str, Any]]:
         return [{"toolUse": {"input": piece}} for piece in pieces]
     if block.redacted:
         return [{"reasoningContent": {"redactedContent": _redacted(block.text)}}]
-    pieces = [{"text": piece} for piece in Text(block.text).pieces()]
-    return [{"reasoningContent": it} for it in [*pieces, {"signature": signature(block.text)}]]
+    texts = [{"text": piece} for piece in Text(block.text).pieces()]
+    return [{"reasoningContent": it} for it in [*texts, {"signature": signature(block.text)}]]

@@ -44,9 +44,9 @@ def _of_message(at: int, message: Body) -> Iterator[str]:
                 f"blank. Add text to the text field, {TRY}"
             )
     kinds = [next(iter(block)) for block in message["content"]]
-    if message["role"] == "assistant" and "toolUse" in kinds:
-        if {"text", "reasoningContent"} & set(kinds[kinds.index("toolUse") :]):
-            yield f"messages.{at}: tool use blocks come after all others"
+    after = kinds[kinds.index("toolUse") :] if "toolUse" in kinds else []
+    if {"text", "reasoningContent"} & set(after):
+        yield f"messages.{at}: tool use blocks come after all others"
     if "reasoningContent" in kinds[1:] and kinds[0] != "reasoningContent":
         yield f"messages.{at}: reasoning comes first"
     documents = [block["document"] for block in message["content"] if "document" in block]
@@ -133,12 +133,12 @@ def _of_thinking(model: str, body: Body) -> Iterator[str]:
                 if not thinks and "anthropic" in model:
                     yield f"messages.{at}: reasoning is sent, but thinking is not enabled"
     last = body["messages"][-2:]
-    if thinks and len(last) == 2 and _ids(last[1], "toolResult"):
-        if "reasoningContent" not in last[0]["content"][0]:
-            yield (
-                "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
-                "`tool_use`."
-            )
+    looping = thinks and len(last) == 2 and _ids(last[1], "toolResult")
+    if looping and "reasoningContent" not in last[0]["content"][0]:
+        yield (
+            "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+            "`tool_use`."
+        )
 
 
 def _of_thought(where: str, thought: Body) -> Iterator[str]:

@@ -19,7 +19,7 @@ Body = Mapping[str, Any]
 #: Fields of a request and their types, as `ClientV2.chat` has them.
 FIELDS: Mapping[str, Any] = {
     "model": str,
-    "messages": list[cohere.ChatMessageV2],  # type: ignore[valid-type]
+    "messages": list[cohere.ChatMessageV2],
     "tools": list[cohere.ToolV2],
     "strict_tools": bool,
     "documents": list,

@@ -43,7 +43,7 @@ FREE = {"args", "response", "properties", "parametersJsonSchema", "responseJsonS
 
 
 def in_camel_case(value: Any) -> Any:
-    """Return JSON with the first names of fields; servers take both names, and the SDK sends both."""
+    """Return JSON with the first names of fields; servers take both, and the SDK sends both."""
     if isinstance(value, list):
         return [in_camel_case(one) for one in value]
     if not isinstance(value, dict):
@@ -73,7 +73,7 @@ def _of_content(model: str, at: int, content: Body) -> Iterator[str]:
     for place, part in enumerate(content["parts"]):
         where = f"contents[{at}].parts[{place}]"
         if len(part.keys() & DATA) != 1:
-            yield f"* GenerateContentRequest.{where}.data: required oneof field 'data' must have one initialized field\n"
+            yield f"* {where}.data: required oneof field 'data' must have one initialized field\n"
         # the SDK brings back the empty text that ends a stream
         if part.get("text") == "" and content["role"] == "user":
             yield f"Unable to submit request because {where} must have a text that is not empty."
@@ -84,7 +84,7 @@ def _of_content(model: str, at: int, content: Body) -> Iterator[str]:
             "functionResponse" in part
             and not {"name", "response"} <= part["functionResponse"].keys()
         ):
-            yield f"* GenerateContentRequest.{where}.function_response.name: Name cannot be empty.\n"
+            yield f"* {where}.function_response.name: Name cannot be empty.\n"
         if "inlineData" in part and not {"mimeType", "data"} <= part["inlineData"].keys():
             yield f"{where}.inlineData: mimeType and data are required"
 
@@ -129,7 +129,8 @@ def _of_turns(contents: Sequence[Body]) -> Iterator[str]:
 
 def _answers(result: Body, call: Body) -> bool:
     """Whether a result is a call's: the SDK sends its name alone."""
-    return result["name"] == call["name"] and result.get("id", call.get("id")) == call.get("id")
+    named = call["name"], call.get("id")
+    return (result["name"], result.get("id", named[1])) == named
 
 
 def _of_signatures(model: str, contents: Sequence[Body]) -> Iterator[str]:
@@ -141,18 +142,19 @@ def _of_signatures(model: str, contents: Sequence[Body]) -> Iterator[str]:
     ]
     for at, content in enumerate(contents):
         calls = [part for part in content["parts"] if "functionCall" in part]
-        if calls and is_third(model) and at > (asked or [-1])[-1]:
-            if "thoughtSignature" not in calls[0]:
-                name = calls[0]["functionCall"]["name"]
-                yield (
-                    f"Function call is missing a thought_signature in functionCall parts. Function "
-                    f"call `default_api:{name}`, position {at + 1}."
-                )
+        current = is_third(model) and at > (asked or [-1])[-1]
+        if current and calls and "thoughtSignature" not in calls[0]:
+            name = calls[0]["functionCall"]["name"]
+            yield (
+                f"Function call is missing a thought_signature in functionCall parts. Function "
+                f"call `default_api:{name}`, position {at + 1}."
+            )
         for part in content["parts"]:
-            if (given := part.get("thoughtSignature")) and given not in DUMMIES:
-                # the SDK writes the bytes with base64's other alphabet
-                if given.translate(str.maketrans("-_", "+/")) != _signature_of(part):
-                    yield "Thought signature is not valid."
+            given = part.get("thoughtSignature", DUMMY)
+            # the SDK writes the bytes with base64's other alphabet
+            plain = given.translate(str.maketrans("-_", "+/"))
+            if given not in DUMMIES and plain != _signature_of(part):
+                yield "Thought signature is not valid."
 
 
 def _signature_of(part: Body) -> str:
@@ -239,6 +241,6 @@ def _of_thinking(model: str, thinking: Body) -> Iterator[str]:
         and re.match(r"gemini-2\.5-pro", model)
         and not (budget == -1 or 128 <= budget <= 32768)
     ):
-        yield f"The thinking budget {budget} is invalid. Please choose a value between 128 and 32768."
+        yield f"The thinking budget {budget} is invalid. Choose a value between 128 and 32768."
     if budget is not None and re.match(r"gemini-(2\.0|1)", model):
         yield "Unable to submit request because Thinking is not supported by this model."

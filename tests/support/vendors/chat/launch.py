@@ -27,7 +27,8 @@ class LaunchChat:
         if url.path not in ("/v1/sync-tasks", "/v1/streaming-tasks"):
             return json_reply({"detail": "Not Found"}, 404)
         if any(asked.headers.get(name) != value for name, value in BASIC.items()):
-            return json_reply(*reversed(ERRORS["bad_key"]))
+            status, body = ERRORS["bad_key"]
+            return json_reply(body, status)
         if parse_qs(url.query) != {"model_endpoint_id": [self.model]}:
             return json_reply({"detail": "The specified endpoint could not be found."}, 404)
         if set(asked.body) != {"args"}:

@@ -29,7 +29,8 @@ class OpenAIChat:
     """A chat endpoint at `path`, and how its vendor differs from OpenAI.
 
     `types` are the request's, or None for a server that ignores what it does not know. Of these it
-    knows no `refused` ones; `added` are its own, in any object. `rules` yield what else it refuses.
+    knows no `refused` ones, and has `other` types for some; `added` are its own, in any object.
+    `rules` yield what else it refuses.
     `reasons` are its fields of reasoning text; `details` has it in OpenRouter's list, too.
     `calls` says whether a call is streamed whole, `numbered` what its index is, `repeats` whether
     each delta says role, id, type and name again. `usage` says where a stream's usage is: `asked`
@@ -41,6 +42,7 @@ class OpenAIChat:
     headers: Mapping[str, str] = field(default_factory=lambda: {"authorization": "Bearer sk-test"})
     types: Any = CompletionCreateParams
     refused: frozenset[str] = frozenset()
+    other: frozenset[str] = frozenset()
     added: frozenset[str] = frozenset({"annotations"})  # of messages: OpenAI gives and takes it
     rules: Sequence[Rule] = ()
     errors: Mapping[Kind, tuple[int, Body]] = field(default_factory=lambda: ERRORS)
@@ -72,7 +74,8 @@ class OpenAIChat:
         """Yield everything that is wrong with a body."""
         for name in sorted(self.refused & body.keys()):
             yield f"property '{name}' is unsupported"
-        if self.types is not None and (wrong := complaint(body, self.types, self.added)):
+        typed = {name: value for name, value in body.items() if name not in self.other}
+        if self.types is not None and (wrong := complaint(typed, self.types, self.added)):
             yield f"Invalid body: {wrong}"
         if "stream_options" in body and not body.get("stream"):
             yield "stream_options: is only allowed when 'stream' is enabled"
@@ -148,6 +151,7 @@ class OpenAIChat:
         """Return a stream."""
         indices = range(body.get("n") or 1)
         deltas = [{"role": "assistant", "content": ""}, *self.deltas(said)]
+        pieces: list[tuple[int, Body, str | None]]
         pieces = [(index, delta, None) for delta in deltas for index in indices]
         if said.breaks is None:
             pieces += [(index, {}, self.finish(body, said)) for index in indices]

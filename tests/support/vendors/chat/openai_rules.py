@@ -26,11 +26,7 @@ def problems_of_messages(body: Body) -> Iterator[str]:
             continue
         if unanswered:
             yield _unanswered(unanswered)
-        calls = message.get("tool_calls") or []
-        unanswered = {call["id"]: at for call in calls}
-        for place, call in enumerate(calls):
-            if len(call["id"]) > 40:
-                yield f"Invalid 'messages[{at}].tool_calls[{place}].id': string too long."
+        unanswered = {call["id"]: at for call in message.get("tool_calls") or []}
     if unanswered:
         yield _unanswered(unanswered)
 
@@ -55,9 +51,9 @@ def problems_of_tools(body: Body) -> Iterator[str]:
     choice = body.get("tool_choice")
     if choice is not None and not tools:
         yield "'tool_choice' is only allowed when 'tools' are specified."
-    if isinstance(choice, dict) and choice.get("type") == "function":
-        if choice["function"]["name"] not in names:
-            yield f"Tool choice: {choice['function']['name']} is not one of the tools."
+    named = choice.get("function", {}).get("name") if isinstance(choice, dict) else None
+    if named is not None and named not in names:
+        yield f"Tool choice: {named} is not one of the tools."
     if "parallel_tool_calls" in body and not tools:
         yield "'parallel_tool_calls' is only allowed when 'tools' are specified."
     form = body.get("response_format") or {}
@@ -66,6 +62,20 @@ def problems_of_tools(body: Body) -> Iterator[str]:
 
 
 # What single vendors refuse beside this.
+
+
+def openai(body: Body) -> Iterator[str]:
+    """OpenAI's ids of calls are short."""
+    for at, message in enumerate(body["messages"]):
+        for place, call in enumerate(message.get("tool_calls") or []):
+            if len(call["id"]) > 40:
+                yield f"Invalid 'messages[{at}].tool_calls[{place}].id': string too long."
+
+
+def together(body: Body) -> Iterator[str]:
+    """Together's `logprobs` is a number."""
+    if type(body.get("logprobs", 0)) is not int:
+        yield "logprobs: Input should be a valid integer"
 
 
 def deepseek(body: Body) -> Iterator[str]:
@@ -91,9 +101,9 @@ def ollama(body: Body) -> Iterator[str]:
         yield f"{name}: it would be ignored, and the caller not know"
     for message in body["messages"]:
         for part in parts_of(message):
-            if part["type"] == "image_url":
-                if not re.match(r"data:image/(jpe?g|png|webp);base64,", part["image_url"]["url"]):
-                    yield "invalid image input"
+            url = part["image_url"]["url"] if part["type"] == "image_url" else None
+            if url is not None and not re.match(r"data:image/(jpe?g|png|webp);base64,", url):
+                yield "invalid image input"
         for call in message.get("tool_calls") or []:
             if not is_json(call["function"]["arguments"]):
                 yield "invalid tool call arguments"
@@ -103,9 +113,9 @@ def groq(body: Body) -> Iterator[str]:
     """Groq has one sample, and a schema only without tools and streams."""
     if (body.get("n") or 1) > 1:
         yield "'n' : number must be at most 1"
-    if (body.get("response_format") or {}).get("type") == "json_schema":
-        if body.get("tools") or body.get("stream"):
-            yield "json_schema is not supported with streaming or tools"
+    schema = (body.get("response_format") or {}).get("type") == "json_schema"
+    if schema and (body.get("tools") or body.get("stream")):
+        yield "json_schema is not supported with streaming or tools"
 
 
 def openrouter(body: Body) -> Iterator[str]:

@@ -71,9 +71,9 @@ class DeepSeekChat(OpenAIChat):
 
 def _no_schema(body: Body) -> Iterator[str]:
     """LLM Engine drops a schema without a word."""
-    if (body.get("response_format") or {}).get("type") == "json_schema":
-        if "guided_json" not in body:
-            yield "response_format: it would be ignored, and the caller not know"
+    schema = (body.get("response_format") or {}).get("type") == "json_schema"
+    if schema and "guided_json" not in body:
+        yield "response_format: it would be ignored, and the caller not know"
 
 
 _VLLM = VLLMChat(
@@ -156,7 +156,7 @@ CHAT_WIRES: dict[str, Speaking] = {
         repeats=True,
         finishes={"tool_calls": "stop"},
     ),
-    "openai": OpenAIChat(refuses_in="refusal"),
+    "openai": OpenAIChat(rules=[rules.openai], refuses_in="refusal"),
     "openrouter": OpenAIChat(
         path="/api/v1/chat/completions",
         model="anthropic/claude-haiku-4.5",
@@ -181,6 +181,8 @@ CHAT_WIRES: dict[str, Speaking] = {
         model="deepseek-ai/DeepSeek-R1",
         errors=TOGETHER_ERRORS,
         refused=frozenset({"stream_options", "max_completion_tokens", "parallel_tool_calls"}),
+        other=frozenset({"logprobs"}),
+        rules=[rules.together],
         added=frozenset({"reasoning_content", "reasoning"}),
         reasons=("reasoning", "reasoning_content"),
         repeats=True,
@@ -200,3 +202,6 @@ CHAT_WIRES: dict[str, Speaking] = {
         adds_reasoning=True,
     ),
 }
+
+#: What they need in their entries.
+OVERLAYS = {name: getattr(wire, "overlay", "") for name, wire in CHAT_WIRES.items()}

@@ -37,7 +37,7 @@ def _of_structure(value: Any, shape: Any, at: str) -> Complaints:
         yield f"Unexpected field type: '{at}.{name}'"
     for name in shape.required_members:
         if name not in value and shape.members[name].serialization.get("location") != "uri":
-            yield f"Value null at '{at}.{name}' failed to satisfy constraint: Member must not be null"
+            yield f"Value null at '{at}.{name}' failed to satisfy constraint: must not be null"
     if getattr(shape, "is_tagged_union", False) and len(value) != 1:
         yield f"Exactly one member of '{at}' must be set, and not {', '.join(value) or 'none'}"
     for name in value.keys() & shape.members.keys():

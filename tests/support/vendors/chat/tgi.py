@@ -39,7 +39,7 @@ def rules(body: Body) -> Iterator[str]:
         yield "stop: invalid type: string, expected a sequence"
     if {"max_tokens", "max_completion_tokens"} <= body.keys():
         yield "duplicate field `max_tokens`"
-    for name in sorted({"n", "logit_bias", "parallel_tool_calls"} & body.keys()):
+    for name in sorted({"n", "logit_bias"} & body.keys()):
         yield f"{name}: it would be ignored, and the caller not know"
     form = body.get("response_format")
     if form is not None and (form["type"] not in FORMATS or "value" not in form):

@@ -50,14 +50,9 @@ def complaint(value: Any, of: Any, ignoring: frozenset[str] = frozenset()) -> st
 def _complaints(
     value: Any, of: Any, at: tuple[str | int, ...], ignoring: frozenset[str]
 ) -> Iterator[Complaint]:
+    of = _bare(of)
     origin, arguments = get_origin(of), get_args(of)
-    if isinstance(of, TypeAliasType):
-        yield from _complaints(value, of.__value__, at, ignoring)
-    elif isinstance(origin, TypeAliasType):
-        yield from _complaints(value, origin.__value__[arguments], at, ignoring)
-    elif origin in (Annotated, Required, NotRequired, ReadOnly):
-        yield from _complaints(value, arguments[0], at, ignoring)
-    elif origin in (Union, types.UnionType):
+    if origin in (Union, types.UnionType):
         yield from _complaints_of_union(value, arguments, at, ignoring)
     elif origin is Literal:
         if value not in arguments:
@@ -68,7 +63,23 @@ def _complaints(
         yield from _complaints_of_dict(value, arguments, at, ignoring)
     elif is_typeddict(of) or _is_model(of):
         yield from _complaints_of_object(value, of, at, ignoring)
-    elif isinstance(of, type) and issubclass(of, Enum):
+    else:
+        yield from _complaints_of_scalar(value, of, at)
+
+
+def _bare(of: Any) -> Any:
+    """Return a type without what is around it: aliases, notes, whether it is required."""
+    origin, arguments = get_origin(of), get_args(of)
+    if isinstance(of, TypeAliasType):
+        return _bare(of.__value__)
+    if isinstance(origin, TypeAliasType):
+        return _bare(origin.__value__[arguments])
+    wrapped = origin in (Annotated, Required, NotRequired, ReadOnly)
+    return _bare(arguments[0]) if wrapped else of
+
+
+def _complaints_of_scalar(value: Any, of: Any, at: tuple[str | int, ...]) -> Iterator[Complaint]:
+    if isinstance(of, type) and issubclass(of, Enum):
         if value not in [member.value for member in of]:
             yield at, f"Input should be one of {', '.join(str(member.value) for member in of)}"
     elif of in _SCALARS:
