@@ -37,6 +37,11 @@ AUTHENTICATION = frozenset({401, 402, 403})
 TIMEOUT = frozenset({408, 504, 524})
 OVERLOADED = frozenset({503, 529})
 
+#: Of the other statuses below 500, those that pass: a conflict, and a request that came too early.
+#: All others, such as 451, say that the same request fails again; so do these of the servers.
+MAY_PASS = frozenset({409, 425})
+NEVER = frozenset({501, 505})
+
 #: The contract's code for a request beyond the model's context.
 TOO_LONG = "context_length_exceeded"
 
@@ -180,6 +185,8 @@ def _failure(
     hints = {**retry_after(headers), **should_retry(headers)}
     if not isinstance(error, VendorRejected):
         error.headers = {**hints, **error.headers}
+        if type(error) is VendorFailed and _is_final(code):
+            error.headers.setdefault(SHOULD_RETRY, "false")
     elif SHOULD_RETRY in hints:
         error.headers[SHOULD_RETRY] = hints[SHOULD_RETRY]
     return error
@@ -212,6 +219,11 @@ def _error(vendor: Vendor, status: int | None, code: int | None, detail: Detail)
             f"The vendor `{vendor.name}` took too long{why}", vendor_status=code, billable=billable
         )
     return VendorFailed(f"The vendor `{vendor.name}` failed{why}", vendor_status=code)
+
+
+def _is_final(code: int | None) -> bool:
+    """Return whether the same request would fail again, by the status of a failure."""
+    return code is not None and (code < 500 or code in NEVER) and code not in MAY_PASS
 
 
 def _rejected(vendor: Vendor, code: int, detail: Detail, message: str | None) -> VendorRejected:
