@@ -8,9 +8,13 @@ from flask import Response, g, request
 
 from app.accounts.access import limits_of
 from app.api.auth import authenticate, selected_account
+from app.api.costs import in_usage, is_asked, set_cost
 from app.api.disconnect import client_of
+from app.api.errors import in_stream
 from app.api.idempotency import is_keyed, respond_once
+from app.api.mistakes.models import explain_model
 from app.api.request_body import read_body
+from app.api.request_json import parsed
 from app.api.sse_body import STREAM_HEADERS, ChunkDumper, EventStreamBody
 from app.container import services
 from app.formats import strict_json
@@ -20,7 +24,7 @@ from app.serving.service import Answer
 from app.serving.stream import CompletionStream
 from app.usage.metering.request_context import RequestContext
 from app.vocabulary.completion import Completion
-from app.vocabulary.errors import Cancelled
+from app.vocabulary.errors import Cancelled, InvalidRequest
 from app.vocabulary.request import GenerationRequest
 
 #: nginx's status for a client that has closed the connection; only the log shows it.
@@ -47,7 +51,7 @@ class Door:
         key = authenticate("completions")
         account_id = selected_account(key)
         body = read_body()
-        asked = self.load(strict_json.load_request(body))
+        asked = self._loaded(body)
         if len(body) > SMALL_BYTES:
             give_turn()
         context = RequestContext(
@@ -59,22 +63,38 @@ class Door:
             trace=g.line.trace,
             observer=g.line,
         )
-        answer = self._stream if asked.stream else self._whole
-        return respond_once(account_id, body, lambda: answer(asked, context))
+        answer, with_cost = (self._stream if asked.stream else self._whole), is_asked()
+        return respond_once(account_id, body, lambda: answer(asked, context, with_cost))
 
-    def _whole(self, asked: GenerationRequest, context: RequestContext) -> Response:
+    def _loaded(self, body: bytes) -> GenerationRequest:
+        fields = parsed(body)
+        try:
+            return self.load(fields)
+        except InvalidRequest as exc:
+            explain_model(exc, fields, services().vendors)
+            raise
+
+    def _whole(
+        self, asked: GenerationRequest, context: RequestContext, with_cost: bool
+    ) -> Response:
         answer = services().completions.complete(asked, context)
         try:
-            body = strict_json.dump(self.dump(answer.completion))
-            response = Response(body, mimetype="application/json")
+            body = self.dump(answer.completion)
+            body["model"], cost = answer.model, answer.cost(services().prices)
+            if with_cost:
+                body["usage"]["cost"] = in_usage(cost)
+            response = Response(strict_json.dump(body), mimetype="application/json")
+            set_cost(response, cost)
         except BaseException:
             answer.record()
             raise
         response.call_on_close(answer.record)  # after the last byte is sent
         return _with_headers(response, answer)
 
-    def _stream(self, asked: GenerationRequest, context: RequestContext) -> Response:
-        settings = services().settings
+    def _stream(
+        self, asked: GenerationRequest, context: RequestContext, with_cost: bool
+    ) -> Response:
+        settings, prices = services().settings, services().prices
         # With an idempotency key, the vendor's response is read even if the client disconnects.
         client = None if is_keyed() else client_of(request.environ)
         disconnected = None if client is None else client.has_disconnected
@@ -96,7 +116,8 @@ class Door:
             self.chunks(),
             first,
             keep_alive_s=settings.keep_alive_s,
-            failed=g.line.failed,
+            cost=(lambda: in_usage(stream.cost(prices))) if with_cost else None,
+            failed=in_stream(g.line.failed),
         )
         response = Response(body, headers=STREAM_HEADERS)
         return _with_headers(response, stream)

@@ -6,6 +6,7 @@ The only place where the two meet: requests, streams, usage and errors are the c
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from app.gateways.base import ChatGateway, single_prompt
@@ -74,7 +75,7 @@ class Bridge:
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
         parameters, dropped = supported(vendor, request, UNSUPPORTED)
         try:
-            encoded = self._chat.encode(vendor, _chat_request(vendor, request, parameters))
+            encoded = self._chat.encode(vendor, _with_prompt(vendor, request, parameters))
         except InvalidRequest as error:
             raise _in_public_words(error) from error
         names = {public_name(name) for name in (*dropped, *encoded.dropped)}
@@ -83,7 +84,7 @@ class Bridge:
         return replace(encoded, dropped=tuple(sorted(names)))
 
     def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
-        asked = _chat_request(vendor, request, request.parameters())
+        asked = _chat_request(vendor, request, request.parameters())  # without the prompt
         decoder = TextDecoder(self._chat.decoder(vendor, asked), vendor, request)
         return ResponseReader(decoder, self._chat.framing(vendor))
 
@@ -105,17 +106,18 @@ def _in_public_words(error: InvalidRequest) -> InvalidRequest:
     """Return an error about a chat request in words of the caller's request."""
     if error.param is not None and (public := public_name(error.param)) != error.param:
         error.message = error.message.replace(f"`{error.param}`", f"`{public}`")
-        error.param = public
+        error.param, error.args = public, (error.message,)
     return error
 
 
 def _chat_request(
-    vendor: Vendor, request: CompletionRequest, parameters: Mapping[str, Any]
+    vendor: Vendor,
+    request: CompletionRequest,
+    parameters: Mapping[str, Any],
+    messages: tuple[Message, ...] = (),
+    extra: Mapping[str, Any] = MappingProxyType({}),
 ) -> ChatRequest:
-    """Return the request with the prompt as the only message."""
-    source = {"role": "user", "content": single_prompt(request)}
-    path = "messages[0]"
-    part = TextPart(text=source["content"], source=source, path=f"{path}.content")
+    """Return the request for a reply; a decoder needs it without a message."""
     options = dict(parameters)
     for name in (*UNSUPPORTED, "echo"):
         options.pop(name, None)
@@ -127,8 +129,9 @@ def _chat_request(
             options["top_logprobs"] = wanted
     return ChatRequest(
         model=request.model,
-        messages=(Message(role="user", path=path, source=source, parts=(part,)),),
+        messages=messages,
         options=options,
+        extra=extra,
         # What a vendor gets without a limit is more in chat: the model's maximum.
         max_tokens=options.get("max_tokens", vendor.quirks.get("default_max_tokens")),
         n=options.get("n"),
@@ -137,8 +140,20 @@ def _chat_request(
         user=options.get("user"),
         stream=request.stream,
         stream_options=request.stream_options,
-        extra={**rules_of(vendor, request.model_name).bridge_sends, **request.extra},
     )
+
+
+def _with_prompt(
+    vendor: Vendor, request: CompletionRequest, parameters: Mapping[str, Any]
+) -> ChatRequest:
+    """Return the request with the prompt as the only message."""
+    source = {"role": "user", "content": single_prompt(request)}
+    path = "messages[0]"
+    part = TextPart(text=source["content"], source=source, path=f"{path}.content")
+    messages = (Message(role="user", path=path, source=source, parts=(part,)),)
+    sends = rules_of(vendor, request.model_name).bridge_sends
+    extra = {**sends, **request.extra} if sends else request.extra
+    return _chat_request(vendor, request, parameters, messages, extra)
 
 
 class TextDecoder(Decoder):
@@ -169,8 +184,10 @@ class TextDecoder(Decoder):
             completion = self._chat.read_whole(payload)
         finally:
             self._follow()
-        choices = tuple([self._text(choice) for choice in completion.choices])
-        return replace(completion, choices=choices, extra=None)
+        if any(it.reply is not None or it.logprobs is not None for it in completion.choices):
+            choices = tuple([self._text(choice) for choice in completion.choices])
+            return replace(completion, choices=choices, extra=None)
+        return completion if completion.extra is None else _without_extra(completion)
 
     def usage(self, payload: Any) -> Usage | None:
         return self._chat.usage(payload)

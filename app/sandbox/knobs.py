@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 from app.sandbox.errors import SandboxError
+from app.sandbox.problems import did_you_mean
 
 MODEL = "echo"
 
@@ -57,7 +58,10 @@ def parse_model(model: str) -> Knobs:
     """
     name, _, query = model.partition("?")
     if name != MODEL:
-        message = f"The model `{name[:64]}` does not exist. The sandbox has only `{MODEL}`."
+        message = (
+            f"The model `{name[:64]}` does not exist. The sandbox has only `{MODEL}`, with its "
+            f"parameters after a `?`, such as `{MODEL}?words=50`."
+        )
         raise SandboxError(message, status=404, param="model", code="model_not_found")
     settings: dict[str, int | float] = {}
     for knob, text in parse_qsl(query, keep_blank_values=True):
@@ -72,7 +76,8 @@ def parse_model(model: str) -> Knobs:
 def _number(knob: str, text: str) -> int | float:
     if knob not in RANGES:
         known = ", ".join(RANGES)
-        message = f"The sandbox has no parameter `{knob}`. Its parameters are {known}."
+        hint = did_you_mean(knob, RANGES)
+        message = f"The sandbox has no parameter `{knob[:64]}`.{hint} Its parameters are {known}."
         raise SandboxError(message, param="model")
     convert, lowest, highest = RANGES[knob]
     try:

@@ -1,7 +1,7 @@
 """Rules for single models of a vendor, by glob: data of the vendor table."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -38,6 +38,9 @@ class ModelRules:
         return {**self.sends, **renamed}
 
 
+#: Of a model that no glob matches.
+NO_RULES = ModelRules()
+
 #: The rules that were looked up: (id of the table, model) -> the table and the rules. It holds the
 #: table, so that no other one gets its id. Callers choose the names, so it is bounded.
 _FOUND: dict[tuple[int, str], tuple[Mapping[str, Any], ModelRules]] = {}
@@ -46,7 +49,9 @@ _FOUND_LIMIT = 1_024
 
 def rules_of(vendor: Vendor, model_name: str) -> ModelRules:
     """Return the rules of all globs that match the model; later ones override earlier ones."""
-    table: Mapping[str, Any] = vendor.quirks.get("models") or {}
+    table: Mapping[str, Any] | None = vendor.quirks.get("models")
+    if not table:
+        return NO_RULES
     found = _FOUND.get((id(table), model_name))
     if found is not None and found[0] is table:
         return found[1]
@@ -73,7 +78,17 @@ _TABLES = ("renames", "sends", "bridge_sends", "efforts", "without_reasoning")
 _NAMES = ("unsupported", "traits")
 
 
-def glob_of(model_name: str) -> str:
+def with_rename(vendor: Vendor, model_name: str, parameter: str, name: str) -> Vendor:
+    """Return an entry in which one model has another name for a parameter."""
+    models = dict(vendor.quirks.get("models", {}))
+    glob = _glob_of(model_name)
+    rules = dict(models.pop(glob, {}))
+    rules["renames"] = {**rules.get("renames", {}), parameter: name}
+    models[glob] = rules  # the last one: it overrides the others
+    return replace(vendor, quirks={**vendor.quirks, "models": models})
+
+
+def _glob_of(model_name: str) -> str:
     """Return a glob that matches only this name."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in model_name)
 

@@ -4,8 +4,9 @@ Clients join each choice's deltas field by field, so that nothing may come twice
 first delta, the finish reason in a last one of its own, the usage in a last chunk.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from app.api.schemas.chat.dump import dump_chat_usage, dump_head, dump_logprobs
@@ -63,18 +64,18 @@ class ChatChunks:
         bare = head if not chunk.extra else dump_head(replace(chunk, extra=None), _KIND)
         return [{**(bare if at else head), "choices": it} for at, it in enumerate(rounds)]
 
-    def _in_order(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
-        """Return the choices so that they begin in order: OpenAI's client numbers them by place.
+    def _in_order(self, choices: Sequence[Choice]) -> Sequence[Choice]:
+        """Return choices; if one is new, in the order of their indices, none below it missing.
 
-        Samples that are calls of their own begin in any order, so one that is the first opens
-        those before it, too.
+        OpenAI's client appends a choice that is new, wherever its index says that it belongs. Of
+        samples that are made by several calls, any may answer first.
         """
-        new = {choice.index for choice in choices} - self._begun
-        if not new:
+        indices = {choice.index for choice in choices}
+        if indices <= self._begun:
             return choices
-        opened = set(range(max(new))) - self._begun - new
-        begun = [Choice(index, "", reply=Reply()) for index in opened]
-        return tuple(sorted([*choices, *begun], key=lambda choice: choice.index))
+        missing = set(range(max(indices))) - indices - self._begun
+        begun = [Choice(index, "") for index in missing]
+        return sorted([*begun, *choices], key=attrgetter("index"))
 
     def _deltas(self, choice: Choice) -> Iterator[dict[str, Any]]:
         """Yield a choice's deltas, one after another."""
