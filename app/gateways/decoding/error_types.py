@@ -26,4 +26,4 @@ STATUS_OF: Mapping[str, int] = {
 
 def status_named(*names: str | None) -> int | None:
     """Return the status that the first known of an error's type and code means; None if none."""
-    return next((STATUS_OF[name] for name in names if name in STATUS_OF), None)
+    return next((STATUS_OF[name] for name in names if name is not None and name in STATUS_OF), None)

@@ -7,8 +7,9 @@ ids and names, mix the pieces of two calls, and leave out empty arguments.
 
 import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from app.gateways.decoding.choices.slots import UNNUMBERED
 from app.gateways.decoding.choices.texts import TextJoiner, sanitized
@@ -33,6 +34,15 @@ class _Call:
     arguments: list[str] = field(default_factory=list)
     held: list[ToolCall] = field(default_factory=list)
     joiner: TextJoiner = field(default_factory=TextJoiner)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def more(self, extra: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """Return the fields of a piece without those that only repeat: clients would join them."""
+        if not extra:
+            return None
+        new = {n: v for n, v in extra.items() if n not in self.extra or self.extra[n] != v}
+        self.extra |= new
+        return new or None
 
     @property
     def is_whole(self) -> bool:
@@ -111,13 +121,14 @@ class StreamedCalls:
         arguments = call.joiner.join(piece.arguments)
         if arguments:
             call.arguments.append(arguments)
-        if not (call.is_sent or call.name or arguments or piece.extra):
+        extra = call.more(piece.extra)
+        if not (call.is_sent or call.name or arguments or extra):
             return None  # its name is still to come
         is_first, call.is_sent = not call.is_sent, True
-        if not (is_first or name or arguments or piece.extra):
+        if not (is_first or name or arguments or extra):
             return None
         id_ = call.id if is_first else None
-        return ToolCall(call.index, id_, name, arguments, call.type, piece.extra)
+        return ToolCall(call.index, id_, name, arguments, call.type, extra)
 
     def _advanced(self) -> list[ToolCall]:
         """Return the pieces of the next calls, as far as those before them are whole."""

@@ -181,3 +181,10 @@ def test_a_call_begins_with_its_name_even_if_the_id_came_before() -> None:
 def test_a_call_that_never_says_its_name_keeps_its_id() -> None:
     passed = read([piece(0, "c1")])
     assert [(it.id, it.name, it.arguments) for it in passed] == [("c1", "", ""), (None, None, "{}")]
+
+
+def test_a_field_that_a_vendor_repeats_is_told_once() -> None:
+    extra = {"extra_content": {"google": {"thought_signature": "s"}}}
+    begun = ToolCall(0, "c1", "f", "{", "function", extra)
+    passed = read([begun, ToolCall(0, None, None, "}", "function", {**extra, "more": 1})])
+    assert [it.extra for it in passed] == [extra, {"more": 1}]
