@@ -83,7 +83,7 @@ class Attempt:
     def _exchange(self, call: VendorCall, put: Put) -> None:
         timeouts, streamed = self._plan.vendor.timeouts, self._sub_request.request.stream
         deadline = Deadline(timeouts, time.monotonic(), streamed=streamed)
-        call.deadline_s = min(deadline.at_s, self._context.in_flight.limit_s)
+        call.wait_until(deadline.at_s, self._context.in_flight.limit_s, deadline.limit)
         self._context.in_flight.raise_if_cancelled()
         call.send()
         counted = self._counted
@@ -118,7 +118,7 @@ class Attempt:
             if reader.has_ended and not has_ended:
                 has_ended = True
                 in_flight.choices_ended += reader.count
-            call.deadline_s = min(deadline.at_s, in_flight.limit_s)
+            call.wait_until(deadline.at_s, in_flight.limit_s, deadline.limit)
 
     def _deliver(self, chunk: Completion, put: Put) -> None:
         self._counted.observe(chunk)

@@ -28,9 +28,21 @@ class Deadline:
         """The time at which the call ends, unless another packet arrives."""
         at_s = self._started_s + self._timeouts.total_s
         if self._streamed:
-            step_s = self._timeouts.idle_s if self._has_begun else self._timeouts.first_token_s
-            at_s = min(at_s, self._last_s + step_s)
+            at_s = min(at_s, self._last_s + self._step_s)
         return at_s if self._settled_s is None else min(at_s, self._settled_s)
+
+    @property
+    def limit(self) -> str:
+        """The timeout that `at_s` comes from, with its seconds: for the error that tells of it."""
+        name = "idle_s" if self._has_begun else "first_token_s"
+        is_step = self._last_s + self._step_s < self._started_s + self._timeouts.total_s
+        if self._streamed and is_step:
+            return f"{name} = {self._step_s:g}"
+        return f"total_s = {self._timeouts.total_s:g}"
+
+    @property
+    def _step_s(self) -> float:
+        return self._timeouts.idle_s if self._has_begun else self._timeouts.first_token_s
 
     def received(self, arrived_s: float, now_s: float, *, any_chunk: bool) -> None:
         """Note a packet that arrived at `arrived_s` and was processed by `now_s`."""
