@@ -75,6 +75,7 @@ class _VendorSchema(Schema):
     max_stops = fields.Integer(strict=True, validate=validate.Range(min=1))
     token_prompts = _flag()
     asks_usage = _flag()
+    model_queries = _flag()
     on_disconnect = fields.String(validate=validate.OneOf(["cancel", "read"]))
     finish_reasons = fields.Dict(
         keys=fields.String(), values=fields.String(validate=validate.OneOf(ENDINGS))
