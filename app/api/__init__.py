@@ -10,6 +10,7 @@ from app.api.completions import completions_blueprint
 from app.api.docs import docs_blueprint
 from app.api.errors import register_errors
 from app.api.health import health_blueprint
+from app.api.index import index_blueprint
 from app.api.metrics import metrics_blueprint
 from app.api.models import models_blueprint
 from app.api.refusals import refusals_blueprint
@@ -29,6 +30,7 @@ def register_api(app: Flask) -> None:
         health_blueprint,
         metrics_blueprint,
         docs_blueprint,
+        index_blueprint,
     ):
         app.register_blueprint(blueprint)
     register_errors(app)

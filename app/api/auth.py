@@ -15,6 +15,7 @@ from app.accounts.access import (
     select_account,
 )
 from app.accounts.apikey import ApiKey
+from app.api.mistakes.keys import problem
 from app.container import services
 from app.vocabulary.errors import InvalidAPIKey
 
@@ -74,7 +75,24 @@ def _valid_key() -> ApiKey:
             with contextlib.suppress(InvalidAPIKey):
                 return services().keyring.authenticate(secret)
         log_rejected_key(first)
-        raise
+        raise _explained() from None
+
+
+def _explained() -> InvalidAPIKey:
+    """Return the error for a request without a valid key, with the challenge of RFC 6750."""
+    sent = "authorization" in request.headers or "x-api-key" in request.headers
+    return InvalidAPIKey(
+        problem(dict(request.headers.items(lower=True)), request.args),
+        headers={"www-authenticate": challenge(sent=sent)},
+    )
+
+
+def challenge(*, sent: bool) -> str:
+    """Return the value of `www-authenticate`; `sent`: the request had a credential.
+
+    Source: RFC 9110, section 11.6.1, and RFC 6750, section 3.
+    """
+    return 'Bearer realm="tollgate"' + (', error="invalid_token"' if sent else "")
 
 
 def _secrets() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`GET /openapi.json`, the API's description, and `GET /docs`, the same as one HTML page."""
+"""`GET /openapi.json`, the API's description; `GET /docs` and `/docs/errors`, pages for people."""
 
 import base64
 import functools
@@ -9,6 +9,7 @@ from pathlib import Path
 from flask import Blueprint, Response, render_template
 from markupsafe import Markup, escape
 
+from app.api.error_codes import RETRIES, entries
 from app.api.openapi.document import describe
 from app.formats import strict_json
 
@@ -35,9 +36,19 @@ def openapi() -> Response:
 @docs_blueprint.get("/docs")
 def docs() -> Response:
     """Return the page."""
-    page = render_template("docs.html", api=describe(), style=Markup(_STYLE))  # noqa: S704 - ours
+    return _page("docs.html", api=describe())
+
+
+@docs_blueprint.get("/docs/errors")
+def errors() -> Response:
+    """Return the page that explains each error; its headings are the codes."""
+    return _page("errors.html", entries=entries(), retries=RETRIES)
+
+
+def _page(template: str, **values: object) -> Response:
+    html = render_template(template, style=Markup(_STYLE), **values)  # noqa: S704 - ours
     headers = {"content-security-policy": _POLICY, "x-content-type-options": "nosniff"}
-    return Response(page, mimetype="text/html", headers=headers)
+    return Response(html, mimetype="text/html", headers=headers)
 
 
 @functools.cache

@@ -9,8 +9,11 @@ from flask import Response, g, request
 from app.accounts.access import limits_of
 from app.api.auth import authenticate, selected_account
 from app.api.disconnect import client_of
+from app.api.errors import in_stream
 from app.api.idempotency import is_keyed, respond_once
+from app.api.mistakes.models import explain_model
 from app.api.request_body import read_body
+from app.api.request_json import parsed
 from app.api.sse_body import STREAM_HEADERS, ChunkDumper, EventStreamBody
 from app.container import services
 from app.formats import strict_json
@@ -20,7 +23,7 @@ from app.serving.service import Answer
 from app.serving.stream import CompletionStream
 from app.usage.metering.request_context import RequestContext
 from app.vocabulary.completion import Completion
-from app.vocabulary.errors import Cancelled
+from app.vocabulary.errors import Cancelled, InvalidRequest
 from app.vocabulary.request import GenerationRequest
 
 #: nginx's status for a client that has closed the connection; only the log shows it.
@@ -47,7 +50,7 @@ class Door:
         key = authenticate("completions")
         account_id = selected_account(key)
         body = read_body()
-        asked = self.load(strict_json.load_request(body))
+        asked = self._loaded(body)
         if len(body) > SMALL_BYTES:
             give_turn()
         context = RequestContext(
@@ -61,6 +64,14 @@ class Door:
         )
         answer = self._stream if asked.stream else self._whole
         return respond_once(account_id, body, lambda: answer(asked, context))
+
+    def _loaded(self, body: bytes) -> GenerationRequest:
+        fields = parsed(body)
+        try:
+            return self.load(fields)
+        except InvalidRequest as exc:
+            explain_model(exc, fields, services().vendors)
+            raise
 
     def _whole(self, asked: GenerationRequest, context: RequestContext) -> Response:
         answer = services().completions.complete(asked, context)
@@ -96,7 +107,7 @@ class Door:
             self.chunks(),
             first,
             keep_alive_s=settings.keep_alive_s,
-            failed=g.line.failed,
+            failed=in_stream(g.line.failed),
         )
         response = Response(body, headers=STREAM_HEADERS)
         return _with_headers(response, stream)

@@ -1,31 +1,22 @@
 """Renders every error of every route in OpenAI's shape, with stable codes."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable
+from typing import Any
 
 from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
+from app.api.http_errors import from_http
+from app.api.origin import origin
 from app.formats import strict_json
 from app.usage.messages.event_id import new_event_id
-from app.vocabulary.errors import InvalidRequest, RequestTooLarge, TollgateError
+from app.vocabulary.errors import TollgateError
 
 log = logging.getLogger(__name__)
 
-#: HTTP status -> code, for requests that Flask itself rejects.
-CODES: Mapping[int, str] = {
-    404: "not_found",
-    405: "method_not_allowed",
-    415: "unsupported_media_type",
-}
-
-
-API = "/v5/"
-#: For a client that asks for an endpoint of another API, such as `/v5/responses`.
-DOORS = (
-    "Models are called at `/v5/chat/completions` and `/v5/completions`;"
-    " `/openapi.json` describes every endpoint."
-)
+#: The page that explains each code, below its heading.
+ERRORS_PAGE = "/docs/errors"
 
 
 def register_errors(app: Flask) -> None:
@@ -40,30 +31,51 @@ def register_errors(app: Flask) -> None:
 def render(error: TollgateError) -> Response:
     """Return the response for an error."""
     g.error_code, g.refusal_reason = error.code, error.refusal_reason
-    response = Response(strict_json.dump(error.body()), error.status, mimetype="application/json")
+    body = _body(error, _request_id(), request.environ)
+    response = Response(body, error.status, mimetype="application/json")
     response.headers.update(error.headers)
     return response
+
+
+def in_stream(report: Callable[[TollgateError], None]) -> Callable[[TollgateError], bytes]:
+    """Return a function that reports an error of the current request's stream, and dumps it.
+
+    It is called when the request's context is gone.
+    """
+    request_id, environ = _request_id(), request.environ
+
+    def failed(error: TollgateError) -> bytes:
+        report(error)
+        return _body(error, request_id, environ)
+
+    return failed
+
+
+def _body(error: TollgateError, request_id: str, environ: dict[str, Any]) -> bytes:
+    doc_url = f"{origin(environ)}{ERRORS_PAGE}#{error.anchor}"
+    return strict_json.dump(error.body(request_id=request_id, doc_url=doc_url))
 
 
 def _name_request() -> None:
     g.request_id = f"req_{new_event_id()}"
 
 
+def _request_id() -> str:
+    """Return the id of the current request; one that fails early gets it here."""
+    found: str | None = g.get("request_id")
+    if found is None:
+        _name_request()
+        found = g.request_id
+    return found
+
+
 def _show_request_id(response: Response) -> Response:
-    response.headers["x-request-id"] = g.get("request_id") or f"req_{new_event_id()}"
+    response.headers["x-request-id"] = _request_id()
     return response
 
 
 def _render_http(error: HTTPException) -> Response:
-    status = error.code or 500
-    if status == RequestTooLarge.status:
-        return render(RequestTooLarge("The body is too large."))
-    message, code = str(error.description or error.name), CODES.get(status)
-    if status == 404 and request.path.startswith(API):
-        message = f"There is no `{request.path[:64]}`. {DOORS}"
-    mapped = InvalidRequest(message, code=code) if status < 500 else TollgateError(message)
-    mapped.status = status
-    response = render(mapped)
+    response = render(from_http(error))
     for name, value in error.get_headers():
         if name.lower() not in ("content-type", "content-length"):
             response.headers[name] = value

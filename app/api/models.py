@@ -12,13 +12,14 @@ from flask import Blueprint, request
 from marshmallow import EXCLUDE, Schema, ValidationError, validates_schema
 
 from app.api.auth import authenticate
-from app.api.schemas.completion import first_problem
 from app.api.schemas.fields import VALUE, Problem
+from app.api.schemas.problems import first_problem
 from app.api.schemas.query_fields import Integer, OneOf, Scalar
 from app.container import services
 from app.serving.routing import is_pattern
 from app.vocabulary.errors import ModelNotFound
 from app.vocabulary.request import Endpoint
+from app.vocabulary.suggestion import did_you_mean
 
 models_blueprint = Blueprint("models", __name__)
 
@@ -90,8 +91,9 @@ def retrieve_model(model_id: str) -> dict[str, Any]:
     vendor = services().vendors.find(vendor_name)
     known = any(fnmatchcase(name, pattern) for pattern in vendor.models)
     if not name or is_pattern(name) or not known:
+        hint = did_you_mean(model_id, (f"{vendor.name}/{it}" for it in vendor.models))
         raise ModelNotFound(
-            f"There is no model `{model_id[:64]}`. `GET /v5/models` lists the models.",
+            f"There is no model `{model_id[:64]}`.{hint} `GET /v5/models` lists the models.",
             param="model",
         )
     return _model(vendor_name, name)

@@ -36,9 +36,9 @@ class ChunkDumper(Protocol):
 class EventStreamBody:
     """The body of a streamed response; closing it records the request.
 
-    `first` are the chunks that arrived before the response started ([] for none yet). The
-    terminator is a named event: one official client parses every unnamed event as JSON, and the
-    other stops at `[DONE]` under any name.
+    `first` are the chunks that arrived before the response started ([] for none yet). `failed`
+    reports an error, and returns its JSON. The terminator is a named event: one official client
+    parses every unnamed event as JSON, and the other stops at `[DONE]` under any name.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class EventStreamBody:
         first: list[Completion] | None,
         *,
         keep_alive_s: float,
-        failed: Callable[[TollgateError], None],
+        failed: Callable[[TollgateError], bytes],
     ) -> None:
         self._stream = stream
         self._dumper, self._dump = dumper, dumper.dump
@@ -74,8 +74,7 @@ class EventStreamBody:
                 raise aborted_connection() from exc
             except Exception as exc:
                 error = _as_api_error(exc)
-                self._failed(error)
-                yield error_frame(strict_json.dump(error.body()))
+                yield error_frame(self._failed(error))
                 raise aborted_connection() from exc
         if self._include_usage:
             yield self._frame(self._stream.usage_chunk)

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.exceptions import NoSuchCommand
 
 from app import __version__
 from app.cli.output import OutputFailed, checked_output, readable
@@ -63,6 +64,15 @@ class CommandTable(click.Group):
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         return load_command(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that was asked for; an unknown one is compared with the entries."""
+        try:
+            return super().resolve_command(ctx, args)
+        except NoSuchCommand as exc:
+            raise NoSuchCommand(exc.command_name, possibilities=COMMANDS, ctx=ctx) from None
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands' summaries without importing them."""

@@ -18,6 +18,7 @@ from app.accounts.access import require_enabled
 from app.accounts.apikey import ApiKey
 from app.accounts.sessions import SESSION_S
 from app.api.auth import log_rejected_key
+from app.api.mistakes.keys import INVALID, of_text
 from app.container import services
 from app.dashboard.site import dashboard_blueprint, page
 from app.vocabulary.errors import InvalidAPIKey, InvalidRequest, PermissionDenied, RequestTimeout
@@ -136,13 +137,13 @@ def require_form_token() -> None:
 def _checked_key(secret: str) -> ApiKey:
     try:
         known = services().keyring.authenticate(secret)
-    except InvalidAPIKey:
+    except InvalidAPIKey as exc:
         log_rejected_key(secret)
-        raise
+        raise InvalidAPIKey(of_text(secret)) from exc
     # As the session's pages do, and not from the cache, which may be older than a change.
     key = services().accounts.get_key(known.key_id)
     if key is None or not key.is_live(int(time.time() * 1000)):
-        raise InvalidAPIKey("The API key is missing or invalid.")
+        raise InvalidAPIKey(INVALID)
     require_enabled(key)
     if key.scopes.isdisjoint(SCOPES):
         raise PermissionDenied(

@@ -11,9 +11,11 @@ from flask import Blueprint, Response, g, make_response, render_template, reques
 from werkzeug.exceptions import HTTPException
 
 from app import __version__
+from app.api.auth import challenge
+from app.api.http_errors import from_http
 from app.dashboard import formatting
 from app.dashboard.assets import asset, keep_in_browser
-from app.vocabulary.errors import TollgateError
+from app.vocabulary.errors import PathNotFound, TollgateError
 from app.vocabulary.money import show_usd
 
 log = logging.getLogger(__name__)
@@ -31,6 +33,8 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self';"
     " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+
+NO_SUCH_PAGE = "The dashboard has no such page. Check the address, or go back."
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,15 @@ def _harden(response: Response) -> Response:
     # With `no-referrer`, browsers would send `Origin: null` with the dashboard's own forms.
     response.headers["referrer-policy"] = "same-origin"
     response.headers["cross-origin-opener-policy"] = "same-origin"
+    if response.status_code == 401:
+        response.headers["www-authenticate"] = challenge(sent=True)
     return response
+
+
+@dashboard_blueprint.get("/<path:_unknown>")
+def no_such_page(_unknown: str) -> Response:
+    """Show that there is no such page, instead of an error of the API."""
+    raise PathNotFound(NO_SUCH_PAGE)
 
 
 @dashboard_blueprint.errorhandler(TollgateError)
@@ -109,7 +121,7 @@ def _show(error: TollgateError) -> Response:
 
 @dashboard_blueprint.errorhandler(HTTPException)
 def _show_http(error: HTTPException) -> Response:
-    return page("error.html", error.code or 500, message=error.description or error.name)
+    return _show(PathNotFound(NO_SUCH_PAGE) if error.code == 404 else from_http(error))
 
 
 @dashboard_blueprint.errorhandler(Exception)

@@ -74,7 +74,7 @@ class Bridge:
     def encode(self, vendor: Vendor, request: CompletionRequest) -> VendorRequest:
         parameters, dropped = supported(vendor, request, UNSUPPORTED)
         try:
-            encoded = self._chat.encode(vendor, _chat_request(vendor, request, parameters))
+            encoded = self._chat.encode(vendor, _with_prompt(vendor, request, parameters))
         except InvalidRequest as error:
             raise _in_public_words(error) from error
         names = {public_name(name) for name in (*dropped, *encoded.dropped)}
@@ -83,7 +83,7 @@ class Bridge:
         return replace(encoded, dropped=tuple(sorted(names)))
 
     def reader(self, vendor: Vendor, request: CompletionRequest) -> ResponseReader:
-        asked = _chat_request(vendor, request, request.parameters())
+        asked = _chat_request(vendor, request, request.parameters())  # without the prompt
         decoder = TextDecoder(self._chat.decoder(vendor, asked), vendor, request)
         return ResponseReader(decoder, self._chat.framing(vendor))
 
@@ -105,17 +105,14 @@ def _in_public_words(error: InvalidRequest) -> InvalidRequest:
     """Return an error about a chat request in words of the caller's request."""
     if error.param is not None and (public := public_name(error.param)) != error.param:
         error.message = error.message.replace(f"`{error.param}`", f"`{public}`")
-        error.param = public
+        error.param, error.args = public, (error.message,)
     return error
 
 
 def _chat_request(
     vendor: Vendor, request: CompletionRequest, parameters: Mapping[str, Any]
 ) -> ChatRequest:
-    """Return the request with the prompt as the only message."""
-    source = {"role": "user", "content": single_prompt(request)}
-    path = "messages[0]"
-    part = TextPart(text=source["content"], source=source, path=f"{path}.content")
+    """Return the request for a reply, without a message: what a decoder needs."""
     options = dict(parameters)
     for name in (*UNSUPPORTED, "echo"):
         options.pop(name, None)
@@ -127,7 +124,7 @@ def _chat_request(
             options["top_logprobs"] = wanted
     return ChatRequest(
         model=request.model,
-        messages=(Message(role="user", path=path, source=source, parts=(part,)),),
+        messages=(),
         options=options,
         # What a vendor gets without a limit is more in chat: the model's maximum.
         max_tokens=options.get("max_tokens", vendor.quirks.get("default_max_tokens")),
@@ -137,6 +134,19 @@ def _chat_request(
         user=options.get("user"),
         stream=request.stream,
         stream_options=request.stream_options,
+    )
+
+
+def _with_prompt(
+    vendor: Vendor, request: CompletionRequest, parameters: Mapping[str, Any]
+) -> ChatRequest:
+    """Return the request with the prompt as the only message."""
+    source = {"role": "user", "content": single_prompt(request)}
+    path = "messages[0]"
+    part = TextPart(text=source["content"], source=source, path=f"{path}.content")
+    return replace(
+        _chat_request(vendor, request, parameters),
+        messages=(Message(role="user", path=path, source=source, parts=(part,)),),
         extra={**rules_of(vendor, request.model_name).bridge_sends, **request.extra},
     )
 

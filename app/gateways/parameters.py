@@ -1,12 +1,15 @@
 """Checks a caller's parameters against those that the vendor supports."""
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
-from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
+from app.vocabulary.errors import LISTED_LIMIT, InvalidRequest, UnsupportedParameter, together
+from app.vocabulary.field_names import FIELD_NAMES
 from app.vocabulary.request import GenerationRequest
+from app.vocabulary.suggestion import did_you_mean
 
 #: Values that change nothing, so that they can be left out.
 NEUTRAL: Mapping[str, tuple[Any, ...]] = {
@@ -43,28 +46,29 @@ def supported(
     """Return the parameters to send, and the names of those dropped although they matter.
 
     `unsupported` are those of the API format; the vendor entry may add others.
-    Raises: UnsupportedParameter for an unsupported one, unless its value changes nothing or the
+    Raises: UnsupportedParameter for unsupported ones, unless their values change nothing or the
     vendor entry sets `drop_unsupported`; for more stop sequences than the vendor accepts.
     """
     parameters = request.parameters()
-    dropped = []
+    dropped, faults = [], []
     for name in sorted((vendor.unsupported | unsupported) & parameters.keys()):
         value = parameters.pop(name)
         if _is_neutral(name, value, request):
             continue
         if not vendor.drop_unsupported:
-            raise UnsupportedParameter(
-                f"The vendor `{vendor.name}` does not support `{name}`.{HINTS.get(name, '')}",
-                param=name,
-            )
-        dropped.append(name)
+            words = f"The vendor `{vendor.name}` does not support `{name}`.{HINTS.get(name, '')}"
+            faults.append(UnsupportedParameter(words, param=name))
+        else:
+            dropped.append(name)
     stops = parameters.get("stop", "")
     if not isinstance(stops, str) and len(stops) > vendor.max_stops:
-        raise UnsupportedParameter(
+        words = (
             f"The vendor `{vendor.name}` accepts at most {vendor.max_stops} sequences as `stop`, "
-            f"not {len(stops)}.",
-            param="stop",
+            f"not {len(stops)}."
         )
+        faults.append(UnsupportedParameter(words, param="stop"))
+    if faults:
+        raise together(faults)
     return parameters, tuple(dropped)
 
 
@@ -97,11 +101,17 @@ def check_extra(vendor: Vendor, request: GenerationRequest) -> None:
 
     Raises: UnsupportedParameter.
     """
-    for name in request.extra:
-        raise UnsupportedParameter(
-            f"The vendor `{vendor.name}` does not support the parameter `{name[:64]}`.",
+    known = {name for names in FIELD_NAMES.values() for name in names}  # it may be bridged
+    faults = [
+        UnsupportedParameter(
+            f"The vendor `{vendor.name}` does not support the parameter `{name[:64]}`."
+            + did_you_mean(name, known),
             param=name[:64],
         )
+        for name in islice(request.extra, LISTED_LIMIT)
+    ]
+    if faults:
+        raise together(faults)
 
 
 def check_range(

@@ -1,11 +1,10 @@
 """Fields of requests to the sandbox, with OpenAI's ranges; null means absent."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
 
-from app.sandbox.errors import SandboxError
+from app.sandbox.problems import rejection
 
 
 class Text(fields.Field[Any]):
@@ -48,22 +47,10 @@ class StreamOptionsSchema(Schema):
 def loaded(schema: Schema, body: Any) -> dict[str, Any]:
     """Return the fields of `body`, parsed JSON, that are there and not null.
 
-    Raises: SandboxError for the first invalid field.
+    Raises: SandboxError that names every invalid field.
     """
     try:
         found = schema.load(body)
     except ValidationError as exc:
-        param, message = _first(exc.messages)
-        if param == "_schema":
-            raise SandboxError("The body must be a JSON object.") from exc
-        raise SandboxError(f"Invalid value for `{param}`: {message}", param=param) from exc
+        raise rejection(exc.messages, schema.fields) from exc
     return {name: value for name, value in found.items() if value is not None}
-
-
-def _first(messages: Any) -> tuple[str, str]:
-    """Return the path and text of the first of marshmallow's nested messages."""
-    path = ""
-    while isinstance(messages, Mapping):
-        key, messages = next(iter(messages.items()))
-        path += f"[{key}]" if isinstance(key, int) else f".{key}" if path else str(key)
-    return path, messages[0] if isinstance(messages, list) else str(messages)

@@ -1,12 +1,14 @@
 """The sandbox vendor over HTTP: `gunicorn app.sandbox.wsgi:app`."""
 
+import json
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import uuid4
 
 from flask import Flask, Response, jsonify, request
-from werkzeug.exceptions import BadRequest, HTTPException
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import Rule
 
 from app.sandbox.chat.rendering import chat_response
 from app.sandbox.chat.request import load_chat
@@ -16,14 +18,14 @@ from app.sandbox.knobs import MODEL
 from app.sandbox.pace import aborted, begin, frame, pause, streamed, whole
 from app.sandbox.request import EchoRequest, load_request
 
-app = Flask("sandbox")
+app = Flask("sandbox", static_folder=None)
 
 
 @app.post("/v1/completions")
 def create_completion() -> Response:
     """Return a completion; nothing is stored."""
     echo_request = load_request(_body())
-    begin(echo_request.knobs)
+    begin(echo_request.knobs, request.get_data())
     choices = answer(echo_request)
     if echo_request.stream:
         return streamed(_stream(echo_request, choices))
@@ -34,7 +36,7 @@ def create_completion() -> Response:
 def create_chat_completion() -> Response:
     """Return a chat completion; nothing is stored."""
     echo_request = load_chat(_body())
-    begin(echo_request.knobs)
+    begin(echo_request.knobs, request.get_data())
     return chat_response(echo_request)
 
 
@@ -56,8 +58,21 @@ def render_error(error: SandboxError) -> Response:
 
 @app.errorhandler(HTTPException)
 def render_http_exception(error: HTTPException) -> Response:
-    """Render Flask's own errors (404, 405, 413) in OpenAI's shape."""
-    return render_error(SandboxError(str(error.description), status=error.code or 500))
+    """Render Flask's own errors (404, 405, 413) in OpenAI's shape, in the sandbox's words."""
+    status = error.code or 500
+    if status not in (404, 405):
+        return render_error(SandboxError("The sandbox cannot serve this request.", status=status))
+    routes = (f"`{'/'.join(_methods(rule))} {rule.rule}`" for rule in app.url_map.iter_rules())
+    message = (
+        f"The sandbox has no `{request.method[:16]} {request.path[:64]}`. It has "
+        f"{', '.join(sorted(routes))}."
+    )
+    code = "not_found" if status == 404 else "method_not_allowed"
+    return render_error(SandboxError(message, status=status, code=code))
+
+
+def _methods(rule: Rule) -> list[str]:
+    return sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
 
 
 @app.after_request
@@ -69,9 +84,13 @@ def add_request_id(response: Response) -> Response:
 
 def _body() -> Any:
     try:
-        return request.get_json(force=True)
-    except (BadRequest, RecursionError) as exc:
-        raise SandboxError("The body is not JSON.") from exc
+        return json.loads(request.get_data())
+    except json.JSONDecodeError as exc:
+        message = f"The body is not JSON: {exc.msg}, at character {exc.pos + 1}."
+        raise SandboxError(message, code="invalid_json") from exc
+    except (ValueError, RecursionError) as exc:
+        message = "The body is not JSON in UTF-8, or is nested too deep."
+        raise SandboxError(message, code="invalid_json") from exc
 
 
 def _whole(echo_request: EchoRequest, choices: Sequence[EchoChoice]) -> Response:

@@ -2,12 +2,19 @@
 
 import contextlib
 import json
+import logging
 import socket
 import ssl
+import uuid
 
 from gunicorn.http.errors import ExpectationFailed, LimitRequestHeaders, LimitRequestLine
 
 from app.server.reader import HEAD_S
+
+log = logging.getLogger(__name__)
+
+#: Where the API explains its errors. The host is not known: there is no valid request.
+ERRORS_PAGE = "/docs/errors"
 
 #: Exception -> status line, code and message.
 _REJECTIONS = {
@@ -34,9 +41,21 @@ _INVALID = ("400 Bad Request", "invalid_http", "The request is not valid HTTP.")
 def reject(client: socket.socket, exc: BaseException) -> str:
     """Send the error response for `exc`, in the shape of the API's errors; return its code."""
     status, code, message = _REJECTIONS.get(type(exc), _INVALID)
-    error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
+    request_id = f"req_{uuid.uuid4()}"
+    log.info("rejected input that is not a request: %s, %s", code, request_id)
+    error = {
+        "message": message,
+        "type": "invalid_request_error",
+        "param": None,
+        "code": code,
+        "request_id": request_id,
+        "doc_url": f"{ERRORS_PAGE}#{code}",
+    }
     body = json.dumps({"error": error}).encode()
-    head = f"HTTP/1.1 {status}\r\nconnection: close\r\ncontent-type: application/json\r\n"
+    head = (
+        f"HTTP/1.1 {status}\r\nconnection: close\r\ncontent-type: application/json\r\n"
+        f"x-request-id: {request_id}\r\n"
+    )
     with contextlib.suppress(OSError, ssl.SSLError):  # the client may have disconnected
         client.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
     return code

@@ -5,7 +5,7 @@ Owns failover and cancellation. Of the client, it knows only whether it is still
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
 from app.serving.attempt import CallContext, Put
@@ -14,6 +14,7 @@ from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.in_flight import InFlightCalls
 from app.serving.retry import CandidateCalls
 from app.serving.routing import Candidate, Plan, Router
+from app.serving.tries import note_tries
 from app.transport.call import Reason, Transport
 from app.usage.metering.meter import Meter
 from app.vocabulary.completion import Completion
@@ -110,6 +111,13 @@ class Calls:
         Raises: GatewayError, the last one, or ShuttingDown; Cancelled.
         """
         context = CallContext(self._transport, meter, self._in_flight, client_disconnected)
+        try:
+            self._run(context, put, start_over)
+        except GatewayError as error:
+            note_tries(error, Counter(meter.vendors_called))
+            raise
+
+    def _run(self, context: CallContext, put: Put, start_over: Callable[[], None] | None) -> None:
         failure: GatewayError | None = None
         for candidate in self._candidates:
             if failure is not None and not self._is_replanned(candidate):

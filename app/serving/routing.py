@@ -12,7 +12,7 @@ from app.gateways.base import Gateway
 from app.gateways.bridge import Bridge
 from app.gateways.family import Doors, Family
 from app.serving.fan_out import SubRequest, split
-from app.vendors.model_rules import glob_of, rules_of
+from app.vendors.model_rules import rules_of, with_rename
 from app.vendors.table import VendorTable
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import ModelNotFound, VendorRejected, WrongEndpoint
@@ -75,7 +75,7 @@ class Router:
         self._families = families
         self._chat_models: dict[tuple[str, str], bool] = {}
         self._single_sample: dict[tuple[str, str], bool] = {}
-        self._limit_names: dict[tuple[str, str], str] = {}
+        self._entries: dict[tuple[str, str], Vendor] = {}
 
     def candidates(self, request: GenerationRequest) -> list[Candidate]:
         """Return the requested candidate, then its configured fallbacks.
@@ -105,7 +105,7 @@ class Router:
 
         Raises: InvalidRequest if it does not support the request.
         """
-        vendor = self._vendor(candidate)
+        vendor = self._entries.get(candidate.key, candidate.vendor)
         gateway, bridge = self._gateway(candidate, request.endpoint)
         asked: Any = request
         model = f"{vendor.name}/{candidate.model_name}"
@@ -135,7 +135,8 @@ class Router:
         if isinstance(error, WrongEndpoint):
             return self._learn_endpoint(plan, is_chat=error.wants == "chat")
         if (name := _wanted_limit(plan, error)) is not None:
-            _remember(self._limit_names, plan.candidate.key, name)
+            entry = with_rename(plan.vendor, plan.candidate.model_name, LIMIT, name)
+            _remember(self._entries, plan.candidate.key, entry)
             return True
         asked_several = any((it.request.n or 1) > 1 for it in plan.sub_requests)
         if not asked_several or not _rejects_samples(error):
@@ -149,18 +150,6 @@ class Router:
             return False
         _remember(self._chat_models, plan.candidate.key, is_chat)
         return True
-
-    def _vendor(self, candidate: Candidate) -> Vendor:
-        """Return a candidate's entry, with the name of the limit that a rejection has shown."""
-        vendor, name = candidate.vendor, self._limit_names.get(candidate.key)
-        if name is None:
-            return vendor
-        models = dict(vendor.quirks.get("models", {}))
-        glob = glob_of(candidate.model_name)
-        rules = dict(models.pop(glob, {}))
-        rules["renames"] = {**rules.get("renames", {}), LIMIT: name}
-        models[glob] = rules  # the last one: it overrides the others
-        return dataclasses.replace(vendor, quirks={**vendor.quirks, "models": models})
 
     def _doors(self, candidate: Candidate, endpoint: Endpoint) -> Doors:
         return self._families[candidate.vendor.gateway].doors(endpoint)

@@ -65,6 +65,8 @@ class _VendorSchema(Schema):
         keys=fields.String(validate=_header_name), values=fields.String(validate=_header_value)
     )
     models = fields.List(fields.String(), validate=validate.Length(min=1))
+    aliases = fields.List(fields.String())
+    known_for = fields.List(fields.String())
     native = fields.List(fields.String())
     fallbacks = fields.List(fields.String())
     retries = fields.Integer(strict=True, validate=validate.Range(min=0, max=10))

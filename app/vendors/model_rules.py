@@ -1,7 +1,7 @@
 """Rules for single models of a vendor, by glob: data of the vendor table."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -73,7 +73,17 @@ _TABLES = ("renames", "sends", "bridge_sends", "efforts", "without_reasoning")
 _NAMES = ("unsupported", "traits")
 
 
-def glob_of(model_name: str) -> str:
+def with_rename(vendor: Vendor, model_name: str, parameter: str, name: str) -> Vendor:
+    """Return an entry in which one model has another name for a parameter."""
+    models = dict(vendor.quirks.get("models", {}))
+    glob = _glob_of(model_name)
+    rules = dict(models.pop(glob, {}))
+    rules["renames"] = {**rules.get("renames", {}), parameter: name}
+    models[glob] = rules  # the last one: it overrides the others
+    return replace(vendor, quirks={**vendor.quirks, "models": models})
+
+
+def _glob_of(model_name: str) -> str:
     """Return a glob that matches only this name."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in model_name)
 

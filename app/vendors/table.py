@@ -15,6 +15,7 @@ from app.settings import CONFIG_DIR, ConfigError
 from app.vendors.entry import GatewaySpec, load_entry
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import ModelNotFound
+from app.vocabulary.suggestion import nearest
 
 BUILT_IN = CONFIG_DIR / "vendors.toml"
 
@@ -41,8 +42,10 @@ class VendorTable:
         vendor = self._vendors.get(name)
         if vendor is None:
             known = ", ".join(sorted(self._vendors))
+            meant = self._meant(name)
+            hint = f" Did you mean `{meant}`?" if meant else ""
             raise ModelNotFound(
-                f"There is no vendor `{name[:64]}`. Vendors: {known}.", param="model"
+                f"There is no vendor `{name[:64]}`.{hint} Vendors: {known}.", param="model"
             )
         if vendor.missing is not None:
             raise ModelNotFound(
@@ -50,6 +53,12 @@ class VendorTable:
                 param="model",
             )
         return vendor
+
+    def _meant(self, name: str) -> str | None:
+        """Return the vendor that an unknown name most likely means."""
+        aliases = {alias: it.name for it in self for alias in it.aliases}
+        found = nearest(name, [*self._vendors, *aliases])
+        return aliases.get(found, found) if found else None
 
 
 def load_vendors(

@@ -41,6 +41,8 @@ class Vendor:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     auth: str = "bearer"
     models: tuple[str, ...] = ("*",)
+    aliases: tuple[str, ...] = ()
+    known_for: tuple[str, ...] = ()
     native: tuple[str, ...] = ()
     fallbacks: tuple[str, ...] = ()
     retries: int = 2

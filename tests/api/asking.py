@@ -10,7 +10,9 @@ def error_of(response: requests.Response) -> tuple[int, str, str | None, str | N
     body = response.json()
     assert set(body) == {"error"}
     error = body["error"]
-    assert set(error) == {"message", "type", "param", "code"}
+    assert set(error) - {"details"} == {"message", "type", "param", "code", "request_id", "doc_url"}
+    assert error["request_id"] == response.headers["x-request-id"]
+    assert error["doc_url"].partition("#")[0].endswith("/docs/errors")
     assert error["message"]
     assert response.headers["content-type"] == "application/json"
     assert response.headers["x-request-id"].startswith("req_")

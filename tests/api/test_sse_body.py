@@ -50,7 +50,12 @@ def body_of(
     request = CompletionRequest(
         model="sim/m", prompt="p", stream=True, stream_options=options or {}
     )
-    failed = (failures if failures is not None else []).append
+    noted = failures if failures is not None else []
+
+    def failed(error: TollgateError) -> bytes:
+        noted.append(error)
+        return json.dumps(error.body(request_id="req_1")).encode()
+
     stream = cast(CompletionStream, script)
     return EventStreamBody(stream, request, TextChunks(), first, keep_alive_s=1.0, failed=failed)
 

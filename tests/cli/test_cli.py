@@ -34,6 +34,27 @@ def test_an_unknown_command_is_a_mistake_of_usage(run: CliRunner) -> None:
     assert run.invoke(main, ["nothing"]).exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        (["keyz"], "keys"),
+        (["vendor"], "vendors"),
+        (["reconsile"], "reconcile"),
+        (["keys", "craete"], "create"),
+        (["accounts", "limits"], "limit"),
+        (["db", "upgrad"], "upgrade"),
+    ],
+)
+def test_a_mistyped_command_names_the_one_that_was_meant(
+    run: CliRunner, command: list[str], meant: str
+) -> None:
+    result = run.invoke(main, command)
+    assert (result.exit_code, result.stdout) == (2, "")
+    *_, message = result.stderr.splitlines()
+    assert f"'{meant}'" in message
+    assert "Did you mean" in message
+
+
 @pytest.mark.parametrize("command", [["db", "upgrade"], ["accounts", "list"], ["usage"]])
 def test_a_wrong_setting_is_a_sentence_and_exit_code_1(run: CliRunner, command: list[str]) -> None:
     result = run.invoke(main, command, env={"DATABASE_URL": "mysql://user:secret@host/x"})

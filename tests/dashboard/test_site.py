@@ -2,11 +2,14 @@
 
 import re
 from dataclasses import replace
+from html import unescape
 
 import pytest
 from sqlalchemy import text
+from werkzeug.exceptions import default_exceptions
 
 from app.container import EXTENSION
+from app.dashboard.site import NO_SUCH_PAGE
 from tests.dashboard.site import DashboardSite, at
 
 
@@ -87,3 +90,35 @@ def test_a_path_that_is_not_a_page_is_an_error_page(site: DashboardSite) -> None
     answer = site.client.get("/dashboard/static/nothing.js", base_url=site.host)
     assert answer.status_code == 404
     assert answer.mimetype == "text/html"
+    assert NO_SUCH_PAGE in answer.text
+
+
+@pytest.mark.parametrize("path", ["nothing", "requests/a/b/../..%2f", "admin/nothing", "../v5"])
+def test_no_page_has_a_sentence_of_the_framework(site: DashboardSite, path: str) -> None:
+    site.sign_in("admin")
+    answer = site.client.get(f"/dashboard/{path}", base_url=site.host)
+    assert answer.status_code == 404
+    for kind in default_exceptions.values():
+        assert str(kind.description) not in unescape(answer.text)
+
+
+def test_an_unknown_page_asks_a_stranger_to_sign_in(site: DashboardSite) -> None:
+    answer = site.client.get("/dashboard/nothing", base_url=site.host)
+    assert (answer.status_code, "sign-in" in answer.headers["location"]) == (303, True)
+
+
+def test_a_form_that_is_too_large_is_told_so_in_our_words(site: DashboardSite) -> None:
+    form = {"api_key": "x" * (20 << 10)}
+    answer = site.client.post("/dashboard/sign-in", data=form, base_url=site.host)
+    assert answer.status_code == 413
+    assert "The body is too large." in answer.text
+
+
+def test_a_wrong_key_is_named_by_its_form_and_challenged(site: DashboardSite) -> None:
+    answer = site.client.post(
+        "/dashboard/sign-in", data={"api_key": "sk-proj-secret"}, base_url=site.host
+    )
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer ")
+    assert "`sk-`" in answer.text
+    assert "secret" not in answer.text

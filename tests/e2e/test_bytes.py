@@ -70,4 +70,5 @@ def test_a_request_of_any_bytes_gets_an_error_in_openais_form(
 ) -> None:
     found, answer = said(deployment, request_)
     assert found == status
-    assert set(json.loads(answer)["error"]) == {"message", "type", "param", "code"}
+    names = {"message", "type", "param", "code", "request_id", "doc_url"}
+    assert set(json.loads(answer)["error"]) == names

@@ -1,16 +1,15 @@
-"""A family's traits, and gateways that send one prompt with each call."""
+"""A family's traits, and which gateway takes which requests."""
 
 from typing import Any
 
 import pytest
 from marshmallow import fields
 
-from app.gateways.base import ChatGateway, Gateway, single_prompt
+from app.gateways.base import ChatGateway, Gateway
 from app.gateways.bridge import Bridge
 from app.gateways.family import Family
 from app.gateways.openai.chat import OpenAIChatGateway
 from app.gateways.openai.completions import OpenAIGateway
-from app.vocabulary.completion import CompletionRequest
 
 NATIVE, CHAT = fields.String(), fields.Integer()
 
@@ -44,16 +43,6 @@ def test_an_entry_of_a_family_may_have_the_quirks_of_both_gateways(
 ) -> None:
     spec = Family(native=native, chat=chat).spec()
     assert (spec.takes_prompts, dict(spec.quirks)) == (takes_prompts, quirks)
-
-
-def test_the_only_prompt_is_a_text() -> None:
-    assert single_prompt(CompletionRequest(model="sim/m", prompt="hi")) == "hi"
-
-
-@pytest.mark.parametrize("prompt", [["hi"], ["a", "b"], [1, 2], [[1], [2]]])
-def test_several_prompts_or_tokens_are_a_fault_of_the_program(prompt: Any) -> None:
-    with pytest.raises(TypeError):
-        single_prompt(CompletionRequest(model="sim/m", prompt=prompt))
 
 
 def test_texts_are_completed_over_chat_and_chat_is_never_made_of_texts() -> None:

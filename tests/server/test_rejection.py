@@ -37,6 +37,8 @@ def test_the_error_has_the_apis_shape_and_names_its_kind(
     assert (error["type"], error["code"], error["param"]) == ("invalid_request_error", code, None)
     assert error["message"].endswith(".")
     assert "tg_secret" not in error["message"]
+    assert f"x-request-id: {error['request_id']}\r\n".encode() in head + b"\r\n"
+    assert error["doc_url"] == f"/docs/errors#{code}"
 
 
 def test_a_client_that_has_disconnected_is_not_an_error() -> None:

@@ -30,8 +30,8 @@ def error_responses(errors: Iterable[type[TollgateError]]) -> dict[str, Any]:
     """Return the `responses` of an operation for errors, by status, with their codes explained."""
     by_status: defaultdict[int, dict[str, str]] = defaultdict(dict)
     for error in errors:
-        message = _first_paragraph(error)
-        for status in _statuses(error):
+        message = first_paragraph(error)
+        for status in statuses_of(error):
             by_status[status].setdefault(_codes(error), message)
     return {
         str(status): {
@@ -42,7 +42,7 @@ def error_responses(errors: Iterable[type[TollgateError]]) -> dict[str, Any]:
     }
 
 
-def _statuses(error: type[TollgateError]) -> Iterable[int]:
+def statuses_of(error: type[TollgateError]) -> Iterable[int]:
     """Return the statuses of an error. A vendor's rejection keeps its own, except 422."""
     return REJECTED - {422} if issubclass(error, VendorRejected) else [error.status]
 
@@ -53,7 +53,8 @@ def _codes(error: type[TollgateError]) -> str:
     return f"`{error.code}`" if error.code else "the vendor's own code"
 
 
-def _first_paragraph(error: type[TollgateError]) -> str:
+def first_paragraph(error: type[TollgateError]) -> str:
+    """Return what an error means: the first paragraph of its class's docstring."""
     if error is TollgateError:
         return "An error in Tollgate, logged under the request's id."
     return " ".join((error.__doc__ or "").partition("\n\n")[0].split())

@@ -10,6 +10,19 @@ _PLAIN = {"type": "string"}
 KEYLESS = [
     Operation(
         "get",
+        "/",
+        "index",
+        "Find the API and its description",
+        is_keyed=False,
+        answers={
+            "200": (
+                "Their addresses; a page for browsers.",
+                {"application/json": _WORDS, "text/html": _PLAIN},
+            )
+        },
+    ),
+    Operation(
+        "get",
         "/livez",
         "livez",
         "Check that the process responds",
@@ -51,6 +64,14 @@ KEYLESS = [
         "/docs",
         "docs",
         "This description, as a page",
+        is_keyed=False,
+        answers={"200": ("A page.", {"text/html": _PLAIN})},
+    ),
+    Operation(
+        "get",
+        "/docs/errors",
+        "errors",
+        "What each error means, and who has to act",
         is_keyed=False,
         answers={"200": ("A page.", {"text/html": _PLAIN})},
     ),

@@ -12,6 +12,14 @@ from app.api.openapi.response_parts import CompletionUsage, constant, count, str
 from app.vocabulary.completion import FinishReason
 
 
+class Fault(Schema):
+    """One of several faults of a request."""
+
+    message = string("A message for people.")
+    param = string("The invalid parameter.", allow_none=True)
+    code = string("A stable code for programs.", allow_none=True)
+
+
 class ErrorDetail(Schema):
     """What went wrong."""
 
@@ -19,6 +27,12 @@ class ErrorDetail(Schema):
     type = string("The kind of error.")
     param = string("The invalid parameter, as in `stop[2]`.", allow_none=True)
     code = string("A stable code for programs.", allow_none=True)
+    request_id = string("The request's id, as in the header `x-request-id`.")
+    doc_url = string("The page that explains the code, and who has to act.")
+    details = fields.List(
+        fields.Nested(Fault),
+        metadata={"description": "All faults of a request that has several."},
+    )
 
 
 class Error(Schema):

@@ -26,8 +26,9 @@ from app.api.schemas.fields import (
     Problem,
     StringField,
 )
+from app.api.schemas.problems import first_problem
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
-from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
+from app.vocabulary.errors import UnsupportedParameter, together
 
 #: Parameters of the chat API that callers send here by mistake -> the next step.
 CHAT_ONLY: Mapping[str, str] = {
@@ -126,11 +127,9 @@ def load_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
     Raises: InvalidRequest for the first invalid field, named in `param`.
     """
     extra = {n: v for n, v in body.items() if n not in _KNOWN and v is not None}
-    for name in extra:  # first: a body with `messages` must not get an error about `prompt`
-        if name in CHAT_ONLY:
-            raise UnsupportedParameter(
-                f"`{name}` is not a parameter of text completions: {CHAT_ONLY[name]}.", param=name
-            )
+    # First: a body with `messages` must not get an error about `prompt`.
+    if misplaced := [_misplaced(name) for name in CHAT_ONLY if name in extra]:
+        raise together(misplaced)
     try:
         values = _schema_of(_REQUIRED | _KNOWN.intersection(body)).load(body)
     except ValidationError as exc:
@@ -138,23 +137,9 @@ def load_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
     return CompletionRequest(**{n: v for n, v in values.items() if v is not None}, extra=extra)
 
 
-def first_problem(error: ValidationError) -> InvalidRequest:
-    """Return the API's error for the first message of a marshmallow error.
-
-    Shapes: `{"stop": {2: ["must be a string"]}}` becomes `param="stop[2]"`.
-    """
-    path, problem = "", error.messages
-    while isinstance(problem, dict):
-        key, problem = next(iter(problem.items()))
-        path += f"[{key}]" if isinstance(key, int) else f".{_short(key)}" if path else _short(key)
-    sentence = problem[0] if isinstance(problem, list) else problem
-    code = sentence.code if isinstance(sentence, Problem) else VALUE
-    return InvalidRequest(f"`{path}` {sentence}.", param=path, code=code)
-
-
-def _short(key: Any) -> str:
-    """Return a key of the body, short enough for a message."""
-    return str(key)[:64]
+def _misplaced(name: str) -> UnsupportedParameter:
+    words = f"`{name}` is not a parameter of text completions: {CHAT_ONLY[name]}"
+    return UnsupportedParameter(words if words.endswith("?") else f"{words}.", param=name)
 
 
 def dump_completion(completion: Completion) -> dict[str, Any]:

@@ -73,6 +73,10 @@ class PromptField(fields.Field[Any]):
             raise wrong_value(f"must hold at most {PROMPTS_LIMIT} prompts")
         if isinstance(value[0], list):
             return tuple(each(value, self._token_list))
+        if isinstance(value[0], dict) and "role" in value[0]:
+            raise wrong_type(
+                "text, and these are messages: send them as `messages` to `/v5/chat/completions`"
+            )
         return tuple(each(value, self._text))
 
     @staticmethod

@@ -12,6 +12,7 @@ from marshmallow import ValidationError, fields
 MISSING = "missing_required_parameter"
 TYPE = "invalid_type"
 VALUE = "invalid_value"
+UNKNOWN = "unknown_parameter"
 
 JSONSchema = dict[str, Any]
 

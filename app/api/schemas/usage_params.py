@@ -15,8 +15,8 @@ import orjson
 from marshmallow import Schema, ValidationError, post_load, validates_schema
 from werkzeug.datastructures import MultiDict
 
-from app.api.schemas.completion import first_problem
-from app.api.schemas.fields import MISSING, VALUE, Problem
+from app.api.schemas.fields import MISSING, UNKNOWN, VALUE, Problem
+from app.api.schemas.problems import first_problem
 from app.api.schemas.query_fields import (
     Flag,
     Integer,
@@ -147,7 +147,7 @@ def _load(schema: Schema, query: MultiDict[str, str]) -> UsageParams:
     try:
         params: UsageParams = schema.load(_fold(schema, query))
     except ValidationError as exc:
-        raise first_problem(exc) from exc
+        raise first_problem(exc, schema.fields) from exc
     return params
 
 
@@ -164,7 +164,7 @@ def _fold(schema: Schema, query: MultiDict[str, str]) -> dict[str, str | list[st
 
 
 _ABSENT = Problem(MISSING, "is required")
-_UNKNOWN = Problem("unknown_parameter", "is not a parameter of this query")
+_UNKNOWN = Problem(UNKNOWN, "is not a parameter of this query")
 
 
 class _RangeSchema(Schema):

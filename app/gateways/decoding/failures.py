@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.formats import strict_json
-from app.gateways.decoding.choices.texts import sanitized
 from app.gateways.decoding.overflow import CODE, is_overflow
 from app.gateways.decoding.parsing import plain_mapping
 from app.gateways.decoding.retry_hints import retry_after, should_retry
-from app.gateways.decoding.secrets import HIDDEN, hide_secrets
+from app.gateways.decoding.secrets import scrubbed
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import (
     SHOULD_RETRY,
@@ -27,8 +26,7 @@ from app.vocabulary.errors import (
     VendorTimeout,
 )
 
-#: Longest vendor message that is passed on, and longest code or name of a parameter; characters.
-MESSAGE_LIMIT = 1000
+#: Longest code or name of a parameter that is passed on, in characters.
 NAME_LIMIT = 100
 
 REJECTED_STATUS = 400
@@ -36,6 +34,11 @@ REJECTED = frozenset({REJECTED_STATUS, 404, 413, 422})
 AUTHENTICATION = frozenset({401, 402, 403})
 TIMEOUT = frozenset({408, 504, 524})
 OVERLOADED = frozenset({503, 529})
+
+#: Of the other statuses below 500, those that pass: a conflict, and a request that came too early.
+#: All others, such as 451, say that the same request fails again; so do these of the servers.
+MAY_PASS = frozenset({409, 425})
+NEVER = frozenset({501, 505})
 
 #: The contract's code for a request beyond the model's context.
 TOO_LONG = "context_length_exceeded"
@@ -180,6 +183,8 @@ def _failure(
     hints = {**retry_after(headers), **should_retry(headers)}
     if not isinstance(error, VendorRejected):
         error.headers = {**hints, **error.headers}
+        if type(error) is VendorFailed and _is_final(code):
+            error.headers.setdefault(SHOULD_RETRY, "false")
     elif SHOULD_RETRY in hints:
         error.headers[SHOULD_RETRY] = hints[SHOULD_RETRY]
     return error
@@ -214,6 +219,11 @@ def _error(vendor: Vendor, status: int | None, code: int | None, detail: Detail)
     return VendorFailed(f"The vendor `{vendor.name}` failed{why}", vendor_status=code)
 
 
+def _is_final(code: int | None) -> bool:
+    """Return whether the same request would fail again, by the status of a failure."""
+    return code is not None and (code < 500 or code in NEVER) and code not in MAY_PASS
+
+
 def _rejected(vendor: Vendor, code: int, detail: Detail, message: str | None) -> VendorRejected:
     overflows = is_overflow(detail.message, detail.code, detail.type)
     error = VendorRejected(
@@ -225,21 +235,3 @@ def _rejected(vendor: Vendor, code: int, detail: Detail, message: str | None) ->
     if overflows:
         error.status = REJECTED_STATUS
     return error
-
-
-#: How much of a text is searched for keys, in characters: far more than is passed on.
-SCRUBBED_LIMIT = 16 * MESSAGE_LIMIT
-
-#: Shorter keys are not secrets but words ("EMPTY", "none"), as for servers without keys.
-SECRET_LENGTH = 8
-
-
-def scrubbed(vendor: Vendor, message: str | None, limit: int = MESSAGE_LIMIT) -> str | None:
-    """Return a vendor's text, at most `limit` characters, with everything like a key replaced."""
-    if message is None:
-        return None
-    message = sanitized(message[:SCRUBBED_LIMIT])
-    for secret in (vendor.api_key, *vendor.headers.values()):
-        if secret and len(secret) >= SECRET_LENGTH:
-            message = message.replace(secret, HIDDEN)
-    return hide_secrets(message)[:limit]

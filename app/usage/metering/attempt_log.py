@@ -9,15 +9,12 @@ from collections.abc import Mapping, Sequence
 from app.usage.messages.call_attempt import CallAttempt
 from app.usage.metering.call_meter import CallMeter
 from app.usage.metering.quotes import without_quotes
-from app.vocabulary.errors import GatewayError, TollgateError
+from app.vocabulary.errors import VENDOR_REJECTED, GatewayError, TollgateError
 from app.vocabulary.request import GenerationRequest
 from app.vocabulary.text import SENTENCE_LIMIT
 
 #: The most calls that are kept: the first and the last ones.
 ATTEMPTS_LIMIT = 20
-
-#: The code of a rejection for which the vendor named none.
-REJECTED = "vendor_rejected"
 
 
 def error_code(error: BaseException | None) -> str | None:
@@ -25,7 +22,7 @@ def error_code(error: BaseException | None) -> str | None:
     if error is None:
         return None
     if isinstance(error, GatewayError):
-        return error.code or REJECTED
+        return error.code or VENDOR_REJECTED
     return error.code if isinstance(error, TollgateError) else TollgateError.code
 
 

@@ -1,6 +1,4 @@
-"""Meter: counts one request. It opens the request's record, counts its vendor calls, and records
-them once, as one event.
-"""
+"""Counts one request: opens its record, counts its vendor calls, and records them as one event."""
 
 import re
 import time
@@ -74,13 +72,10 @@ class Meter:
 
     def call(self, vendor: str, request: GenerationRequest, model: str | None = None) -> CallMeter:
         """Start to count one more call; `request` is the sub-request, and `model` as above."""
-        on_count = self._note if request.stream else None
-        call = CallMeter(vendor, request, on_count, model)
-        self._calls.append(call)
+        note = self._recorder.note
+        on_count = (lambda: note(self.event_id)) if request.stream else None
+        self._calls.append(call := CallMeter(vendor, request, on_count, model))
         return call
-
-    def _note(self) -> None:
-        self._recorder.note(self.event_id)
 
     def surplus(self, vendor: str, choices: int) -> None:
         """Report `choices` that were not requested, unless there are none."""
@@ -123,7 +118,12 @@ class Meter:
     @property
     def attempts(self) -> int:
         """Number of calls that were made, including failed ones."""
-        return sum(not call.was_skipped for call in self._calls)
+        return len(self.vendors_called)
+
+    @property
+    def vendors_called(self) -> list[str]:
+        """The vendor entry of each call that was made, in their order."""
+        return [call.vendor for call in self._calls if not call.was_skipped]
 
     @property
     def usage(self) -> Usage:

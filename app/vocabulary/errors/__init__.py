@@ -4,7 +4,9 @@ Does not depend on any HTTP library; only `app.api.errors` renders them.
 
     TollgateError
     ├── InvalidRequest                 400  the request is invalid
-    │   ├── InvalidJSON                400
+    │   ├── MissingParameter, InvalidType, UnknownParameter, InvalidJSON, InvalidHTTP
+    │   ├── PathNotFound               404  there is no such route
+    │   ├── MethodNotAllowed           405
     │   ├── UnsupportedParameter       400  the vendor does not support a parameter
     │   ├── ModelNotFound              404
     │   ├── RequestNotFound            404  the ledger has no request with this id
@@ -44,10 +46,7 @@ Does not depend on any HTTP library; only `app.api.errors` renders them.
         └── LedgerUnavailable               the SQL database
 """
 
-from app.vocabulary.errors.base import (
-    SHOULD_RETRY,
-    TollgateError,
-)
+from app.vocabulary.errors.base import SHOULD_RETRY, Retry, TollgateError, is_retried
 from app.vocabulary.errors.caller import (
     AccountDisabled,
     AccountNotAllowed,
@@ -57,10 +56,15 @@ from app.vocabulary.errors.caller import (
     InsufficientQuota,
     InvalidAPIKey,
     InvalidContentCoding,
+    InvalidHTTP,
     InvalidJSON,
     InvalidRequest,
+    InvalidType,
     LimitReached,
+    MethodNotAllowed,
+    MissingParameter,
     ModelNotFound,
+    PathNotFound,
     PermissionDenied,
     RateLimited,
     RequestNotFound,
@@ -68,10 +72,12 @@ from app.vocabulary.errors.caller import (
     RequestTooLarge,
     ResponseNotStored,
     ScopeMissing,
+    UnknownParameter,
     UnsupportedContentCoding,
     UnsupportedParameter,
     UsagePruned,
 )
+from app.vocabulary.errors.several import LISTED_LIMIT, together
 from app.vocabulary.errors.unavailable import (
     LedgerUnavailable,
     StreamFull,
@@ -80,6 +86,7 @@ from app.vocabulary.errors.unavailable import (
     Unavailable,
 )
 from app.vocabulary.errors.vendor import (
+    VENDOR_REJECTED,
     Cancelled,
     GatewayError,
     ShuttingDown,
@@ -96,7 +103,9 @@ from app.vocabulary.errors.vendor import (
 )
 
 __all__ = [
+    "LISTED_LIMIT",
     "SHOULD_RETRY",
+    "VENDOR_REJECTED",
     "AccountDisabled",
     "AccountNotAllowed",
     "Cancelled",
@@ -107,17 +116,23 @@ __all__ = [
     "InsufficientQuota",
     "InvalidAPIKey",
     "InvalidContentCoding",
+    "InvalidHTTP",
     "InvalidJSON",
     "InvalidRequest",
+    "InvalidType",
     "LedgerUnavailable",
     "LimitReached",
+    "MethodNotAllowed",
+    "MissingParameter",
     "ModelNotFound",
+    "PathNotFound",
     "PermissionDenied",
     "RateLimited",
     "RequestNotFound",
     "RequestTimeout",
     "RequestTooLarge",
     "ResponseNotStored",
+    "Retry",
     "ScopeMissing",
     "ShuttingDown",
     "StreamFull",
@@ -125,6 +140,7 @@ __all__ = [
     "StreamUnavailable",
     "TollgateError",
     "Unavailable",
+    "UnknownParameter",
     "UnsupportedContentCoding",
     "UnsupportedParameter",
     "UsagePruned",
@@ -138,4 +154,6 @@ __all__ = [
     "VendorTimeout",
     "VendorUnreachable",
     "WrongEndpoint",
+    "is_retried",
+    "together",
 ]

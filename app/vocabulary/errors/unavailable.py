@@ -8,6 +8,7 @@ class Unavailable(TollgateError):
 
     status = 503
     code = "service_unavailable"
+    acts = "the operator: `GET /readyz` names the service that is down."
 
 
 class StreamUnavailable(Unavailable):

@@ -5,6 +5,9 @@ from typing import Literal
 
 from app.vocabulary.errors.base import SHOULD_RETRY, TollgateError
 
+#: The code of a rejection for which the vendor named none.
+VENDOR_REJECTED = "vendor_rejected"
+
 
 class GatewayError(TollgateError):
     """A vendor call failed.
@@ -17,6 +20,7 @@ class GatewayError(TollgateError):
     status = 502
     type = "vendor_error"
     code: str | None = "vendor_failed"
+    acts = "the vendor, if a retry fails, too. The message has what the vendor said."
 
     def __init__(
         self,
@@ -40,6 +44,8 @@ class VendorRejected(GatewayError):
     status = 400
     type = "invalid_request_error"
     code = None
+    acts = "the caller: correct what the vendor's message names."
+    retry = "no"
 
     def __init__(
         self,
@@ -51,6 +57,11 @@ class VendorRejected(GatewayError):
     ) -> None:
         super().__init__(message, vendor_status=vendor_status, param=param, code=code)
         self.status = 400 if vendor_status == 422 else vendor_status
+
+    @property
+    def anchor(self) -> str:
+        """All rejections are explained at one heading, since their codes are the vendors' own."""
+        return VENDOR_REJECTED
 
 
 class WrongEndpoint(VendorRejected):
@@ -86,9 +97,8 @@ class VendorAuthentication(GatewayError):
     """The vendor rejects Tollgate's credentials or billing; the caller cannot fix it by a retry."""
 
     code = "vendor_authentication"
-
-    def __init__(self, message: str, *, vendor_status: int | None) -> None:
-        super().__init__(message, vendor_status=vendor_status, headers={SHOULD_RETRY: "false"})
+    acts = "the operator: check the vendor's key and bill; `tollgate vendors --check` tells more."
+    retry = "no"
 
 
 class VendorRateLimited(GatewayError):
@@ -97,14 +107,20 @@ class VendorRateLimited(GatewayError):
     status = 429
     type = "rate_limit_error"
     code = "vendor_rate_limited"
+    acts = "the operator: ask the vendor for higher limits. The caller: send less."
+    retry = "later"
 
 
 class VendorFailed(GatewayError):
     """The vendor sent an error or a malformed response, or closed the connection early."""
 
+    code = "vendor_failed"
+
 
 class VendorUnreachable(VendorFailed):
     """The vendor did not get the whole request: no connection, or one that closed too early."""
+
+    code = "vendor_failed"
 
 
 class VendorConnectTimeout(VendorUnreachable):
@@ -117,8 +133,9 @@ class VendorConnectTimeout(VendorUnreachable):
 class VendorMisconfigured(VendorUnreachable):
     """The vendor is unreachable as configured; for example, its certificate is not trusted."""
 
-    def __init__(self, message: str, *, vendor_status: int | None = None) -> None:
-        super().__init__(message, vendor_status=vendor_status, headers={SHOULD_RETRY: "false"})
+    code = "vendor_misconfigured"
+    acts = "the operator: correct the vendor's entry, or what the message names."
+    retry = "no"
 
 
 class VendorOverloaded(GatewayError):
@@ -166,6 +183,8 @@ class ShuttingDown(GatewayError):
     status = 503
     type = "server_error"
     code = "shutting_down"
+
+    acts = "nobody: another process serves the retry."
 
     def __init__(self, *, billable: bool = False) -> None:
         super().__init__("This server is shutting down; try again.", billable=billable)

@@ -81,6 +81,22 @@ def test_the_sandbox_is_recorded_by_the_name_of_its_model(
     assert {it.model for event in events for it in event.attempt_log} <= {"echo"}
 
 
+def test_a_retry_is_seen_to_succeed(client: OpenAI, gateway: Gateway) -> None:
+    """Tollgate calls three times, and then the client sends the request again."""
+    retrying = client.with_options(max_retries=1)
+    model = "sandbox/echo?fail_first=3"
+    reply = retrying.chat.completions.create(model=model, messages=[USER])
+    assert reply.choices[0].message.content == TEXT
+    assert retrying.completions.create(model=model, prompt=TEXT).choices[0].text == TEXT
+    events = gateway.events(4)
+    assert sorted((it.status, it.attempts) for it in events) == [
+        ("completed", 1),
+        ("completed", 1),
+        ("failed", 3),
+        ("failed", 3),
+    ]
+
+
 def test_an_awaited_client_does_the_same(clients: tuple[Any, Any]) -> None:
     async def asked() -> tuple[str, str]:
         async with clients[1] as client:

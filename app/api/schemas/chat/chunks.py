@@ -4,8 +4,9 @@ Clients join each choice's deltas field by field, so that nothing may come twice
 first delta, the finish reason in a last one of its own, the usage in a last chunk.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from app.api.schemas.chat.dump import dump_chat_usage, dump_head, dump_logprobs
@@ -54,7 +55,7 @@ class ChatChunks:
         Choices side by side stay in one chunk.
         """
         rounds: list[list[dict[str, Any]]] = []
-        for choice in chunk.choices:
+        for choice in self._in_order(chunk.choices):
             for at, dumped in enumerate(self._deltas(choice)):
                 if at == len(rounds):
                     rounds.append([])
@@ -62,6 +63,19 @@ class ChatChunks:
         head = dump_head(chunk, _KIND)
         bare = head if not chunk.extra else dump_head(replace(chunk, extra=None), _KIND)
         return [{**(bare if at else head), "choices": it} for at, it in enumerate(rounds)]
+
+    def _in_order(self, choices: Sequence[Choice]) -> Sequence[Choice]:
+        """Return choices; if one is new, in the order of their indices, none below it missing.
+
+        OpenAI's client appends a choice that is new, wherever its index says that it belongs. Of
+        samples that are made by several calls, any may answer first.
+        """
+        indices = {choice.index for choice in choices}
+        if indices <= self._begun:
+            return choices
+        missing = set(range(max(indices))) - indices - self._begun
+        begun = [Choice(index, "") for index in missing]
+        return sorted([*begun, *choices], key=attrgetter("index"))
 
     def _deltas(self, choice: Choice) -> Iterator[dict[str, Any]]:
         """Yield a choice's deltas, one after another."""

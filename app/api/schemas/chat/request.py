@@ -27,7 +27,6 @@ from app.api.schemas.chat.tools import (
     read_tool_choice,
     read_tools,
 )
-from app.api.schemas.completion import first_problem
 from app.api.schemas.completion_fields import (
     LogitBiasField,
     ModelField,
@@ -44,9 +43,10 @@ from app.api.schemas.fields import (
     StringField,
     wrong_value,
 )
+from app.api.schemas.problems import first_problem
 from app.formats import strict_json
 from app.vocabulary.chat.request import ChatRequest
-from app.vocabulary.errors import UnsupportedParameter
+from app.vocabulary.errors import UnsupportedParameter, together
 
 #: Parameters of other endpoints that callers send here by mistake -> the next step.
 ELSEWHERE: Mapping[str, str] = {
@@ -164,15 +164,19 @@ def load_chat_request(body: Mapping[str, Any]) -> ChatRequest:
     Raises: InvalidRequest for the first invalid field, named in `param`.
     """
     extra = {n: v for n, v in body.items() if n not in _KNOWN and v is not None}
-    for name in ELSEWHERE.keys() & extra.keys():
-        raise UnsupportedParameter(
-            f"`{name}` is not a parameter of chat completions: {ELSEWHERE[name]}.", param=name
-        )
+    if misplaced := [_misplaced(name) for name in ELSEWHERE if name in extra]:
+        raise together(misplaced)
     try:
         loaded = _schema_of(_REQUIRED | _KNOWN.intersection(body)).load(body)
     except ValidationError as exc:
         raise first_problem(exc) from exc
     return _converted({n: v for n, v in loaded.items() if v is not None}, extra)
+
+
+def _misplaced(name: str) -> UnsupportedParameter:
+    return UnsupportedParameter(
+        f"`{name}` is not a parameter of chat completions: {ELSEWHERE[name]}.", param=name
+    )
 
 
 def _converted(values: dict[str, Any], extra: Mapping[str, Any]) -> ChatRequest:

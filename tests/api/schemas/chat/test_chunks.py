@@ -102,6 +102,25 @@ def test_choices_each_have_a_role_and_stay_side_by_side() -> None:
     ]
 
 
+def test_choices_begin_in_the_order_of_their_indices() -> None:
+    last = chunk(Choice(2, "c", "stop"), Choice(0, "a", "stop"))
+    bodies = dumped(last, chunk(Choice(1, "b")), chunk(Choice(1, "", "stop")))
+    assert deltas(bodies) == [
+        (0, {**FIRST, "content": "a"}, None),
+        (1, {**FIRST, "content": ""}, None),
+        (2, {**FIRST, "content": "c"}, None),
+        (0, {}, "stop"),
+        (2, {}, "stop"),
+        (1, {"content": "b"}, None),
+        (1, {}, "stop"),
+    ]
+    state: Any = ChatCompletionStreamState()
+    for body in bodies:
+        state.handle_chunk(openai.types.chat.ChatCompletionChunk.model_validate(body))
+    found = [choice.message.content for choice in state.get_final_completion().choices]
+    assert found == ["a", "b", "c"]
+
+
 def test_a_call_begins_once_and_each_begins_in_its_own_chunk() -> None:
     bodies = dumped(
         with_reply(tool_calls=(call(0, "c1", "f", ""),)),

@@ -1,0 +1,147 @@
+"""What is wrong with the form of a credential, without looking it up.
+
+The sentences repeat nothing of a credential but its well-known beginning, such as `sk-`. A
+credential with the form of a key gets the same sentence whether it is unknown, revoked or expired.
+"""
+
+import re
+from collections.abc import Mapping
+
+INVALID = "The API key is missing or invalid."
+
+_KEY = re.compile(r"tg_[A-Za-z0-9_-]{43}")
+_KEY_LENGTH = 46
+_QUOTES = "\"'`\u2018\u2019\u201c\u201d"
+
+#: Forms of texts that are no keys, the first one that matches counts -> the sentence.
+_FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(rf"[{_QUOTES}]|.{{0,200}}[{_QUOTES}]\Z", re.DOTALL),
+        "The API key has quotation marks around it. Send it without them.",
+    ),
+    (
+        re.compile(r"(?:undefined|null|none|nil|nan|false|\[object object\])\Z", re.IGNORECASE),
+        "The API key is the word `{found}`: a variable of your program is not set.",
+    ),
+    (
+        re.compile(
+            r"(?:\$\{?\w{1,99}\}?|\$\(.{1,99}\)|%\w{1,99}%|\{\{.{1,99}\}\}|<.{1,99}>"
+            r"|your[-_ ].{1,99}|\w{0,50}_API_KEY)\Z",
+            re.IGNORECASE,
+        ),
+        "The API key is a placeholder, or a variable that was not replaced. Send its value.",
+    ),
+    (
+        re.compile(r"\S*\s"),
+        "The API key has white space in it. Send it on one line, without blanks.",
+    ),
+    (
+        re.compile(r"key_[0-9a-f]{20}\Z"),
+        "This is a key's id, not the key. The key begins with `tg_`, and was shown once, when it "
+        "was made; `tollgate keys rotate` makes a new one.",
+    ),
+    (
+        re.compile(r"sk-ant-|sk-or-|sk-|AIza|gsk_|xai-|hf_|r8_|pplx-|fw_|eyJ|AKIA"),
+        "This API key begins with `{found}`: it is another service's. A key of Tollgate begins "
+        "with `tg_`. Replace the other service's key if it is real.",
+    ),
+)
+
+_SCHEME = re.compile(r"bearer(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
+
+#: Headers and query parameters that other services read a key from.
+OTHER_HEADERS = ("api-key", "x-goog-api-key", "x-auth-token", "openai-api-key", "x-tollgate-key")
+QUERY_NAMES = ("api_key", "api-key", "apikey", "key", "token", "access_token", "x-api-key")
+
+_HOW = "Send the key as `x-api-key: tg_...` or `Authorization: Bearer tg_...`."
+
+
+def is_key(credential: str) -> bool:
+    """Whether a text has the form of a key."""
+    return _KEY.fullmatch(credential) is not None
+
+
+def problem(headers: Mapping[str, str], query: Mapping[str, str]) -> str:
+    """Return the sentence about a request without a valid key.
+
+    The names of `headers` are in lower case.
+    """
+    named, authorization = headers.get("x-api-key"), headers.get("authorization")
+    for text in _texts(named, authorization):
+        if is_key(text):
+            return INVALID
+    if named is not None:
+        return _of_text(named.strip(), "x-api-key")
+    if authorization is not None:
+        return _of_authorization(authorization.strip())
+    return _elsewhere(headers, query)
+
+
+def of_text(text: str) -> str:
+    """Return the sentence about a credential that was entered by itself."""
+    return INVALID if is_key(text) else _of_text(text, None)
+
+
+def _texts(named: str | None, authorization: str | None) -> list[str]:
+    """Return the credentials that are tried."""
+    found = [part.strip() for part in (named or "").split(",")]
+    for part in (authorization or "").split(","):
+        if (given := _SCHEME.fullmatch(part.strip())) and given[1]:
+            found.append(given[1].strip())
+    return found
+
+
+def _of_authorization(value: str) -> str:
+    given = _SCHEME.fullmatch(value)
+    if given is not None:
+        text = (given[1] or "").strip()
+        if _SCHEME.fullmatch(text) and text:
+            return "The header `authorization` has `Bearer` twice. Leave one out."
+        return _of_text(text, "authorization")
+    if value.lower().startswith("basic "):
+        return f"Tollgate does not support Basic authentication. {_HOW}"
+    if not value or " " in value:
+        return f"The header `authorization` has no API key. {_HOW}"
+    if is_key(value.strip(_QUOTES)):
+        return "The header `authorization` lacks `Bearer` and a space before the key."
+    wrong = _form(value) or f"{INVALID} A key of Tollgate begins with `tg_`."
+    return f"{wrong} The header `authorization` also lacks `Bearer` before the key."
+
+
+def _of_text(text: str, header: str | None) -> str:
+    where = f"The header `{header}`" if header else "The field"
+    if not text:
+        return f"{where} is there, but has no API key: it is empty."
+    if header == "x-api-key" and _SCHEME.fullmatch(text):
+        return "The header `x-api-key` takes the key alone. Leave out `Bearer`."
+    return _form(text) or f"{INVALID} A key of Tollgate begins with `tg_`."
+
+
+def _form(text: str) -> str | None:
+    """Return what is wrong with a text in the place of a key; None if it resembles nothing."""
+    for pattern, sentence in _FORMS:
+        if found := pattern.match(text):
+            return sentence.replace("{found}", found[0])
+    return _of_own(text) if text.startswith("tg_") else None
+
+
+def _of_own(text: str) -> str:
+    length = len(text)
+    if length != _KEY_LENGTH:
+        kind = "too short" if length < _KEY_LENGTH else "too long"
+        return f"The API key is {kind}: it has {length} characters, and a key has {_KEY_LENGTH}."
+    return "The API key has a character that no key has. Copy it again."
+
+
+def _elsewhere(headers: Mapping[str, str], query: Mapping[str, str]) -> str:
+    for name in OTHER_HEADERS:
+        if name in headers:
+            return f"Tollgate does not read the header `{name}`. {_HOW}"
+    lowered = {name.lower() for name in query}
+    for name in QUERY_NAMES:
+        if name in lowered:
+            return (
+                f"Tollgate reads no key from the query (`{name}`), because logs keep queries. "
+                f"{_HOW} Replace this key if it is real."
+            )
+    return f"The request has no API key. {_HOW}"

@@ -1,0 +1,1 @@
+"""What callers do wrong, and what the answers say."""
