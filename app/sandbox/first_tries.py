@@ -1,4 +1,4 @@
-"""How often each request has failed so far: those with `fail_first` fail first, and then succeed."""
+"""How often each request has failed: those with `fail_first` fail first, and then succeed."""
 
 import hashlib
 import threading

@@ -117,6 +117,7 @@ def load_entry(
     return Vendor(
         name=name,
         base_url=row.pop("base_url").rstrip("/"),
+        has_base_url=not any(_unset(table["base_url"], env)),
         api_key=api_key,
         missing=unset[0] if unset else None,
         native=tuple(row.pop("native", ("*",) if gateway.takes_prompts else ())),

@@ -36,6 +36,8 @@ class Vendor:
     name: str
     gateway: str
     base_url: str
+    #: Whether all variables of the base URL are set.
+    has_base_url: bool = True
     api_key: str | None = field(default=None, repr=False)
     missing: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -23,7 +23,7 @@ from tests.support.processes import ended, started
 from tests.support.services.polling import has_exited, wait_until
 
 DEADLINE_S = 120
-MODEL = "sandbox/echo?delay_ms=50"
+MODEL = "sandbox/echo"
 
 
 def command(var: Path, port: int) -> list[str]:
@@ -66,8 +66,23 @@ def run(words: list[str]) -> "subprocess.CompletedProcess[str]":
     )
 
 
+def shell(commands: str, folder: Path) -> str:
+    """Run commands as pasted into another terminal; return what they print."""
+    ran = subprocess.run(
+        ["bash", "-c", commands],
+        cwd=folder,
+        env={**os.environ, "OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=DEADLINE_S,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
 def key_in(said: str) -> str:
-    match = re.search(r"API key +(\S+)", said)
+    match = re.search(r"^export OPENAI_API_KEY=(\S+)$", said, re.MULTILINE)
     assert match
     return match[1]
 
@@ -82,7 +97,20 @@ def children_of(process: subprocess.Popen[str]) -> dict[str, int]:
     return found
 
 
-def test_it_shows_a_completion_and_its_usage_and_a_second_run_adds_to_them(tmp_path: Path) -> None:
+def pasted(said: str) -> str:
+    """The lines that a person would paste into another terminal, all at once."""
+    start, end = said.index("export OPENAI_BASE_URL"), said.index("  API reference")
+    text = said[start:end].replace("\nThe same without Python, as server-sent events:\n", "")
+    return text.replace("-m pip install --quiet openai", "-c ''")  # the tests have it
+
+
+def other_command(said: str) -> str:
+    found = re.search(r"Other commands +(.*)", said)
+    assert found
+    return found[1]
+
+
+def test_it_shows_a_completion_and_this_runs_usage_and_keeps_the_rest(tmp_path: Path) -> None:
     var, port = tmp_path / "var", free_port()
     with running(var, port) as (process, said):
         assert "Every word of this answer is a token" in said
@@ -112,16 +140,24 @@ def test_it_shows_a_completion_and_its_usage_and_a_second_run_adds_to_them(tmp_p
         with pytest.raises(DemoFailed, match="The usage query failed"):
             DemoClient(f"{url}/v5", "wrong").usage()
 
+        shown = shell(pasted(said), tmp_path)
+        assert shown.startswith("Each word of this answer is a token.\n")
+        assert "event: done" in shown
+        listed = shell(f". {var / 'dev-env'} && {sys.executable} -m app.cli vendors", ROOT)
+        assert re.search(r"^sandbox +openai +http://127\S+ +yes", listed, re.MULTILINE)
+
         pids = children_of(process).values()
         process.send_signal(signal.SIGINT)
         code, rest = finish(process)
+        assert not (var / "dev-env").exists()
         assert (code, rest) == (0, "Stopped. The recorded usage is kept.\n")
         assert all(map(has_exited, pids))
 
     with running(var, port) as (process, said):
         assert key_in(said) == key
-        assert re.search(rf"{re.escape(MODEL)} +4 +52 +52\n", said)
-        assert re.search(r"sandbox/echo +3 +6 +6\n", said)
+        assert re.search(rf"{re.escape(MODEL)} +2 +26 +26\n", said)
+        used = shell(other_command(said), tmp_path)
+        assert re.search(r"sandbox/echo +\S* *\S* *7", used) or "7" in used
         process.send_signal(signal.SIGTERM)
         assert finish(process)[0] == 0
 
