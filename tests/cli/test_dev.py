@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import socket
 import stat
@@ -12,9 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import coverage
-import openai
 import pytest
-import scale_gp_beta
 
 from app.devstack.demo import DemoClient, DemoFailed
 from app.settings import ROOT
@@ -104,6 +103,19 @@ def pasted(said: str) -> str:
     return text.replace("-m pip install --quiet openai", "-c ''")  # the tests have it
 
 
+def readme(start: str, end: str, url: str) -> list[str]:
+    """The blocks of a part of the README that are to be pasted, with another address."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    part = text[text.index(start) : text.index(end)]
+    blocks = re.findall(r"^```(?:sh|python)\n(.*?)^```$", part, re.MULTILINE | re.DOTALL)
+    return [block.replace("http://127.0.0.1:8000", url) for block in blocks]
+
+
+def in_python(code: str) -> str:
+    """A shell command that runs Python code."""
+    return f"{shlex.quote(sys.executable)} - <<'END'\n{code}END\n"
+
+
 def other_command(said: str) -> str:
     found = re.search(r"Other commands +(.*)", said)
     assert found
@@ -121,16 +133,11 @@ def test_it_shows_a_completion_and_this_runs_usage_and_keeps_the_rest(tmp_path: 
         assert set(children_of(process)) == {"valkey", "sandbox", "worker", "beat", "web"}
 
         url = f"http://127.0.0.1:{port}"
-        with openai.OpenAI(base_url=f"{url}/v5", api_key=key) as client:
-            completion = client.completions.create(model="sandbox/echo", prompt="a b")
-            assert completion.choices[0].text == "a b"
-            reply = client.chat.completions.create(
-                model="sandbox/echo", messages=[{"role": "user", "content": "e f"}]
-            )
-            assert reply.choices[0].message.content == "e f"
-        with scale_gp_beta.SGPClient(base_url=url, api_key=key, account_id="demo") as client:
-            stream = client.completions.create(model="sandbox/echo", prompt="c d", stream=True)
-            assert "".join(chunk.choices[0].text for chunk in stream) == "c d"
+        curl, _, with_clients, _, by_http = readme("## Call the API", "### Limits", url)
+        assert shell(curl, tmp_path).count('"text":') == 2
+        printed = shell(in_python(with_clients), tmp_path)
+        assert printed == "Hello there\n" * 4
+        assert "OrganizationUsageCompletions" in shell(in_python(with_clients + by_http), tmp_path)
 
         caller = DemoClient(f"{url}/v5", key)
         with pytest.raises(DemoFailed, match="The stream failed"):
@@ -156,8 +163,8 @@ def test_it_shows_a_completion_and_this_runs_usage_and_keeps_the_rest(tmp_path: 
     with running(var, port) as (process, said):
         assert key_in(said) == key
         assert re.search(rf"{re.escape(MODEL)} +2 +26 +26\n", said)
-        used = shell(other_command(said), tmp_path)
-        assert re.search(r"sandbox/echo +\S* *\S* *7", used) or "7" in used
+        used = shell(f"{other_command(said)} --by model", tmp_path)
+        assert re.search(r"^sandbox/echo +\d\d +1 ", used, re.MULTILINE)  # of both runs
         process.send_signal(signal.SIGTERM)
         assert finish(process)[0] == 0
 
