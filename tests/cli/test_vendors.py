@@ -69,7 +69,7 @@ def test_beside_a_dev_it_tells_what_that_can_call(tmp_path: Path, gateway: Gatew
     assert rows["sandbox"]["base_url"] == left_by_dev["TOLLGATE_SANDBOX_URL"]
     # Tollgate's own key is none of OpenAI's.
     rows = {row["vendor"]: row for row in json.loads(pasted.stdout)}
-    assert rows["openai"]["configured"] == "no: OPENAI_API_KEY is not set"
+    assert rows["openai"]["configured"] == "no: OPENAI_API_KEY is a key of Tollgate"
 
 
 def test_check_tells_who_answers_and_fails_when_one_does_not(

@@ -147,7 +147,8 @@ def _locked(var: Path) -> Iterator[Path]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
             raise click.ClickException(
-                f"Another `tollgate dev` uses {var}. Stop it, or choose another --var."
+                f"Another `tollgate dev` uses {var}. Stop it, or choose another directory and port:"
+                " TOLLGATE_VAR=var2 PORT=8001"
             ) from exc
         yield var
 

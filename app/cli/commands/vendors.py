@@ -76,7 +76,10 @@ def _state(vendor: Vendor, dev: RunningDev | None) -> str:
     is_here = vendor.missing is None
     if dev is not None and (vendor.name in dev.vendors) != is_here:
         return "here, but not in `tollgate dev`" if is_here else "in `tollgate dev`"
-    return "yes" if is_here else f"no: {vendor.missing} is not set"
+    if is_here:
+        return "yes"
+    is_own = vendor.missing in os.environ and vendor.missing not in for_vendors(os.environ)
+    return f"no: {vendor.missing} is {'a key of Tollgate' if is_own else 'not set'}"
 
 
 def _checked(table: VendorTable, env: Mapping[str, str]) -> dict[str, str]:

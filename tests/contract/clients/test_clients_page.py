@@ -25,7 +25,9 @@ DEADLINE_S = 120.0
 
 DOORS = ["chat.completions", "completions"]
 
-_PARTS = re.compile(r"^## (?P<title>[^\n]+)$|^```(?P<language>\w+)\n(?P<code>.*?)^```$", re.M | re.S)
+_PARTS = re.compile(
+    r"^## (?P<title>[^\n]+)$|^```(?P<language>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+)
 
 
 @dataclass
