@@ -16,6 +16,7 @@ from app.observability.backlog import BacklogCollector
 from app.observability.budget_metrics import BudgetCollector
 from app.observability.metrics.metrics import Metrics
 from app.observability.refusals import Refusals
+from app.pricing.price_book import PriceBook
 from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.service import CompletionService
 from app.settings import Settings
@@ -51,6 +52,7 @@ class Services:
     backlog: BacklogCollector
     budgets: BudgetCollector
     tracing: Tracing
+    prices: PriceBook
 
 
 def services() -> Services:

@@ -131,8 +131,7 @@ def _services(settings: Settings, storage: _Storage) -> Services:
     vendors = load_vendors(settings.vendors_file, settings.env, GATEWAY_SPECS)
     metrics = Metrics(vendors)
     unchecked = UncheckedRequests(storage.redis, metrics.unlimited)
-    prices = LivePrices(settings.prices_file)
-    prices.watch()
+    prices = _watched_prices(settings)
     recorder = _recorder(settings, storage, unchecked, prices)
     circuit_breaker = CircuitBreaker(storage.redis)
     accounts, usage_reader = Accounts(storage.engine), UsageReader(storage.engine)
@@ -156,7 +155,14 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         backlog=_backlog(settings, storage, usage_reader, circuit_breaker, vendors),
         budgets=BudgetCollector(accounts, usage_reader),
         tracing=tracing(settings.env),
+        prices=prices.book,
     )
+
+
+def _watched_prices(settings: Settings) -> LivePrices:
+    prices = LivePrices(settings.prices_file)
+    prices.watch()
+    return prices
 
 
 def _alarms(

@@ -26,6 +26,7 @@ from bench.stats import median_interval
 from bench.streams import StreamLoad
 from bench.target import Target
 from bench.wrk import press
+from tests.support.processes import ended
 
 CONNECTIONS, LOAD_S = 32, 2
 FLAT_CHUNKS, FLAT_LIMIT_S = 16_000, 120.0
@@ -72,19 +73,23 @@ def main(other: Path, rounds: int) -> None:
 def serving(root: Path, given: Mapping[str, object]) -> Iterator[Target]:
     """Run the Tollgate of a checkout, and yield it."""
     python = root / ".venv" / "bin" / "python"
-    with subprocess.Popen(  # noqa: S603  # our own
+    process = subprocess.Popen(  # noqa: S603  # our own
         [python, "-c", SERVE, json.dumps(given)],
         cwd=root,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-    ) as process:
+    )
+    try:
         line = process.stdout.readline() if process.stdout else ""
         if not line:
             raise click.ClickException(f"{root} does not start within {START_S:.0f} s")
         port, pid, headers = json.loads(line)
         yield Target(str(root), port, "/v5/completions", pid, "bench/", headers)
-        process.communicate(timeout=START_S)
+    finally:
+        if process.stdin is not None:
+            process.stdin.close()
+        ended(process)
 
 
 def requests_us(target: Target) -> float:

@@ -8,6 +8,7 @@ from flask import Response, g, request
 
 from app.accounts.access import limits_of
 from app.api.auth import authenticate, selected_account
+from app.api.costs import in_usage, is_asked, set_cost
 from app.api.disconnect import client_of
 from app.api.errors import in_stream
 from app.api.idempotency import is_keyed, respond_once
@@ -62,8 +63,8 @@ class Door:
             trace=g.line.trace,
             observer=g.line,
         )
-        answer = self._stream if asked.stream else self._whole
-        return respond_once(account_id, body, lambda: answer(asked, context))
+        answer, with_cost = (self._stream if asked.stream else self._whole), is_asked()
+        return respond_once(account_id, body, lambda: answer(asked, context, with_cost))
 
     def _loaded(self, body: bytes) -> GenerationRequest:
         fields = parsed(body)
@@ -73,19 +74,27 @@ class Door:
             explain_model(exc, fields, services().vendors)
             raise
 
-    def _whole(self, asked: GenerationRequest, context: RequestContext) -> Response:
+    def _whole(
+        self, asked: GenerationRequest, context: RequestContext, with_cost: bool
+    ) -> Response:
         answer = services().completions.complete(asked, context)
         try:
-            body = strict_json.dump(self.dump(answer.completion))
-            response = Response(body, mimetype="application/json")
+            body = self.dump(answer.completion)
+            body["model"], cost = answer.model, answer.cost(services().prices)
+            if with_cost:
+                body["usage"]["cost"] = in_usage(cost)
+            response = Response(strict_json.dump(body), mimetype="application/json")
+            set_cost(response, cost)
         except BaseException:
             answer.record()
             raise
         response.call_on_close(answer.record)  # after the last byte is sent
         return _with_headers(response, answer)
 
-    def _stream(self, asked: GenerationRequest, context: RequestContext) -> Response:
-        settings = services().settings
+    def _stream(
+        self, asked: GenerationRequest, context: RequestContext, with_cost: bool
+    ) -> Response:
+        settings, prices = services().settings, services().prices
         # With an idempotency key, the vendor's response is read even if the client disconnects.
         client = None if is_keyed() else client_of(request.environ)
         disconnected = None if client is None else client.has_disconnected
@@ -107,6 +116,7 @@ class Door:
             self.chunks(),
             first,
             keep_alive_s=settings.keep_alive_s,
+            cost=(lambda: in_usage(stream.cost(prices))) if with_cost else None,
             failed=in_stream(g.line.failed),
         )
         response = Response(body, headers=STREAM_HEADERS)

@@ -36,9 +36,10 @@ class ChunkDumper(Protocol):
 class EventStreamBody:
     """The body of a streamed response; closing it records the request.
 
-    `first` are the chunks that arrived before the response started ([] for none yet). `failed`
-    reports an error, and returns its JSON. The terminator is a named event: one official client
-    parses every unnamed event as JSON, and the other stops at `[DONE]` under any name.
+    `first` are the chunks that arrived before the response started ([] for none yet). `cost`
+    returns the dollars that the usage has beside its tokens; with it, the usage always comes.
+    `failed` reports an error, and returns its JSON. The terminator is a named event: one official
+    client parses every unnamed event as JSON, and the other stops at `[DONE]` under any name.
     """
 
     def __init__(
@@ -49,11 +50,14 @@ class EventStreamBody:
         first: list[Completion] | None,
         *,
         keep_alive_s: float,
+        cost: Callable[[], float | None] | None = None,
         failed: Callable[[TollgateError], bytes],
     ) -> None:
         self._stream = stream
         self._dumper, self._dump = dumper, dumper.dump
-        self._include_usage = request.include_usage
+        self._include_usage = request.include_usage or cost is not None
+        self._cost = cost
+        self._model = ("", "")
         self._running_usage = bool((request.stream_options or {}).get("continuous_usage_stats"))
         self._first = first
         self._keep_alive_s = keep_alive_s
@@ -77,20 +81,26 @@ class EventStreamBody:
                 yield error_frame(self._failed(error))
                 raise aborted_connection() from exc
         if self._include_usage:
-            yield self._frame(self._stream.usage_chunk)
+            yield self._frame(self._stream.usage_chunk, self._cost)
         yield DONE
 
     def close(self) -> None:
         """Record the request; the server always calls this."""
         self._stream.close()
 
-    def _frame(self, chunk: Completion) -> bytes:
+    def _frame(self, chunk: Completion, cost: Callable[[], float | None] | None = None) -> bytes:
         bodies = self._dump(chunk)
+        if chunk.model is not self._model[0]:
+            self._model = (chunk.model, self._stream.model(chunk.model))
+        for body in bodies:
+            body["model"] = self._model[1]
         if self._include_usage:
             for body in bodies:
                 body["usage"] = None
             if chunk.usage and (self._running_usage or not chunk.choices):
                 bodies[-1]["usage"] = self._dumper.usage(chunk.usage)
+        if cost is not None:
+            bodies[-1]["usage"] = {**(bodies[-1]["usage"] or {}), "cost": cost()}
         if len(bodies) == 1:  # the usual chunk
             return frame(strict_json.dump(bodies[0]))
         return b"".join([frame(strict_json.dump(body)) for body in bodies])

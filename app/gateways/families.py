@@ -19,11 +19,11 @@ from app.vendors.entry import GatewaySpec
 #: `gateway` of a vendor entry -> its gateways.
 GATEWAYS: Mapping[str, Family] = {
     "anthropic": Family(chat=AnthropicGateway()),
-    "azure": Family(native=AzureGateway(), chat=AzureChatGateway()),
+    "azure": Family(AzureGateway(), AzureChatGateway(), reports_names=False),
     "bedrock": Family(native=InvokeGateway(), chat=ConverseGateway()),
     "cohere": Family(chat=CohereGateway()),
     "gemini": Family(chat=GeminiGateway()),
-    "launch": Family(native=LaunchGateway(), chat=LaunchChatGateway()),
+    "launch": Family(LaunchGateway(), LaunchChatGateway(), reports_names=False),
     "llmengine_v1": Family(native=LLMEngineV1Gateway()),
     "mistral": Family(native=FIMGateway(), chat=OpenAIChatGateway()),
     "openai": Family(native=OpenAIGateway(), chat=OpenAIChatGateway()),

@@ -22,11 +22,13 @@ class Family:
     """The gateways of one API format.
 
     `native` sends a prompt unchanged; `chat` sends messages. The `native` globs of a vendor entry
-    decide which of its models complete texts through which.
+    decide which of its models complete texts through which. `reports_names`: the vendor can be
+    asked for the model that its responses name; otherwise it is asked for deployments of models.
     """
 
     native: Gateway[CompletionRequest] | None = None
     chat: ChatGateway | None = None
+    reports_names: bool = True
 
     @cached_property
     def _doors(self) -> Mapping[Endpoint, Doors]:

@@ -44,14 +44,15 @@ class Plan:
 
     The others are encoded later: a prompt may have megabytes, and need 128 calls. `vendor` is the
     candidate's entry with what rejections have shown about the model. `is_bridged`: the request is
-    converted, from a prompt to a message. `dropped` are the caller's parameters that are not sent
-    to the vendor.
+    converted, from a prompt to a message. `reports_names` is as in `Family`.
+    `dropped` are the caller's parameters that are not sent to the vendor.
     """
 
     candidate: Candidate
     vendor: Vendor
     gateway: Gateway[Any]
     is_bridged: bool
+    reports_names: bool
     sub_requests: tuple[SubRequest, ...]
     first: VendorRequest
     dropped: tuple[str, ...]
@@ -119,7 +120,8 @@ class Router:
         first = gateway.encode(vendor, sub_requests[0].request)
         dropped = (*dropped, *first.dropped)
         parts, is_bridged = tuple(sub_requests), bridge is not None
-        return Plan(candidate, vendor, gateway, is_bridged, parts, first, dropped)
+        reports = self._families[vendor.gateway].reports_names
+        return Plan(candidate, vendor, gateway, is_bridged, reports, parts, first, dropped)
 
     def cost_candidate(self, candidate: Candidate, endpoint: Endpoint) -> CostCandidate:
         """Return the traits of a candidate from which the most that it can cost is computed."""

@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from weakref import WeakSet
 
+from app.pricing.price_book import PriceBook
 from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.failover import Calls
 from app.serving.fan_out import merge
+from app.serving.model_names import sendable
 from app.serving.routing import Router
 from app.serving.stream import CompletionStream, add_totals, with_id
 from app.transport.call import Transport
@@ -34,9 +36,13 @@ class Answer:
     """A whole completion. Call `record` when its last byte has been sent to the client."""
 
     completion: Completion
+    #: The name of the model that can be sent back.
+    model: str
     limit_headers: Mapping[str, str]
     dropped: tuple[str, ...]
     attempts: int
+    #: Returns the cost in nano-dollars; None if it is unknown.
+    cost: Callable[[PriceBook], int | None]
     record: Callable[[], None]
 
 
@@ -79,9 +85,11 @@ class CompletionService:
             completion = dataclasses.replace(completion, usage=usage)
         return Answer(
             completion,
+            sendable(calls.plan, completion.model),
             meter.limit_headers,
             calls.plan.dropped,
             meter.attempts,
+            meter.cost,
             lambda: meter.record("completed"),
         )
 

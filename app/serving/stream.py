@@ -10,8 +10,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
+from app.pricing.price_book import PriceBook
 from app.serving.channel import Channel, ConsumerClosed
 from app.serving.failover import Calls
+from app.serving.model_names import sendable
 from app.transport.watchdog import Watchdog
 from app.usage.metering.meter import Meter
 from app.vocabulary.completion import Completion
@@ -77,6 +79,14 @@ class CompletionStream:
     def attempts(self) -> int:
         """The number of vendor calls so far."""
         return self._meter.attempts
+
+    def model(self, reported: str) -> str:
+        """Return the name of the model that can be sent back, for the one that a chunk has."""
+        return sendable(self._calls.plan, reported)
+
+    def cost(self, prices: PriceBook) -> int | None:
+        """Return the cost in nano-dollars, once `take` has returned None; None if unknown."""
+        return self._meter.cost(prices)
 
     @property
     def usage_chunk(self) -> Completion:

@@ -6,8 +6,17 @@ from typing import NamedTuple
 from app.pricing.kinds import Tokens
 from app.pricing.price import Price
 from app.pricing.price_book import PriceBook
-from app.usage.messages.call_usage import CallUsage
 from app.usage.messages.event import UsageEvent
+
+
+class Served(NamedTuple):
+    """A call that used tokens, and everything that its price depends on, as in `CallUsage`."""
+
+    vendor: str
+    model: str
+    model_served: str | None
+    service_tier: str | None
+    tokens: Tokens
 
 
 class Cost(NamedTuple):
@@ -38,31 +47,34 @@ def cost_of(event: UsageEvent, prices: PriceBook) -> Cost:
         return NO_COST
     at_ms = event.started_at_ms
     if event.calls:
-        return _sum(
-            _cost(it.usage, prices.served(it.vendor, _names(it), it.service_tier, at_ms))
+        calls = (
+            Served(it.vendor, it.model, it.model_served, it.service_tier, it.usage)
             for it in event.calls
         )
-    vendor = event.vendor_served or event.vendor
-    return _cost(event, prices.served(vendor, _names(event), event.service_tier, at_ms))
+        return cost_of_calls(calls, prices, at_ms)
+    vendor, tier = event.vendor_served or event.vendor, event.service_tier
+    return _cost(Served(vendor, event.model, event.model_served, tier, event), prices, at_ms)
 
 
-def _cost(tokens: Tokens, price: Price | None) -> Cost:
-    if price is None or (nanousd := price.cost_nanousd(tokens)) is None:
-        return NO_COST
-    return Cost(nanousd, (price,))
+def cost_of_calls(calls: Iterable[Served], prices: PriceBook, at_ms: int) -> Cost:
+    """Return the cost of a request that began at `at_ms` and made these calls, at least one.
 
-
-def _names(served: UsageEvent | CallUsage) -> tuple[str, ...]:
-    """Return the model's names, the most reliable first: as served, then as requested."""
-    return (served.model_served, served.model) if served.model_served else (served.model,)
-
-
-def _sum(costs: Iterable[Cost]) -> Cost:
-    """Return the cost of several calls; NO_COST if one is unknown, since a part is not the sum."""
-    nanousd, prices = 0, dict[Price, None]()
-    for cost in costs:
+    NO_COST if a price is unknown: a part is not the sum.
+    """
+    nanousd, applied = 0, dict[Price, None]()
+    for call in calls:
+        cost = _cost(call, prices, at_ms)
         if cost.nanousd is None:
             return NO_COST
         nanousd += cost.nanousd
-        prices.update(dict.fromkeys(cost.prices))
-    return Cost(nanousd, tuple(prices))
+        applied.update(dict.fromkeys(cost.prices))
+    return Cost(nanousd, tuple(applied))
+
+
+def _cost(call: Served, prices: PriceBook, at_ms: int) -> Cost:
+    # The model's names, the most reliable first: as served, then as requested.
+    names = (call.model_served, call.model) if call.model_served else (call.model,)
+    price = prices.served(call.vendor, names, call.service_tier, at_ms)
+    if price is None or (nanousd := price.cost_nanousd(call.tokens)) is None:
+        return NO_COST
+    return Cost(nanousd, (price,))

@@ -37,7 +37,7 @@ def test_a_completion_is_answered_and_recorded(gateway: Gateway, vendor: Simulat
         "id": "cmpl-vendor",
         "object": "text_completion",
         "created": 1_790_000_000,
-        "model": "m-2026-01-01",
+        "model": "sim/m-2026-01-01",
         "system_fingerprint": "fp",
         "choices": [{"index": 0, "text": "Hello", "logprobs": None, "finish_reason": "stop"}],
         "usage": {

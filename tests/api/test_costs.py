@@ -1,194 +1,160 @@
-"""OpenAI's cost API over a real ledger."""
+"""What one answer cost: in a header, and in the usage of who asks; the number that is booked."""
 
+import dataclasses
 import json
+from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
-from openai import OpenAI
+from flask import Flask, Response
 
-from app.ledger.posting import Ledger
-from app.pricing.price_book import PriceBook
-from tests.api.usage_site import COSTS, DAY_S, MIDNIGHT_S, Site, at, results, spans
-from tests.support.gateway import Gateway
+from app.api.costs import in_usage, is_asked, set_cost
+from app.pricing.price_book import load_prices
+from app.settings import Settings
+from app.usage.cost import cost_of
+from app.vocabulary.errors import InvalidRequest
+from app.vocabulary.money import NANO
+from tests.support.gateway import Gateway, running, sse_events
+from tests.support.vendor import SimulatedVendor, completed, json_reply
+from tests.support.vendor_chat import chatted
 
-RANGE: dict[str, Any] = {"start_time": MIDNIGHT_S, "end_time": MIDNIGHT_S + DAY_S}
+ASK = {"x-tollgate-include-cost": "true"}
+TEXT: dict[str, Any] = {"prompt": "one two three", "max_tokens": 5}
+CHAT: dict[str, Any] = {"messages": [{"role": "user", "content": "one two three"}]}
+
+#: The simulated vendor says that this model served; nothing else has a price.
+ROWS = (
+    '[[prices]]\nmodel = "sim/*"\ninput = 0.15\noutput = 0.6\n'
+    '[[prices]]\nmodel = "spare/*"\ninput = 1\noutput = 2\n'
+    '[[prices]]\nmodel = "single/*"\ninput = 3\noutput = 4\n'
+)
 
 
 @pytest.fixture
-def costs(each_site: Site, prices: PriceBook) -> Site:
-    """A site that is asked for costs."""
-    each_site.path, each_site.prices = COSTS, prices
-    return each_site
+def priced(settings: Settings, tmp_path: Path) -> Settings:
+    """A deployment with prices of its own."""
+    path = tmp_path / "own.toml"
+    path.write_text(ROWS)
+    return dataclasses.replace(settings, prices_file=path)
 
 
-def exact(response: Any) -> list[Decimal | None]:
-    """Return the amounts as they are written, not as floats."""
-    text = response.get_data(as_text=True)
-    body = json.loads(text, parse_float=Decimal, parse_int=Decimal)
-    return [result["amount"]["value"] for result in results(body["data"])]
-
-
-def test_a_day_is_one_bucket_in_openais_shape(costs: Site) -> None:
-    costs.post(at(MIDNIGHT_S, model="m", prompt_tokens=3, completion_tokens=2))
-    page = costs.page(**RANGE)
-    assert page == {
-        "object": "page",
-        "data": [
-            {
-                "object": "bucket",
-                "start_time": MIDNIGHT_S,
-                "end_time": MIDNIGHT_S + DAY_S,
-                "results": [
-                    {
-                        "object": "organization.costs.result",
-                        "amount": {"value": 0.00000165, "currency": "usd"},
-                        "line_item": None,
-                        "project_id": None,
-                        "user_id": None,
-                        "api_key_id": None,
-                        "endpoint": None,
-                        "api_source": None,
-                        "quantity": None,
-                        "quantity_unit": None,
-                        "unpriced_requests": 0,
-                    }
-                ],
-            }
-        ],
-        "has_more": False,
-        "next_page": None,
-    }
-
-
-def test_costs_may_be_by_endpoint(costs: Site) -> None:
-    chat = at(MIDNIGHT_S, model="m", prompt_tokens=6, endpoint="chat.completions")
-    costs.post(at(MIDNIGHT_S, model="m", prompt_tokens=3), chat)
-    (bucket, *_) = costs.page(**RANGE, group_by="endpoint")["data"]
-    found = {it["endpoint"]: it["amount"]["value"] for it in bucket["results"]}
-    assert found == {"chat.completions": 0.0000021, "completions": 0.00000165}
-    (bucket, *_) = costs.page(**RANGE, endpoints="chat.completions")["data"]
-    assert [it["amount"]["value"] for it in bucket["results"]] == [0.0000021]
-
-
-def test_ten_thousand_tiny_requests_add_up_exactly(costs: Site) -> None:
-    costs.post(
-        *(
-            at(MIDNIGHT_S, model="m", prompt_tokens=1, completion_tokens=0, total_tokens=1)
-            for _ in range(10_000)
-        )
+@pytest.fixture
+def gateway(priced: Settings, vendor: SimulatedVendor) -> Iterator[Gateway]:
+    vendor.default = lambda asked: (
+        chatted(asked.body) if "messages" in asked.body else completed(asked.body)
     )
-    assert exact(costs.get(RANGE)) == [Decimal("0.0015")]
+    with running(priced) as gateway:
+        yield gateway
 
 
-def test_a_large_amount_keeps_its_last_nano_dollar(costs: Site) -> None:
-    huge = {"prompt_tokens": 2**43, "completion_tokens": 0, "total_tokens": 2**43}
-    costs.post(at(MIDNIGHT_S, model="dear", **huge))
-    costs.post(at(MIDNIGHT_S, model="m", prompt_tokens=1, completion_tokens=0, total_tokens=1))
-    assert exact(costs.get(RANGE)) == [Decimal(2**43) / 1000 + Decimal("0.00000015")]
+def ask(gateway: Gateway, body: dict[str, Any], **headers: str) -> Any:
+    return (gateway.chat if "messages" in body else gateway.post)(body, headers=headers)
 
 
-def test_an_unknown_price_is_null_and_counted_and_never_nothing(costs: Site) -> None:
-    unknown = at(MIDNIGHT_S, model="new")
-    costs.post(unknown, at(MIDNIGHT_S, model="m"), at(MIDNIGHT_S, model="free"))
-    lines = results(costs.page(**RANGE, group_by="line_item")["data"])
-    found = {it["line_item"]: (it["amount"]["value"], it["unpriced_requests"]) for it in lines}
-    assert found == {
-        "openai/new": (None, 1),
-        "openai/m": (0.00000165, 0),
-        "openai/free": (0, 0),
-    }
-    assert {r["quantity"] for r in lines} == {5}
-    (whole,) = results(costs.page(**RANGE)["data"])
-    assert (whole["amount"]["value"], whole["unpriced_requests"]) == (0.00000165, 1)
+def booked(gateway: Gateway, settings: Settings) -> int | None:
+    """Return what the only request costs in the ledger, in nano-dollars."""
+    return cost_of(gateway.event(), load_prices(settings.prices_file)).nanousd
 
 
-def test_a_request_that_used_nothing_costs_nothing_whatever_its_model(costs: Site) -> None:
-    nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, "source": "none"}
-    costs.post(at(MIDNIGHT_S, model="new", status="failed", **nothing))
-    (result,) = results(costs.page(**RANGE)["data"])
-    assert (result["amount"]["value"], result["unpriced_requests"]) == (0, 0)
+@pytest.mark.parametrize("asked", [TEXT, CHAT], ids=["completions", "chat"])
+@pytest.mark.parametrize("model", ["sim/m", "standby/m"])
+def test_a_whole_answer_has_what_is_booked(
+    gateway: Gateway, priced: Settings, vendor: SimulatedVendor, asked: dict[str, Any], model: str
+) -> None:
+    """Also if a fallback served it, at its own price."""
+    if model == "standby/m":
+        vendor.reply(json_reply({"error": {"message": "busy"}}, 503))
+    response = ask(gateway, {**asked, "model": model}, **ASK)
+    assert response.status_code == 200, response.text
+    nanousd = booked(gateway, priced)
+    assert nanousd
+    assert Decimal(response.headers["x-tollgate-cost"]) == Decimal(nanousd) / NANO
+    assert response.json()["usage"]["cost"] == nanousd / NANO
 
 
-def test_a_request_that_used_nothing_makes_no_unknown_sum_known(costs: Site) -> None:
-    nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, "source": "none"}
-    failed = [at(MIDNIGHT_S, model=it, status="failed", **nothing) for it in ("new", "m")]
-    costs.post(at(MIDNIGHT_S, model="new"), *failed)
-    (whole,) = results(costs.page(**RANGE)["data"])
-    assert (whole["amount"]["value"], whole["unpriced_requests"]) == (None, 1)
-    lines = results(costs.page(**RANGE, group_by="line_item")["data"])
-    found = {it["line_item"]: (it["amount"]["value"], it["unpriced_requests"]) for it in lines}
-    assert found == {"openai/new": (None, 1), "openai/m": (0, 0)}
+@pytest.mark.parametrize("asked", [TEXT, CHAT], ids=["completions", "chat"])
+def test_a_stream_has_it_in_its_last_chunk(
+    gateway: Gateway, priced: Settings, asked: dict[str, Any]
+) -> None:
+    """Who asks for it gets that chunk without asking for the usage, too."""
+    response = ask(gateway, {**asked, "model": "sim/m", "stream": True}, **ASK)
+    *chunks, last = (body for name, body in sse_events(response) if name is None)
+    assert all(chunk["usage"] is None for chunk in chunks)
+    assert last["choices"] == []
+    assert last["usage"]["total_tokens"] > 0
+    nanousd = booked(gateway, priced)
+    assert nanousd
+    assert last["usage"]["cost"] == nanousd / NANO
+    assert "x-tollgate-cost" not in response.headers
 
 
-def test_who_served_sets_the_price_and_who_was_asked_the_line(costs: Site) -> None:
-    costs.post(at(MIDNIGHT_S, vendor="azure", model="x", vendor_served="openai", model_served="m"))
-    (result,) = results(costs.page(**RANGE, group_by=["line_item", "project_id"])["data"])
-    assert (result["line_item"], result["amount"]["value"]) == ("azure/x", 0.00000165)
-    assert result["project_id"] == "acme"
+def test_several_calls_cost_what_they_cost_together(gateway: Gateway, priced: Settings) -> None:
+    response = ask(gateway, {"model": "single/m", "prompt": ["a b", "c d e"], "n": 2})
+    nanousd = booked(gateway, priced)
+    assert nanousd
+    assert Decimal(response.headers["x-tollgate-cost"]) == Decimal(nanousd) / NANO
 
 
-def test_costs_come_in_days_with_openais_page_sizes(costs: Site) -> None:
-    page = costs.page(start_time=0)
-    assert spans(page["data"]) == [(i * DAY_S, (i + 1) * DAY_S) for i in range(7)]
-    assert len(costs.page(start_time=0, limit=180)["data"]) == 180
-    for query, param in (
-        ({"limit": 181}, "limit"),
-        ({"bucket_width": "1h"}, "bucket_width"),
-        ({"group_by": "model"}, "group_by[0]"),
-        ({"line_items": "m"}, "line_items[0]"),
-        ({"models": "openai/m"}, "models"),
-        ({"user_ids": "u"}, "user_ids"),
-    ):
-        response = costs.get({"start_time": 0, **query})
-        assert (response.status_code, response.get_json()["error"]["param"]) == (400, param)
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_unknown_cost_is_no_number(gateway: Gateway, stream: bool) -> None:
+    response = ask(gateway, {**TEXT, "model": "again/m", "stream": stream}, **ASK)
+    assert "x-tollgate-cost" not in response.headers
+    body = sse_events(response)[-2][1] if stream else response.json()
+    assert body["usage"]["cost"] is None
 
 
-def test_filters_and_scopes_are_those_of_usage(costs: Site) -> None:
-    costs.post(
-        at(MIDNIGHT_S, model="m"),
-        at(MIDNIGHT_S, model="m", api_key_id="key_2"),
-        at(MIDNIGHT_S, model="free"),
-        at(MIDNIGHT_S, model="m", account_id="beta"),
-    )
-
-    def amount(key: str = "admin", **query: Any) -> list[Any]:
-        return [r["amount"]["value"] for r in results(costs.page(key, **RANGE, **query)["data"])]
-
-    assert amount() == [0.00000495]
-    assert amount(line_items="openai/free") == [0]
-    assert amount(api_key_ids="key_2") == [0.00000165]
-    assert amount(project_ids=["beta"]) == [0.00000165]
-    assert amount("usage") == [0.0000033]
-    assert costs.get({**RANGE, "project_ids": "beta"}, "usage").status_code == 403
-    assert costs.get(RANGE, "completions").status_code == 403
-    assert costs.get(RANGE, "none").status_code == 401
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_usage_of_others_is_openais(gateway: Gateway, stream: bool) -> None:
+    options = {"stream_options": {"include_usage": True}} if stream else {}
+    for headers in ({}, {"x-tollgate-include-cost": "false"}):
+        response = ask(gateway, {**TEXT, "model": "sim/m", "stream": stream, **options}, **headers)
+        body = sse_events(response)[-2][1] if stream else response.json()
+        assert "cost" not in body["usage"]
 
 
-def test_openais_client_reads_costs(gateway: Gateway, prices: PriceBook) -> None:
-    Ledger(gateway.engine, prices).post(
-        at(MIDNIGHT_S + i * DAY_S, model=model) for i in range(9) for model in ("m", "new")
-    )
-    _, secret = gateway.accounts.create_key(["acme"], ["usage"])
-    client = OpenAI(base_url=gateway.base_url, api_key="-", admin_api_key=secret, max_retries=0)
-    query: Any = {
-        "start_time": MIDNIGHT_S,
-        "end_time": MIDNIGHT_S + 9 * DAY_S,
-        "group_by": ["line_item", "project_id", "api_key_id"],
-        "line_items": ["openai/m", "openai/new"],
-    }
-    pages = [client.admin.organization.usage.costs(**query)]
-    while pages[-1].has_more:
-        cursor = pages[-1].next_page or ""
-        pages.append(client.admin.organization.usage.costs(**query, page=cursor))
-    found: list[Any] = [r for page in pages for bucket in page.data for r in bucket.results]
-    assert len(pages) == 2
-    assert {type(r).__name__ for r in found} == {"DataResultOrganizationCostsResult"}
-    assert {(r.line_item, r.amount.value, r.amount.currency) for r in found} == {
-        ("openai/m", 0.00000165, "usd"),
-        ("openai/new", None, "usd"),
-    }
-    assert len(found) == 18
-    assert {(r.project_id, r.api_key_id, r.quantity_unit) for r in found} == {
-        ("acme", "key_1", "tokens")
-    }
+def test_a_wrong_switch_is_named_and_nothing_is_asked(
+    gateway: Gateway, vendor: SimulatedVendor
+) -> None:
+    response = ask(gateway, {**TEXT, "model": "sim/m"}, **{"x-tollgate-include-cost": "1"})
+    assert response.status_code == 400
+    assert response.json()["error"]["param"] == "x-tollgate-include-cost"
+    assert "`true` or `false`" in response.json()["error"]["message"]
+    assert vendor.asked == []
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("asked", [TEXT, CHAT], ids=["completions", "chat"])
+def test_the_model_of_an_answer_can_be_sent_back(
+    gateway: Gateway, asked: dict[str, Any], stream: bool
+) -> None:
+    """It is the vendor's own name of what it served, and the ledger has that name alone."""
+    first = ask(gateway, {**asked, "model": "sim/m", "stream": stream})
+    bodies = [it for name, it in sse_events(first) if name is None] if stream else [first.json()]
+    (model,) = {body["model"] for body in bodies}
+    event = gateway.event()
+    assert model == f"sim/{event.model_served}"
+    assert ask(gateway, {**asked, "model": model}).status_code == 200
+
+
+def test_a_header_of_money_has_all_its_digits_and_no_exponent() -> None:
+    response = Response()
+    set_cost(response, 1)
+    assert response.headers["x-tollgate-cost"] == "0.000000001"
+    set_cost(response, 0)
+    assert response.headers["x-tollgate-cost"] == "0"
+    assert json.dumps(in_usage(1_500_000_000)) == "1.5"
+    assert in_usage(None) is None
+
+
+@pytest.mark.parametrize(("value", "found"), [("true", True), (" TRUE ", True), ("false", False)])
+def test_the_switch_is_on_or_off(value: str, found: bool) -> None:
+    app = Flask("costs")
+    with app.test_request_context(headers={"x-tollgate-include-cost": value}):
+        assert is_asked() is found
+    with app.test_request_context():
+        assert not is_asked()
+    unclear = app.test_request_context(headers={"x-tollgate-include-cost": ""})
+    with unclear, pytest.raises(InvalidRequest):
+        is_asked()

@@ -35,6 +35,10 @@ class Script:
             raise step
         return step
 
+    def model(self, reported: str) -> str:
+        """Return the name that can be sent back."""
+        return f"sim/{reported}"
+
     def close(self) -> None:
         """Note it."""
         self.is_closed = True

@@ -7,10 +7,11 @@ estimated from its text.
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from app.usage.cost import Served
 from app.usage.messages.event import SideSource
 from app.usage.metering.estimate import (
     at_most_asked,
@@ -49,6 +50,17 @@ class Counted(NamedTuple):
 
 
 NOTHING = Counted(Usage(), "none", "none")
+
+
+def sum_of(calls: Sequence[Counted]) -> Counted:
+    """Return what several calls have used together."""
+    if len(calls) == 1:
+        return calls[0]
+    return Counted(
+        sum((call.usage for call in calls), Usage()),
+        least_certain(call.prompt_source for call in calls),
+        least_certain(call.completion_source for call in calls),
+    )
 
 
 class CallMeter:
@@ -140,6 +152,13 @@ class CallMeter:
         if self._reported is None and not self.billable and not self._texts:
             return NOTHING
         return self._counted(None if self._is_counted else self._estimated())
+
+    @property
+    def served(self) -> Served | None:
+        """What the call's cost depends on; None if it used nothing. To be read when it is over."""
+        if not (used := self.final.usage):
+            return None
+        return Served(self.vendor, self.model_asked, self.model_served, self.service_tier, used)
 
     @property
     def _is_counted(self) -> bool:

@@ -7,14 +7,16 @@ from typing import Any
 
 from app.admission.at_most import CostCandidate
 from app.admission.limiter import Admission, AdmissionRequest
+from app.pricing.price_book import PriceBook
 from app.tracing.trace_context import Trace
+from app.usage.cost import cost_of_calls
 from app.usage.messages.call_usage import CallUsage
 from app.usage.messages.event import SideSource, UsageEvent
 from app.usage.messages.event_id import new_event_id
 from app.usage.messages.open_record import OpenRecord
 from app.usage.messages.stored_text import clip_or_none
 from app.usage.metering.attempt_log import attempt_log, error_code, error_message
-from app.usage.metering.call_meter import CallMeter, Counted, least_certain
+from app.usage.metering.call_meter import CallMeter, Counted, sum_of
 from app.usage.metering.estimate import count_prompts
 from app.usage.metering.request_context import RequestContext
 from app.usage.recording.live_request import LiveRequest
@@ -137,7 +139,15 @@ class Meter:
 
     @property
     def _counted(self) -> Counted:
-        return _sum([call.final for call in self._calls])
+        return sum_of([call.final for call in self._calls])
+
+    def cost(self, prices: PriceBook) -> int | None:
+        """Return what all calls cost in nano-dollars, as the ledger computes it from the event.
+
+        None if nothing was used, or a price is unknown. To be read when the calls are over.
+        """
+        used = [served for call in self._calls if (served := call.served) is not None]
+        return cost_of_calls(used, prices, self.started_at_ms).nanousd if used else None
 
     def record(
         self, status: Status, error: BaseException | None = None, *, read_to_end: bool = False
@@ -161,7 +171,7 @@ class Meter:
 
     def checkpoint(self) -> OpenRecord:
         """Return the open record with what the request has used by now."""
-        counted = _sum([call.so_far() for call in tuple(self._calls)])
+        counted = sum_of([call.so_far() for call in tuple(self._calls)])
         usage = counted.usage if self._calls else Usage(prompt_tokens=count_prompts(self._request))
         return OpenRecord(
             **self._identity(),
@@ -237,14 +247,3 @@ class Meter:
 
     def _since_start_ms(self, at_s: float) -> int:
         return int((at_s - self._started_s) * 1000)
-
-
-def _sum(calls: Sequence[Counted]) -> Counted:
-    """Return what several calls have used together."""
-    if len(calls) == 1:
-        return calls[0]
-    return Counted(
-        sum((call.usage for call in calls), Usage()),
-        least_certain(call.prompt_source for call in calls),
-        least_certain(call.completion_source for call in calls),
-    )
