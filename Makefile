@@ -51,7 +51,7 @@ $(BIN)/python:
 	@$(PYTHON) -m venv .venv
 
 .venv/run.stamp: setup.cfg pyproject.toml | $(BIN)/python
-	@echo 'Installing Tollgate and what it needs into .venv (again only when setup.cfg changes)'
+	@echo 'Installing Tollgate and what it needs into .venv: about a minute (again only when setup.cfg changes)'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[embedded]'
 	@touch $@
 

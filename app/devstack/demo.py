@@ -1,4 +1,4 @@
-"""A client of the gateway for streamed completions, of a text or a chat, and the usage."""
+"""A client of the gateway: streamed completions of a text or a chat, the usage, the vendors."""
 
 import time
 from collections import defaultdict
@@ -11,6 +11,8 @@ import requests
 from app.formats.sse import EventParser
 
 TIMEOUT_S = 60
+#: How long a command waits for a gateway that should be on this host, in seconds.
+MODELS_S = 5
 DAYS = 30
 _DAY_S = 86_400
 
@@ -20,10 +22,14 @@ class DemoFailed(Exception):
 
 
 class DemoClient:
-    """A client of the gateway at `base_url`, which ends in `/v5`."""
+    """A client of the gateway at `base_url`, which ends in `/v5`.
 
-    def __init__(self, base_url: str, key: str) -> None:
+    With a `user`, the requests have it, and `usage` returns only that of requests that have it.
+    """
+
+    def __init__(self, base_url: str, key: str, user: str | None = None) -> None:
         self._base_url = base_url
+        self._user = user
         self._session = requests.Session()
         self._session.trust_env = False  # proxies of the environment are not for this host
         self._session.headers["x-api-key"] = key
@@ -50,7 +56,7 @@ class DemoClient:
     def _chunks(self, path: str, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
         response = self._session.post(
             f"{self._base_url}/{path}",
-            json={**body, "stream": True},
+            json={**body, "stream": True, **({"user": self._user} if self._user else {})},
             stream=True,
             timeout=TIMEOUT_S,
         )
@@ -68,7 +74,7 @@ class DemoClient:
         raise DemoFailed("The stream ended without `event: done`.")
 
     def usage(self) -> dict[str, list[int]]:
-        """Return the usage of the key's account in the last DAYS days.
+        """Return the usage of the key's account in the last DAYS days, of the user alone if set.
 
         Shape: model -> [requests, input tokens, output tokens].
         """
@@ -77,6 +83,7 @@ class DemoClient:
             "bucket_width": "1d",
             "group_by": "model",
             "limit": DAYS + 1,
+            **({"user_ids": self._user} if self._user else {}),
         }
         response = self._session.get(
             f"{self._base_url}/organization/usage/completions", params=query, timeout=TIMEOUT_S
@@ -92,3 +99,13 @@ class DemoClient:
                     for total, count in zip(used[result["model"]], counts, strict=True)
                 ]
         return dict(used)
+
+    def vendors(self) -> set[str]:
+        """Return the names of the vendors that the gateway can call.
+
+        Raises: DemoFailed; requests' errors.
+        """
+        response = self._session.get(f"{self._base_url}/models", timeout=MODELS_S)
+        if not response.ok:
+            raise DemoFailed(f"The list of models failed: {response.text}")
+        return {model["id"].partition("/")[0] for model in response.json()["data"]}

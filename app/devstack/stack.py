@@ -11,11 +11,14 @@ import click
 import redis
 import requests
 
+from app.accounts.apikey import secret_digest
 from app.devstack.children import Children
 from app.settings import CONFIG_DIR
 from app.storage.redis.connection import connect
 
 HOST = "127.0.0.1"
+#: Where OpenAI's clients look for a key, and the vendor entry of OpenAI, too.
+OWN_KEY = "OPENAI_API_KEY"
 #: How long a process may take to be ready, in seconds; a busy host needs a few.
 START_S = 60.0
 
@@ -49,9 +52,11 @@ class Stack:
 
     def environment(self) -> dict[str, str]:
         """Return the children's environment; it includes this process's, with the vendors' keys."""
+        return {**for_vendors(os.environ), "PYTHONUNBUFFERED": "1", **self.settings()}
+
+    def settings(self) -> dict[str, str]:
+        """Return the settings of this stack alone; commands beside it need them, too."""
         return {
-            **os.environ,
-            "PYTHONUNBUFFERED": "1",
             "REDIS_URL": self.redis_url,
             "DATABASE_URL": self.database_url,
             "TOLLGATE_SPOOL_DIR": str(self.var / "spool"),
@@ -75,6 +80,15 @@ class Stack:
         base_url = self.base_url
         _start_gunicorn(children, "web", self.web, "app.wsgi:app")
         children.wait_until(lambda: _responds(f"{base_url}/readyz"), "web", START_S)
+
+
+def for_vendors(env: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without OPENAI_API_KEY if that is one of Tollgate's own keys.
+
+    It is, in a terminal that has read `dev-env`; OpenAI would only reject it.
+    """
+    own = secret_digest(env.get(OWN_KEY, "")) is not None
+    return {name: value for name, value in env.items() if not (own and name == OWN_KEY)}
 
 
 def listen(port: int) -> socket.socket:

@@ -25,6 +25,8 @@ class Knobs:
     hang_s: float = 0.0
     #: Fail with this HTTP status.
     status: int | None = None
+    #: How many equal requests fail before one succeeds; default: all, if there is a status.
+    fail_first: int | None = None
     #: The `retry-after` header of that error, in seconds.
     retry_after: int | None = None
     #: Abort the connection after this many words, including an echoed prompt.
@@ -44,6 +46,7 @@ RANGES: dict[str, tuple[Callable[[str], int | float], float, float]] = {
     "delay_ms": (float, 0, 60_000),
     "hang_s": (float, 0, 3_600),
     "status": (int, 400, 599),
+    "fail_first": (int, 0, 100),
     "retry_after": (int, 0, 86_400),
     "cut_after": (int, 0, 10_000),
     "calls": (int, 1, 16),
@@ -68,8 +71,9 @@ def parse_model(model: str) -> Knobs:
         if knob in settings:
             raise SandboxError(f"The parameter `{knob}` is set twice.", param="model")
         settings[knob] = _number(knob, text)
-    if "retry_after" in settings and "status" not in settings:
-        raise SandboxError("The parameter `retry_after` needs `status`.", param="model")
+    if "retry_after" in settings and not settings.keys() & {"status", "fail_first"}:
+        message = "The parameter `retry_after` needs `status` or `fail_first`."
+        raise SandboxError(message, param="model")
     return Knobs(**settings)  # type: ignore[arg-type]  # RANGES has each field's type
 
 

@@ -9,17 +9,29 @@ from typing import Any
 from flask import Response
 
 from app.sandbox.errors import SandboxError
+from app.sandbox.first_tries import FirstTries
 from app.sandbox.knobs import Knobs
 
+#: The status of a failure for which no other was asked.
+STATUS = 503
 
-def begin(knobs: Knobs) -> None:
-    """Wait, or fail, as the knobs say."""
+_first_tries = FirstTries()
+
+
+def begin(knobs: Knobs, body: bytes) -> None:
+    """Wait, or fail, as the knobs say. Requests with equal bodies are tries of one."""
     time.sleep(knobs.hang_s)  # the delay that was asked for
-    if knobs.status is None:
-        return
+    if knobs.fail_first is None:
+        if knobs.status is None:
+            return
+        message = f"The sandbox was asked to fail with status {knobs.status}."
+    else:
+        if not _first_tries.fails(body, knobs.fail_first):
+            return
+        message = f"The sandbox was asked to fail {knobs.fail_first} times, and then to succeed."
     headers = {} if knobs.retry_after is None else {"retry-after": str(knobs.retry_after)}
-    message = f"The sandbox was asked to fail with status {knobs.status}."
-    raise SandboxError(message, status=knobs.status, code="sandbox_status", headers=headers)
+    status = knobs.status or STATUS
+    raise SandboxError(message, status=status, code="sandbox_status", headers=headers)
 
 
 def whole(knobs: Knobs, completion: Any, words: int, longest: int) -> Response:

@@ -25,7 +25,7 @@ app = Flask("sandbox", static_folder=None)
 def create_completion() -> Response:
     """Return a completion; nothing is stored."""
     echo_request = load_request(_body())
-    begin(echo_request.knobs)
+    begin(echo_request.knobs, request.get_data())
     choices = answer(echo_request)
     if echo_request.stream:
         return streamed(_stream(echo_request, choices))
@@ -36,7 +36,7 @@ def create_completion() -> Response:
 def create_chat_completion() -> Response:
     """Return a chat completion; nothing is stored."""
     echo_request = load_chat(_body())
-    begin(echo_request.knobs)
+    begin(echo_request.knobs, request.get_data())
     return chat_response(echo_request)
 
 

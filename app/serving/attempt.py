@@ -45,8 +45,10 @@ class Attempt:
         self._context = context
         self._plan = plan
         self._sub_request = sub_request
-        self._counted = context.meter.call(plan.vendor.name, sub_request.request)
-        self._reader = plan.gateway.reader(plan.vendor, sub_request.request)
+        request, vendor = sub_request.request, plan.vendor
+        model = vendor.booked_name(request.model_name)
+        self._counted = context.meter.call(vendor.name, request, model)
+        self._reader = plan.gateway.reader(vendor, request)
         self._echo = self._prompt_echo()
         self.has_begun = False
 

@@ -126,8 +126,8 @@ class Router:
     def cost_candidate(self, candidate: Candidate, endpoint: Endpoint) -> CostCandidate:
         """Return the traits of a candidate from which the most that it can cost is computed."""
         gateway, _ = self._gateway(candidate, endpoint)
-        capacity = self._capacity(candidate, gateway)
-        return CostCandidate(candidate.vendor.name, candidate.model_name, *capacity)
+        vendor, capacity = candidate.vendor, self._capacity(candidate, gateway)
+        return CostCandidate(vendor.name, vendor.booked_name(candidate.model_name), *capacity)
 
     def learn(self, plan: Plan, error: VendorRejected) -> bool:
         """Remember what a rejection shows about calling the candidate.

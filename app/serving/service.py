@@ -143,6 +143,7 @@ class CompletionService:
             if context.limits
             else ()
         )
-        meter = Meter(self._recorder, context, request, costs)
+        model = candidates[0].vendor.booked_name(request.model_name)
+        meter = Meter(self._recorder, context, request, costs, model)
         meter.open()
         return calls, meter

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from app.accounts.apikey import secret_digest
 from app.gateways.families import GATEWAY_SPECS
 from app.observability.disk_alarms import DiskAlarms
 from app.observability.logs import configure
@@ -32,6 +33,7 @@ from app.vendors.table import load_vendors
 REPLICA_S = 0.5
 
 _SET_BIND = "set BIND to a name or an address of this host, without a port"
+_OWN_KEY = "is a key of Tollgate, which OpenAI rejects: set it to OpenAI's key, or unset it"
 _NO_VENDOR = "no vendor is configured, so no model can be called: see `tollgate vendors`"
 
 
@@ -50,6 +52,10 @@ def check_web(read: ReadSettings) -> Iterator[Finding]:
 def _vendors(settings: Settings) -> Iterator[Finding]:
     for found in findings_of("TOLLGATE_VENDORS", lambda: _check_vendors(settings), WEB):
         yield found if found.message else Finding("TOLLGATE_VENDORS", "warning", _NO_VENDOR, WEB)
+    if (
+        secret_digest(settings.env.get("OPENAI_API_KEY", "")) is not None
+    ):  # its clients read it, too
+        yield Finding("OPENAI_API_KEY", "warning", _OWN_KEY, WEB)
 
 
 def _check_vendors(settings: Settings) -> str:

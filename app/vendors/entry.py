@@ -77,6 +77,7 @@ class _VendorSchema(Schema):
     max_stops = fields.Integer(strict=True, validate=validate.Range(min=1))
     token_prompts = _flag()
     asks_usage = _flag()
+    model_queries = _flag()
     on_disconnect = fields.String(validate=validate.OneOf(["cancel", "read"]))
     finish_reasons = fields.Dict(
         keys=fields.String(), values=fields.String(validate=validate.OneOf(ENDINGS))
@@ -116,6 +117,7 @@ def load_entry(
     return Vendor(
         name=name,
         base_url=row.pop("base_url").rstrip("/"),
+        has_base_url=not any(_unset(table["base_url"], env)),
         api_key=api_key,
         missing=unset[0] if unset else None,
         native=tuple(row.pop("native", ("*",) if gateway.takes_prompts else ())),

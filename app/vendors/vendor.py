@@ -36,6 +36,8 @@ class Vendor:
     name: str
     gateway: str
     base_url: str
+    #: Whether all variables of the base URL are set.
+    has_base_url: bool = True
     api_key: str | None = field(default=None, repr=False)
     missing: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -53,7 +55,15 @@ class Vendor:
     max_stops: int = 4
     token_prompts: bool = False
     asks_usage: bool = True
+    model_queries: bool = False
     on_disconnect: str = "cancel"
     finish_reasons: Mapping[str, Ending] = field(default_factory=dict)
     timeouts: Timeouts = field(default_factory=Timeouts)
     quirks: Mapping[str, Any] = field(default_factory=dict)
+
+    def booked_name(self, model_name: str) -> str:
+        """Return the name under which usage of a model is recorded: without a query, if it has one.
+
+        The vendor gets the whole name all the same.
+        """
+        return model_name.partition("?")[0] if self.model_queries else model_name

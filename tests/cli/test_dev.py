@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import socket
 import stat
@@ -12,9 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import coverage
-import openai
 import pytest
-import scale_gp_beta
 
 from app.devstack.demo import DemoClient, DemoFailed
 from app.settings import ROOT
@@ -23,7 +22,7 @@ from tests.support.processes import ended, started
 from tests.support.services.polling import has_exited, wait_until
 
 DEADLINE_S = 120
-MODEL = "sandbox/echo?delay_ms=50"
+MODEL = "sandbox/echo"
 
 
 def command(var: Path, port: int) -> list[str]:
@@ -66,8 +65,23 @@ def run(words: list[str]) -> "subprocess.CompletedProcess[str]":
     )
 
 
+def shell(commands: str, folder: Path) -> str:
+    """Run commands as pasted into another terminal; return what they print."""
+    ran = subprocess.run(
+        ["bash", "-c", commands],
+        cwd=folder,
+        env={**os.environ, "OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=DEADLINE_S,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
 def key_in(said: str) -> str:
-    match = re.search(r"API key +(\S+)", said)
+    match = re.search(r"^export OPENAI_API_KEY=(\S+)$", said, re.MULTILINE)
     assert match
     return match[1]
 
@@ -82,7 +96,33 @@ def children_of(process: subprocess.Popen[str]) -> dict[str, int]:
     return found
 
 
-def test_it_shows_a_completion_and_its_usage_and_a_second_run_adds_to_them(tmp_path: Path) -> None:
+def pasted(said: str) -> str:
+    """The lines that a person would paste into another terminal, all at once."""
+    start, end = said.index("export OPENAI_BASE_URL"), said.index("  API reference")
+    text = said[start:end].replace("\nThe same without Python, as server-sent events:\n", "")
+    return text.replace("-m pip install --quiet openai", "-c ''")  # the tests have it
+
+
+def readme(start: str, end: str, url: str) -> list[str]:
+    """The blocks of a part of the README that are to be pasted, with another address."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    part = text[text.index(start) : text.index(end)]
+    blocks = re.findall(r"^```(?:sh|python)\n(.*?)^```$", part, re.MULTILINE | re.DOTALL)
+    return [block.replace("http://127.0.0.1:8000", url) for block in blocks]
+
+
+def in_python(code: str) -> str:
+    """A shell command that runs Python code."""
+    return f"{shlex.quote(sys.executable)} - <<'END'\n{code}END\n"
+
+
+def other_command(said: str) -> str:
+    found = re.search(r"Other commands +(.*)", said)
+    assert found
+    return found[1]
+
+
+def test_it_shows_a_completion_and_this_runs_usage_and_keeps_the_rest(tmp_path: Path) -> None:
     var, port = tmp_path / "var", free_port()
     with running(var, port) as (process, said):
         assert "Every word of this answer is a token" in said
@@ -93,16 +133,11 @@ def test_it_shows_a_completion_and_its_usage_and_a_second_run_adds_to_them(tmp_p
         assert set(children_of(process)) == {"valkey", "sandbox", "worker", "beat", "web"}
 
         url = f"http://127.0.0.1:{port}"
-        with openai.OpenAI(base_url=f"{url}/v5", api_key=key) as client:
-            completion = client.completions.create(model="sandbox/echo", prompt="a b")
-            assert completion.choices[0].text == "a b"
-            reply = client.chat.completions.create(
-                model="sandbox/echo", messages=[{"role": "user", "content": "e f"}]
-            )
-            assert reply.choices[0].message.content == "e f"
-        with scale_gp_beta.SGPClient(base_url=url, api_key=key, account_id="demo") as client:
-            stream = client.completions.create(model="sandbox/echo", prompt="c d", stream=True)
-            assert "".join(chunk.choices[0].text for chunk in stream) == "c d"
+        curl, _, with_clients, _, by_http = readme("## Call the API", "### Limits", url)
+        assert '"text":" there"' in shell(curl, tmp_path)
+        printed = shell(in_python(with_clients), tmp_path)
+        assert printed == "Hello there\n" * 4
+        assert "OrganizationUsageCompletions" in shell(in_python(with_clients + by_http), tmp_path)
 
         caller = DemoClient(f"{url}/v5", key)
         with pytest.raises(DemoFailed, match="The stream failed"):
@@ -112,16 +147,24 @@ def test_it_shows_a_completion_and_its_usage_and_a_second_run_adds_to_them(tmp_p
         with pytest.raises(DemoFailed, match="The usage query failed"):
             DemoClient(f"{url}/v5", "wrong").usage()
 
+        shown = shell(pasted(said), tmp_path)
+        assert shown.startswith("Each word of this answer is a token.\n")
+        assert "event: done" in shown
+        listed = shell(f". {var / 'dev-env'} && {sys.executable} -m app.cli vendors", ROOT)
+        assert re.search(r"^sandbox +openai +http://127\S+ +yes", listed, re.MULTILINE)
+
         pids = children_of(process).values()
         process.send_signal(signal.SIGINT)
         code, rest = finish(process)
+        assert not (var / "dev-env").exists()
         assert (code, rest) == (0, "Stopped. The recorded usage is kept.\n")
         assert all(map(has_exited, pids))
 
     with running(var, port) as (process, said):
         assert key_in(said) == key
-        assert re.search(rf"{re.escape(MODEL)} +4 +52 +52\n", said)
-        assert re.search(r"sandbox/echo +3 +6 +6\n", said)
+        assert re.search(rf"{re.escape(MODEL)} +2 +26 +26\n", said)
+        used = shell(f"{other_command(said)} --by model", tmp_path)
+        assert re.search(r"^sandbox/echo +\d\d +\d ", used, re.MULTILINE)  # of both runs
         process.send_signal(signal.SIGTERM)
         assert finish(process)[0] == 0
 

@@ -7,6 +7,8 @@ from click.testing import CliRunner, Result
 
 from app.cli import main
 from app.cli.vendors_page import vendors_page
+from app.devstack.running import left
+from tests.support.gateway import Gateway
 from tests.support.services.listener import Listener
 from tests.support.services.tls import TLSProxy
 from tests.support.vendor import SimulatedVendor, json_reply
@@ -15,7 +17,9 @@ DOCS = Path(__file__).parent.parent.parent / "docs" / "vendors.md"
 
 
 def run(*args: str, **env: str) -> Result:
-    return CliRunner().invoke(main, ["vendors", *args], env={"TOLLGATE_VENDORS": "", **env})
+    """Run the command where no `tollgate dev` runs, unless `env` has its directory."""
+    given = {"TOLLGATE_VENDORS": "", "TOLLGATE_VAR": "/nowhere", **env}
+    return CliRunner().invoke(main, ["vendors", *args], env=given)
 
 
 def test_the_page_says_what_the_table_says() -> None:
@@ -31,6 +35,41 @@ def test_each_vendor_is_shown_with_what_it_lacks() -> None:
     assert "yes" in lines["openai"]
     assert "CO_API_KEY is not set" in lines["cohere"]
     assert "sk-secret" not in result.output
+
+
+def test_a_base_url_is_shown_unless_a_variable_of_it_is_missing() -> None:
+    unset = {"OPENAI_API_KEY": "", "TOLLGATE_SANDBOX_URL": ""}
+    rows = {row["vendor"]: row for row in json.loads(run("--json", **unset).stdout)}
+    assert rows["openai"]["base_url"] == "https://api.openai.com/v1"
+    assert rows["openai"]["configured"] == "no: OPENAI_API_KEY is not set"
+    assert rows["sandbox"]["base_url"] is None
+    assert rows["azure"]["base_url"] is None
+
+
+def test_beside_a_dev_it_tells_what_that_can_call(tmp_path: Path, gateway: Gateway) -> None:
+    left_by_dev = {
+        "OPENAI_BASE_URL": gateway.base_url,
+        "OPENAI_API_KEY": gateway.api_key,
+        "TOLLGATE_SANDBOX_URL": "http://127.0.0.1:9/v1",
+    }
+    vendors = tmp_path / "vendors.toml"
+    vendors.write_text(
+        '[vendors.sim]\ngateway = "openai"\nbase_url = "http://s/v1"\napi_key_env = "SIM_HERE"\n'
+        '[vendors.picky]\ngateway = "openai"\nbase_url = "http://s/v1"\n'
+    )
+    here = {"TOLLGATE_VENDORS": str(vendors), "OPENAI_API_KEY": "", "TOLLGATE_SANDBOX_URL": ""}
+    with left(tmp_path / "dev-env", left_by_dev):
+        result = run("--json", TOLLGATE_VAR=str(tmp_path), **here)
+        pasted = run("--json", TOLLGATE_VAR=str(tmp_path), **{**here, **left_by_dev})
+    assert f"`tollgate dev` is running at {gateway.base_url}" in result.stderr
+    rows = {row["vendor"]: row for row in json.loads(result.stdout)}
+    assert rows["sim"]["configured"] == "in `tollgate dev`"
+    assert rows["picky"]["configured"] == "yes"
+    assert rows["sandbox"]["configured"] == "here, but not in `tollgate dev`"
+    assert rows["sandbox"]["base_url"] == left_by_dev["TOLLGATE_SANDBOX_URL"]
+    # Tollgate's own key is none of OpenAI's.
+    rows = {row["vendor"]: row for row in json.loads(pasted.stdout)}
+    assert rows["openai"]["configured"] == "no: OPENAI_API_KEY is a key of Tollgate"
 
 
 def test_check_tells_who_answers_and_fails_when_one_does_not(

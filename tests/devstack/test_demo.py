@@ -52,6 +52,25 @@ def test_an_error_is_shown_with_the_response(client: DemoClient, gateway: Gatewa
         DemoClient(gateway.base_url, "wrong").usage()
 
 
+def test_the_vendors_are_those_that_the_gateway_can_call(
+    client: DemoClient, gateway: Gateway
+) -> None:
+    assert "sim" in client.vendors()
+    assert "keyless" not in client.vendors()
+    with pytest.raises(DemoFailed, match=r"The list of models failed: .*invalid_api_key"):
+        DemoClient(gateway.base_url, "wrong").vendors()
+
+
+def test_usage_is_that_of_the_user_alone(client: DemoClient, gateway: Gateway) -> None:
+    body = {"model": "sim/m", "prompt": "one two"}
+    for user in ("someone", "this-run"):
+        assert gateway.post({**body, "user": user}).status_code == 200
+    Ledger(gateway.engine, NO_PRICES).post(gateway.events(2))
+    _, secret = Accounts(gateway.engine).create_key(["acme"], frozenset({"usage"}))
+    assert DemoClient(gateway.base_url, secret, "this-run").usage()["sim/m"][0] == 1
+    assert client.usage()["sim/m"][0] == 2
+
+
 def test_usage_is_summed_by_model(client: DemoClient, gateway: Gateway) -> None:
     assert client.usage() == {}
     assert gateway.post({"model": "sim/m", "prompt": "one two"}).status_code == 200

@@ -6,7 +6,16 @@ from pathlib import Path
 import click
 import pytest
 
-from app.devstack.stack import Stack, free_port, listen, port_of, valkey_command, valkey_is_ready
+from app.accounts.apikey import new_secret
+from app.devstack.stack import (
+    Stack,
+    for_vendors,
+    free_port,
+    listen,
+    port_of,
+    valkey_command,
+    valkey_is_ready,
+)
 from tests.support.processes import started
 from tests.support.services.polling import wait_until
 
@@ -30,6 +39,11 @@ def test_children_get_the_addresses_and_the_vendors_keys(
     assert environment["OPENAI_API_KEY"] == "sk-vendor"
     assert environment["REDIS_URL"] == "redis://127.0.0.1:1234/0"
     assert environment["DATABASE_URL"] == f"sqlite:///{tmp_path / 'ledger.db'}"
+
+
+def test_a_key_of_tollgate_is_not_passed_on_as_openais() -> None:
+    assert for_vendors({"OPENAI_API_KEY": new_secret(), "A": "b"}) == {"A": "b"}
+    assert for_vendors({"OPENAI_API_KEY": "sk-vendor"}) == {"OPENAI_API_KEY": "sk-vendor"}
 
 
 def test_valkey_keeps_its_files_in_the_directory(tmp_path: Path) -> None:

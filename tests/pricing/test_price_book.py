@@ -38,7 +38,7 @@ def shipped() -> PriceBook:
         ("openrouter", "openai/gpt-4o"),
         ("together", "meta-llama/Llama-3.3-70B-Instruct-Turbo"),
         ("fireworks_ai", "accounts/fireworks/models/deepseek-v3p2"),
-        ("sandbox", "echo?delay_ms=50"),
+        ("sandbox", "echo"),
     ],
 )
 def test_the_vendors_of_the_table_have_prices(shipped: PriceBook, vendor: str, model: str) -> None:

@@ -11,10 +11,20 @@ def test_a_model_without_knobs_has_the_defaults() -> None:
 
 
 def test_each_knob_is_read() -> None:
-    model = "echo?words=5&delay_ms=1.5&hang_s=0.5&status=429&retry_after=3&cut_after=2"
+    model = "echo?words=5&delay_ms=1.5&hang_s=0.5&status=429&fail_first=1&retry_after=3&cut_after=2"
     assert parse_model(model) == Knobs(
-        words=5, delay_ms=1.5, hang_s=0.5, status=429, retry_after=3, cut_after=2
+        words=5,
+        delay_ms=1.5,
+        hang_s=0.5,
+        status=429,
+        fail_first=1,
+        retry_after=3,
+        cut_after=2,
     )
+
+
+def test_a_pause_before_a_retry_needs_a_failure() -> None:
+    assert parse_model("echo?fail_first=1&retry_after=3") == Knobs(fail_first=1, retry_after=3)
 
 
 @pytest.mark.parametrize("knob", RANGES)

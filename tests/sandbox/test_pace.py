@@ -8,10 +8,21 @@ from app.sandbox.pace import aborted, begin, frame, whole
 
 
 def test_a_status_that_was_asked_for_fails_with_its_header() -> None:
-    begin(Knobs())
-    with pytest.raises(SandboxError) as caught:
-        begin(Knobs(status=429, retry_after=3))
-    assert (caught.value.status, caught.value.headers) == (429, {"retry-after": "3"})
+    begin(Knobs(), b"")
+    for _ in range(2):
+        with pytest.raises(SandboxError) as caught:
+            begin(Knobs(status=429, retry_after=3), b"")
+        assert (caught.value.status, caught.value.headers) == (429, {"retry-after": "3"})
+
+
+@pytest.mark.parametrize("status", [None, 429])
+def test_only_the_first_tries_of_a_request_fail(status: int | None) -> None:
+    knobs, body = Knobs(fail_first=2, status=status), f"{status}".encode()
+    for _ in range(2):
+        with pytest.raises(SandboxError, match="fail 2 times") as caught:
+            begin(knobs, body)
+        assert (caught.value.status, caught.value.headers) == (status or 503, {})
+    begin(knobs, body)
 
 
 def test_a_frame_is_an_event() -> None:

@@ -140,6 +140,14 @@ def test_a_budget_is_told_what_one_call_takes() -> None:
     assert of.cost_candidate(deployment, "completions").max_n == 1
 
 
+def test_a_price_is_looked_up_without_the_query_of_a_model() -> None:
+    for traits, name in (({"model_queries": True}, "echo"), ({}, "echo?words=3")):
+        of = router(first(**traits))
+        (candidate,) = of.candidates(asked(model="first/echo?words=3"))
+        assert of.cost_candidate(candidate, "completions").model == name
+        assert b"echo?words=3" in of.plan(candidate, asked(model="first/echo?words=3")).first.body
+
+
 # What refusals teach.
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.accounts.apikey import new_secret
 from app.settings import Settings
 from app.startup.common import check_common, read_settings
 from app.startup.finding import Finding
@@ -26,6 +27,12 @@ def test_vendors_are_counted_and_none_is_a_warning(tmp_path: Path) -> None:
     assert found["TOLLGATE_VENDORS"].message == "configured: openai"
     assert {it.state for it in found.values()} <= {"ok", "warning"}
     assert not Path(spool).exists()  # the user who checks may not be that of the web processes
+
+
+def test_a_key_of_tollgate_is_not_taken_for_openais(tmp_path: Path) -> None:
+    found = found_for(TOLLGATE_SPOOL_DIR=str(tmp_path), OPENAI_API_KEY=new_secret())
+    assert found["OPENAI_API_KEY"].state == "warning"
+    assert "a key of Tollgate" in found["OPENAI_API_KEY"].message
 
 
 def test_each_fault_is_named(tmp_path: Path) -> None:

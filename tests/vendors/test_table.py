@@ -83,6 +83,7 @@ def test_an_overlay_adds_an_entry_with_defaults_for_all_it_does_not_say(load: Lo
     assert (mine.api_key, mine.missing, mine.headers) == (None, None, {})
     assert (mine.models, mine.unsupported, mine.drop_unsupported) == (("*",), frozenset(), False)
     assert (mine.on_disconnect, mine.token_prompts, mine.asks_usage) == ("cancel", False, True)
+    assert mine.booked_name("m?a=1") == "m?a=1"
     assert mine.timeouts == Timeouts()
 
 
@@ -94,6 +95,7 @@ def test_an_overlay_says_everything_about_an_entry(load: Load) -> None:
         drop_unsupported = true
         token_prompts = true
         asks_usage = false
+        model_queries = true
         on_disconnect = "read"
         headers = {x-a = "1", X-B = "two words"}
         timeouts = {connect_s = 1, first_token_s = 2.5, idle_s = 3, total_s = 4}
@@ -102,6 +104,7 @@ def test_an_overlay_says_everything_about_an_entry(load: Load) -> None:
     assert (mine.api_key, mine.models) == ("k", ("a", "b"))
     assert mine.unsupported == {"suffix"}
     assert (mine.drop_unsupported, mine.token_prompts, mine.asks_usage) == (True, True, False)
+    assert (mine.booked_name("m"), mine.booked_name("m?a=1")) == ("m", "m")
     assert mine.on_disconnect == "read"
     assert mine.headers == {"x-a": "1", "X-B": "two words"}
     assert mine.timeouts == Timeouts(connect_s=1, first_token_s=2.5, idle_s=3, total_s=4)

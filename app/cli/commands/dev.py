@@ -1,6 +1,7 @@
 """`tollgate dev`: runs all processes of Tollgate on this host until Ctrl-C."""
 
 import fcntl
+import os
 import signal
 import time
 from collections.abc import Iterator
@@ -14,16 +15,17 @@ import requests
 
 from app.accounts.accounts import Accounts
 from app.cli.actor import cli_actor
+from app.cli.dev_screen import MODEL, screen, variables_of_clients
 from app.cli.tables import Cell, format_table
 from app.devstack.children import ChildFailed, Children
-from app.devstack.demo import DAYS, DemoClient, DemoFailed
-from app.devstack.stack import START_S, Stack, free_port, listen
+from app.devstack.demo import DemoClient, DemoFailed
+from app.devstack.running import DEV_ENV, left
+from app.devstack.stack import OWN_KEY, START_S, Stack, for_vendors, free_port, listen
 from app.storage.sql.engine import create_engine
 from app.storage.sql.migrations import upgrade
 from app.vocabulary.errors import TollgateError
 
 ACCOUNT = "demo"
-MODEL = "sandbox/echo"
 #: How often the children are checked while they run, in seconds.
 CHECK_S = 0.5
 #: The same model, slow enough to watch the words arrive.
@@ -69,14 +71,19 @@ def dev(port: int, var: Path) -> None:
 
 
 def _run(stack: Stack) -> None:
-    base_url = stack.base_url
+    base_url, dev_env = stack.base_url, stack.var / DEV_ENV
+    if OWN_KEY in os.environ and OWN_KEY not in for_vendors(os.environ):
+        _say(f"{OWN_KEY} is a key of Tollgate, so OpenAI's models are not available")
     _say(f"Ledger: {stack.var / 'ledger.db'}")
     upgrade(stack.database_url)
     key = _demo_key(stack.database_url, stack.var / "dev-key")
-    with Children(stack.var / "log", stack.environment()) as children:
+    variables = {**variables_of_clients(base_url, key), **stack.settings()}
+    with Children(stack.var / "log", stack.environment()) as children, left(dev_env, variables):
         stack.start(children, _say)
-        _show_completions(children, DemoClient(f"{base_url}/v5", key))
-        _show_examples(base_url, key)
+        # A user of its own tells the usage of this run from that of others.
+        run = time.strftime("dev-%Y%m%dT%H%M%SZ", time.gmtime())
+        _show_completions(children, DemoClient(f"{base_url}/v5", key, run))
+        click.echo(screen(base_url, key, dev_env))
         _say(f"Running until Ctrl-C. Logs: {stack.var / 'log'}")
         while True:
             children.check()
@@ -107,18 +114,18 @@ def _demo_key(database_url: str, path: Path) -> str:
 
 
 def _show_completions(children: Children, client: DemoClient) -> None:
-    before = _requests(client)
     _say(f"One streamed completion of {SLOW_MODEL}:\n")
     _show(client.stream(SLOW_MODEL, PROMPT))
     _say("And one streamed chat completion:\n")
     _show(client.chat(SLOW_MODEL, MESSAGE))
     _say("Waiting for the worker to post them to the ledger")
-    children.wait_until(lambda: _requests(client) >= before + 2, "worker", START_S)
-    _say(f"Usage of the account {ACCOUNT} in the last {DAYS} days:\n")
+    children.wait_until(lambda: _requests(client) >= 2, "worker", START_S)
+    _say("Usage of this run:\n")
     headings = ("model", "requests", "input tokens", "output tokens")
     rows: list[list[Cell]] = [[model, *counts] for model, counts in sorted(client.usage().items())]
     for line in format_table(headings, rows, pretty=True):
         click.echo(f"  {line}")
+    click.echo()
 
 
 def _show(texts: Iterator[str]) -> None:
@@ -131,30 +138,6 @@ def _requests(client: DemoClient) -> int:
     return sum(counts[0] for counts in client.usage().values())
 
 
-def _show_examples(base_url: str, key: str) -> None:
-    ask = f'.completions.create(model="{MODEL}", prompt="Hello there")'
-    said = '[{"role": "user", "content": "Hello there"}]'
-    chat = f'.chat.completions.create(model="{MODEL}", messages={said})'
-    body = f'{{"model": "{MODEL}", "messages": {said}, "stream": true}}'
-    click.echo(
-        f"""
-  base URL  {base_url}/v5
-  API key   {key}
-
-Paste one of these (for the second and third, install openai or scale-gp-beta with pip first):
-
-curl -N {base_url}/v5/chat/completions -H 'x-api-key: {key}' \
--H 'content-type: application/json' -d '{body}'
-
-python3 -c 'from openai import OpenAI; \
-print(OpenAI(base_url="{base_url}/v5", api_key="{key}"){chat})'
-
-python3 -c 'from scale_gp_beta import SGPClient; \
-print(SGPClient(base_url="{base_url}", api_key="{key}", account_id="{ACCOUNT}"){ask})'
-"""
-    )
-
-
 @contextmanager
 def _locked(var: Path) -> Iterator[Path]:
     """Lock the directory: two Valkeys on the same files would corrupt them."""
@@ -164,7 +147,8 @@ def _locked(var: Path) -> Iterator[Path]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
             raise click.ClickException(
-                f"Another `tollgate dev` uses {var}. Stop it, or choose another --var."
+                f"Another `tollgate dev` uses {var}. Stop it, or choose another directory and port:"
+                " TOLLGATE_VAR=var2 PORT=8001"
             ) from exc
         yield var
 

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,14 @@ import click
 from app.cli.chat_features import chat_table
 from app.cli.tables import format_table, on_terminal
 from app.cli.vendors_page import vendors_page
+from app.devstack.running import RunningDev, dev_env_path, running_dev
+from app.devstack.stack import for_vendors
 from app.gateways.families import GATEWAY_SPECS
 from app.transport.probe import probe
 from app.vendors.table import VendorTable, load_vendors
 from app.vendors.vendor import Vendor
+
+HOW_DEV_DIFFERS = "It has the settings of the terminal that it was started in."
 
 
 @click.command("vendors")
@@ -34,11 +39,15 @@ def vendors_command(check: bool, as_json: bool, chat: bool, markdown: bool) -> N
         for line in chat_table():
             click.echo(line)
         return
-    overlay = os.environ.get("TOLLGATE_VENDORS")
-    table = load_vendors(Path(overlay) if overlay else None, os.environ, GATEWAY_SPECS)
-    rows = [_row(vendor) for vendor in table]
+    overlay, dev = os.environ.get("TOLLGATE_VENDORS"), running_dev(dev_env_path(os.environ))
+    here = {name: value for name, value in os.environ.items() if value}
+    env = {**dev.settings, **for_vendors(here)} if dev else here
+    table = load_vendors(Path(overlay) if overlay else None, env, GATEWAY_SPECS)
+    rows = [_row(vendor, dev) for vendor in table]
+    if dev is not None:
+        click.echo(f"`tollgate dev` is running at {dev.base_url}. {HOW_DEV_DIFFERS}", err=True)
     if check:
-        results = _checked(table)
+        results = _checked(table, env)
         for row in rows:
             row["check"] = results.get(row["vendor"])
     if as_json:
@@ -52,25 +61,37 @@ def vendors_command(check: bool, as_json: bool, chat: bool, markdown: bool) -> N
         sys.exit(1)
 
 
-def _row(vendor: Vendor) -> dict[str, Any]:
+def _row(vendor: Vendor, dev: RunningDev | None) -> dict[str, Any]:
     return {
         "vendor": vendor.name,
         "gateway": vendor.gateway,
-        "base_url": vendor.base_url if vendor.missing is None else None,
-        "configured": "yes" if vendor.missing is None else f"no: {vendor.missing} is not set",
+        "base_url": vendor.base_url if vendor.has_base_url else None,
+        "configured": _state(vendor, dev),
         "fallbacks": ", ".join(vendor.fallbacks) or None,
     }
 
 
-def _checked(table: VendorTable) -> dict[str, str]:
+def _state(vendor: Vendor, dev: RunningDev | None) -> str:
+    """Return whether a vendor is configured: here, and in the `tollgate dev` beside this."""
+    is_here = vendor.missing is None
+    if dev is not None and (vendor.name in dev.vendors) != is_here:
+        return "here, but not in `tollgate dev`" if is_here else "in `tollgate dev`"
+    if is_here:
+        return "yes"
+    is_own = vendor.missing in os.environ and vendor.missing not in for_vendors(os.environ)
+    return f"no: {vendor.missing} is {'a key of Tollgate' if is_own else 'not set'}"
+
+
+def _checked(table: VendorTable, env: Mapping[str, str]) -> dict[str, str]:
     vendors = table.configured()
     with ThreadPoolExecutor(max(1, len(vendors))) as pool:
-        return dict(zip([v.name for v in vendors], pool.map(_check, vendors), strict=True))
+        found = pool.map(lambda vendor: _check(vendor, env), vendors)
+        return dict(zip([v.name for v in vendors], found, strict=True))
 
 
-def _check(vendor: Vendor) -> str:
+def _check(vendor: Vendor, env: Mapping[str, str]) -> str:
     """Return the result of a request for the list of models."""
-    status, reason = probe(vendor, os.environ)
+    status, reason = probe(vendor, env)
     if status is None:
         return f"unreachable: {reason}"
     if status in (401, 403):

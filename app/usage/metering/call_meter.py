@@ -67,13 +67,18 @@ class CallMeter:
     """Counts one vendor call.
 
     `on_count` is called when the vendor first reports a count while the response continues: a crash
-    from then on must not lose that count.
+    from then on must not lose that count. `model_asked` is the model's name in the ledger.
     """
 
     def __init__(
-        self, vendor: str, request: GenerationRequest, on_count: Callable[[], None] | None = None
+        self,
+        vendor: str,
+        request: GenerationRequest,
+        on_count: Callable[[], None] | None = None,
+        model: str | None = None,
     ) -> None:
         self.vendor = vendor
+        self.model_asked = request.model_name if model is None else model
         self.vendor_request_id: str | None = None
         self.http_status: int | None = None
         #: The vendor's word for how it served the call, if it named one.
@@ -90,18 +95,11 @@ class CallMeter:
         self.started_s = self.ended_s = time.monotonic()
         #: How the call failed, if it did.
         self.error: GatewayError | None = None
-        self._request = request
-        self._on_count = on_count
+        self._request, self._on_count = request, on_count
         self._texts: defaultdict[int, list[str]] = defaultdict(list)
         self._since_report: list[str] = []
         self._reported: Usage | None = None
-        self._counted_deltas: dict[int, int] = {}
-        self._counted_tokens = 0
-
-    @property
-    def model_asked(self) -> str:
-        """The vendor's name of the model that the call asks for."""
-        return self._request.model_name
+        self._counted_deltas, self._counted_tokens = dict[int, int](), 0
 
     def observe(self, chunk: Completion) -> None:
         """Count a chunk, or a whole response. A chunk's usage is a running total."""

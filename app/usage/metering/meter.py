@@ -39,8 +39,8 @@ _DETAILS = tuple(
 class Meter:
     """Counts one request: `open`, a `call` for each vendor call, then `record`, once.
 
-    `candidates` are the vendor entries that may serve the request; if there are none, the requested
-    one.
+    `candidates` are the vendor entries that may serve the request, and `model` is the model's name
+    in the ledger; by default, both are the requested ones.
     """
 
     def __init__(
@@ -49,8 +49,10 @@ class Meter:
         context: RequestContext,
         request: GenerationRequest,
         candidates: Sequence[CostCandidate] = (),
+        model: str | None = None,
     ) -> None:
-        self._candidates = candidates or (CostCandidate(request.vendor, request.model_name),)
+        self._model = request.model_name if model is None else model
+        self._candidates = candidates or (CostCandidate(request.vendor, self._model),)
         self._recorder = recorder
         self._context = context
         self._request = request
@@ -70,11 +72,11 @@ class Meter:
         self._admission = self._recorder.open(live, self.opening())
         self._context.observer.opened(stream=self._request.stream)
 
-    def call(self, vendor: str, request: GenerationRequest) -> CallMeter:
-        """Start to count one more call; `request` is the sub-request that it makes."""
+    def call(self, vendor: str, request: GenerationRequest, model: str | None = None) -> CallMeter:
+        """Start to count one more call; `request` is the sub-request, and `model` as above."""
         note = self._recorder.note
-        call = CallMeter(vendor, request, (lambda: note(self.event_id)) if request.stream else None)
-        self._calls.append(call)
+        on_count = (lambda: note(self.event_id)) if request.stream else None
+        self._calls.append(call := CallMeter(vendor, request, on_count, model))
         return call
 
     def surplus(self, vendor: str, choices: int) -> None:
@@ -196,7 +198,7 @@ class Meter:
             "user": clip_or_none(request.user),
             "endpoint": request.endpoint,
             "vendor": request.vendor,
-            "model": request.model_name,
+            "model": self._model,
             "stream": request.stream,
             "client_retry_count": context.client_retry_count,
             "started_at_ms": self.started_at_ms,
@@ -235,8 +237,7 @@ class Meter:
     def _call_usages(self, last: CallMeter) -> tuple[CallUsage, ...]:
         """Return the calls that used tokens; none if the event's fields describe the only one."""
         used = [(call, usage) for call in self._calls if (usage := call.final.usage)]
-        request = self._request
-        is_requested = (last.vendor, last.model_asked) == (request.vendor, request.model_name)
+        is_requested = (last.vendor, last.model_asked) == (self._request.vendor, self._model)
         if not used or (is_requested and len(used) == 1 and used[0][0] is last):
             return ()
         return tuple(

@@ -1,6 +1,7 @@
 """The official clients, unchanged, against the sandbox: whole, streamed, with tools and schemas."""
 
 import asyncio
+import contextlib
 import json
 from typing import Any
 
@@ -60,6 +61,40 @@ def test_a_client_reads_a_whole_answer_and_a_stream(
     assert "".join(c.choices[0].delta.content or "" for c in chunks if c.choices) == TEXT
     assert [c.usage.total_tokens for c in chunks if c.usage] == [8]
     assert {event.status for event in gateway.events(2)} == {"completed"}
+
+
+@pytest.mark.parametrize("knobs", ["words=3", "status=429", "cut_after=1"])
+def test_the_sandbox_is_recorded_by_the_name_of_its_model(
+    client: OpenAI, gateway: Gateway, knobs: str
+) -> None:
+    model = f"sandbox/echo?{knobs}"
+    for call in (
+        lambda: client.chat.completions.create(model=model, messages=[USER]),
+        lambda: client.completions.create(model=model, prompt=TEXT),
+        lambda: list(client.chat.completions.create(model=model, messages=[USER], stream=True)),
+    ):
+        with contextlib.suppress(openai.APIError):
+            call()
+    events = gateway.events(3)
+    assert {(it.vendor, it.model) for it in events} == {("sandbox", "echo")}
+    assert {it.model for event in events for it in event.calls} <= {"echo"}
+    assert {it.model for event in events for it in event.attempt_log} <= {"echo"}
+
+
+def test_a_retry_is_seen_to_succeed(client: OpenAI, gateway: Gateway) -> None:
+    """Tollgate calls three times, and then the client sends the request again."""
+    retrying = client.with_options(max_retries=1)
+    model = "sandbox/echo?fail_first=3"
+    reply = retrying.chat.completions.create(model=model, messages=[USER])
+    assert reply.choices[0].message.content == TEXT
+    assert retrying.completions.create(model=model, prompt=TEXT).choices[0].text == TEXT
+    events = gateway.events(4)
+    assert sorted((it.status, it.attempts) for it in events) == [
+        ("completed", 1),
+        ("completed", 1),
+        ("failed", 3),
+        ("failed", 3),
+    ]
 
 
 def test_an_awaited_client_does_the_same(clients: tuple[Any, Any]) -> None:

@@ -45,6 +45,20 @@ def recorded(redis: "Redis") -> list[UsageEvent]:
     return [UsageEvent.decode(entry[b"event"]) for _, entry in entries]
 
 
+def test_the_model_has_its_name_in_the_ledger_in_the_request_and_in_each_call(
+    books: Recorder, redis: "Redis"
+) -> None:
+    meter = Meter(books, CONTEXT, ASKED, model="booked")
+    meter.open()
+    record = orjson.loads(redis.hget(OPEN, meter.event_id) or b"")
+    call = meter.call("sim", ASKED, "booked")
+    call.billable = call.is_whole = True
+    meter.record("completed")
+    (event,) = recorded(redis)
+    assert (record["model"], event.model) == ("booked", "booked")
+    assert event.calls == ()  # the event describes its only call
+
+
 def test_the_open_record_exists_until_the_request_is_recorded(
     books: Recorder, redis: "Redis"
 ) -> None:
