@@ -6,11 +6,12 @@ import hashlib
 import re
 from pathlib import Path
 
-from flask import Blueprint, Response, render_template
+from flask import Blueprint, Response, render_template, request
 from markupsafe import Markup, escape
 
 from app.api.error_codes import RETRIES, entries
 from app.api.openapi.document import describe
+from app.api.origin import origin
 from app.formats import strict_json
 
 docs_blueprint = Blueprint("docs", __name__, template_folder="templates")
@@ -26,7 +27,7 @@ _POLICY = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; frame-ancestors 'n
 @docs_blueprint.get("/openapi.json")
 def openapi() -> Response:
     """Return the OpenAPI document."""
-    response = Response(_document(), mimetype="application/json")
+    response = Response(_document(origin(request.environ)), mimetype="application/json")
     response.headers["access-control-allow-origin"] = (
         "*"  # public: tools that run in browsers read it
     )
@@ -51,9 +52,10 @@ def _page(template: str, **values: object) -> Response:
     return Response(html, mimetype="text/html", headers=headers)
 
 
-@functools.cache
-def _document() -> bytes:
-    return strict_json.dump(describe())
+@functools.lru_cache(maxsize=16)  # callers choose the host
+def _document(at: str) -> bytes:
+    servers = {"servers": [{"url": at}]} if at else {}
+    return strict_json.dump({**describe(), **servers})
 
 
 @docs_blueprint.app_template_filter("prose")
