@@ -49,12 +49,22 @@ def _written(value: Any, depth: int) -> str:
 
 
 def inner_fields(schema: Mapping[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the fields inside of a field of a body, each once, as `messages.content.text`."""
-    seen = set()
+    """Yield the fields inside of a field of a body, each once, as `messages.content.text`.
+
+    A field that objects of several kinds have, such as `role`, has the values of all of them.
+    """
+    found: dict[str, list[dict[str, Any]]] = {}
     for path, field in fields_in(schema, name):
-        if path not in seen:
-            seen.add(path)
-            yield path, field
+        found.setdefault(path, []).append(field)
+    for path, fields in found.items():
+        yield path, _merged(fields)
+
+
+def _merged(fields: list[dict[str, Any]]) -> dict[str, Any]:
+    if all("enum" in field for field in fields):
+        values = [value for field in fields for value in field["enum"]]
+        return {**fields[0], "enum": list(dict.fromkeys(values))}
+    return {"oneOf": fields, "description": fields[0].get("description", "")}
 
 
 def sample_errors(operation: Mapping[str, Any]) -> list[tuple[str, Any]]:

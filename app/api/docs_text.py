@@ -18,7 +18,7 @@ def kind(schema: dict[str, object]) -> str:
     if isinstance(reference, str):
         return reference.rpartition("/")[2]
     options = schema.get("oneOf") or schema.get("anyOf")
-    if isinstance(options, list):
+    if isinstance(options, list) and "type" not in schema:
         return " or ".join(dict.fromkeys(kind(option) for option in options))
     types = schema.get("type", "any")
     names = [str(name) for name in (types if isinstance(types, list) else [types])]

@@ -97,9 +97,9 @@ def _operations(plugin: MarshmallowPlugin) -> list[Operation]:
     return [
         COMPLETIONS,
         CHAT,
-        chat_models(query(ChatModelListParams())),
         models(query(ModelListParams())),
         MODEL,
+        chat_models(query(ChatModelListParams())),
         *_reports(query),
         request_record.OPERATION,
         *KEYLESS,

@@ -13,8 +13,6 @@ _COMMON = {
     "choices": "One for each sample of each prompt.",
     "system_fingerprint": "The vendor's fingerprint of its backend.",
     "has_more": "Whether another page follows.",
-    "data": "The page.",
-    "items": "The page.",
     "results": "One result for each group; [] if nothing was used.",
     "error": "What went wrong.",
     "name": "The name.",
@@ -68,6 +66,9 @@ _COMMON = {
 _ONE = {
     "prompt_tokens_details": "Parts of the prompt's tokens.",
     "completion_tokens_details": "Parts of the completion's tokens.",
+    **dict.fromkeys(("UsagePage.data", "CostsPage.data", "RefusalsPage.data"), "The buckets."),
+    "ChatModelList.items": "The models.",
+    "input_audio.data": "The sound, in Base64.",
     "Completion.usage": "The tokens of all prompts and choices together.",
     "Choice.logprobs": "The log probabilities of the tokens; null unless requested.",
     "ChatChoice.logprobs": "The log probabilities of the tokens; null unless requested.",
