@@ -1,6 +1,7 @@
 """Percentiles, medians and spreads of plain numbers."""
 
 from collections.abc import Sequence
+from statistics import median
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float:
@@ -15,3 +16,14 @@ def percentile(ordered: Sequence[float], percent: float) -> float:
 def spread(values: Sequence[float]) -> float:
     """Return the largest value minus the smallest."""
     return max(values) - min(values)
+
+
+def median_interval(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return the median, and the bounds that contain the true one with 95 % (not empty).
+
+    The bounds are measured values, whatever their distribution; with few values, the extremes.
+    """
+    ordered = sorted(values)
+    count = len(ordered)
+    below = max(0, int(count / 2 - 0.98 * count**0.5))
+    return median(ordered), ordered[below], ordered[count - 1 - below]

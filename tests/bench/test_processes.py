@@ -11,7 +11,7 @@ import pytest
 
 from bench.cores import pinned, share, split, ticks
 from bench.procs import largest_mb, memory_mb, processor_s, tree
-from bench.stats import percentile
+from bench.stats import median_interval, percentile
 from bench.steady import Minute, compare
 from bench.tollgate import procfile
 from tests.support.processes import ended, started
@@ -108,3 +108,10 @@ def test_endurance_compares_the_last_third_with_the_first_after_the_warm_up() ->
 @pytest.mark.parametrize("cores", [set(), {10_000}])
 def test_a_core_that_is_not_there_was_never_busy(cores: set[int]) -> None:
     assert share(ticks(cores), ticks(cores)) == 0
+
+
+def test_the_bounds_of_a_median_are_values_around_it() -> None:
+    assert median_interval([2.0]) == (2.0, 2.0, 2.0)
+    assert median_interval([3.0, 1.0, 2.0, 4.0]) == (2.5, 1.0, 4.0)
+    middle, low, high = median_interval([float(value) for value in range(101)])
+    assert (middle, low, high) == (50.0, 40.0, 60.0)

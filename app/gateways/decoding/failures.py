@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.formats import strict_json
-from app.gateways.decoding.choices.texts import sanitized
 from app.gateways.decoding.overflow import CODE, is_overflow
 from app.gateways.decoding.parsing import plain_mapping
 from app.gateways.decoding.retry_hints import retry_after, should_retry
-from app.gateways.decoding.secrets import HIDDEN, hide_secrets
+from app.gateways.decoding.secrets import scrubbed
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import (
     SHOULD_RETRY,
@@ -27,8 +26,7 @@ from app.vocabulary.errors import (
     VendorTimeout,
 )
 
-#: Longest vendor message that is passed on, and longest code or name of a parameter; characters.
-MESSAGE_LIMIT = 1000
+#: Longest code or name of a parameter that is passed on, in characters.
 NAME_LIMIT = 100
 
 REJECTED_STATUS = 400
@@ -237,21 +235,3 @@ def _rejected(vendor: Vendor, code: int, detail: Detail, message: str | None) ->
     if overflows:
         error.status = REJECTED_STATUS
     return error
-
-
-#: How much of a text is searched for keys, in characters: far more than is passed on.
-SCRUBBED_LIMIT = 16 * MESSAGE_LIMIT
-
-#: Shorter keys are not secrets but words ("EMPTY", "none"), as for servers without keys.
-SECRET_LENGTH = 8
-
-
-def scrubbed(vendor: Vendor, message: str | None, limit: int = MESSAGE_LIMIT) -> str | None:
-    """Return a vendor's text, at most `limit` characters, with everything like a key replaced."""
-    if message is None:
-        return None
-    message = sanitized(message[:SCRUBBED_LIMIT])
-    for secret in (vendor.api_key, *vendor.headers.values()):
-        if secret and len(secret) >= SECRET_LENGTH:
-            message = message.replace(secret, HIDDEN)
-    return hide_secrets(message)[:limit]

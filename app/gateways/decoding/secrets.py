@@ -2,8 +2,14 @@
 
 import re
 
+from app.gateways.decoding.choices.texts import sanitized
+from app.vendors.vendor import Vendor
+
 #: What replaces a secret.
 HIDDEN = "***"
+
+#: Maximum length of a vendor's text that is passed on, in characters.
+MESSAGE_LIMIT = 1000
 
 #: `kept` is what stays in front of a secret. Looking ahead is bounded, so that the time grows only
 #: with the text's length, whoever wrote it.
@@ -37,3 +43,21 @@ _SECRET = re.compile(
 def hide_secrets(text: str) -> str:
     """Return the text with everything that looks like a secret replaced by HIDDEN."""
     return _SECRET.sub(lambda found: f"{found['kept'] or ''}{HIDDEN}", text)
+
+
+#: How much of a text is searched for keys, in characters: far more than is passed on.
+SCRUBBED_LIMIT = 16 * MESSAGE_LIMIT
+
+#: Shorter keys are not secrets but words ("EMPTY", "none"), as for servers without keys.
+SECRET_LENGTH = 8
+
+
+def scrubbed(vendor: Vendor, message: str | None, limit: int = MESSAGE_LIMIT) -> str | None:
+    """Return a vendor's text, at most `limit` characters, with everything like a key replaced."""
+    if message is None:
+        return None
+    message = sanitized(message[:SCRUBBED_LIMIT])
+    for secret in (vendor.api_key, *vendor.headers.values()):
+        if secret and len(secret) >= SECRET_LENGTH:
+            message = message.replace(secret, HIDDEN)
+    return hide_secrets(message)[:limit]

@@ -15,11 +15,11 @@ from app.gateways.openai.response import index_of
 from app.vocabulary.chat.reply import Reply
 from app.vocabulary.chat.tools import ToolCall
 
-#: The fields of the usual delta.
-USUAL = frozenset({"role", "content"})
+#: The fields of the usual message and delta.
+USUAL = frozenset({"role", "content", "refusal"})
 
 #: Fields of a message that are read; all others are kept as they are.
-READ = USUAL | {"reasoning", "reasoning_content", "refusal", "tool_calls"}
+READ = USUAL | {"reasoning", "reasoning_content", "tool_calls"}
 
 #: Fields of a tool call that are read.
 CALL = frozenset({"custom", "function", "id", "index", "type"})
@@ -36,7 +36,7 @@ def read_reply(
     `thoughts` are those of earlier deltas of the choice; None for a whole message.
     """
     content = message.get("content")
-    if isinstance(content, str) and USUAL.issuperset(message):
+    if isinstance(content, str) and USUAL.issuperset(message) and not message.get("refusal"):
         return content, None
     read = content_of(content)
     if read is None:

@@ -11,8 +11,8 @@ PNG = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWj"
     "R9awAAAABJRU5ErkJggg=="
 )
-USER = {"role": "user", "content": "How is Rome?"}
-WEATHER = {
+USER: dict[str, Any] = {"role": "user", "content": "How is Rome?"}
+WEATHER: dict[str, Any] = {
     "type": "function",
     "function": {
         "name": "weather",
@@ -25,7 +25,7 @@ WEATHER = {
         },
     },
 }
-CITY = {
+CITY: dict[str, Any] = {
     "type": "json_schema",
     "json_schema": {
         "name": "city",
@@ -41,7 +41,7 @@ CITY = {
 #: Nine letters and digits: every vendor takes such an id.
 ROME = Call("callRome1", "weather", json.dumps({"city": "Rome"}))
 OSLO = Call("callOslo2", "weather", json.dumps({"city": "Oslo"}))
-CALLED = {
+CALLED: dict[str, Any] = {
     "role": "assistant",
     "content": None,
     "tool_calls": [
@@ -52,7 +52,7 @@ CALLED = {
         }
     ],
 }
-RESULT = {"role": "tool", "tool_call_id": ROME.id, "content": "warm"}
+RESULT: dict[str, Any] = {"role": "tool", "tool_call_id": ROME.id, "content": "warm"}
 COUNTS = Counts(prompt=30, completion=12, cached=4)
 
 

@@ -160,7 +160,7 @@ FEATURES: Mapping[str, tuple[list[Any], Mapping[str, Any], str]] = {
     "log probabilities": ([USER], {"logprobs": True, "top_logprobs": 2}, "logprobs"),
     "a bias": ([USER], {"logit_bias": {"50256": -100}}, "logit_bias"),
     "a limit": ([USER], {"max_completion_tokens": 2000}, "max_completion_tokens"),
-    "five stops": ([USER], {"stop": ["a", "b", "c", "d"]}, "stop"),
+    "four stops": ([USER], {"stop": ["a", "b", "c", "d"]}, "stop"),
     "a blank stop": ([USER], {"stop": "\n"}, "stop"),
     "a user": ([USER], {"user": "u-1"}, "user"),
     "metadata": ([USER], {"metadata": {"a": "b"}}, "metadata"),

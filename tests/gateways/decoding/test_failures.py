@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 
 from app.gateways.decoding import failures
 from app.gateways.decoding.failures import (
-    MESSAGE_LIMIT,
     NAME_LIMIT,
     Detail,
     detail_of,
     failure,
     from_response,
-    scrubbed,
 )
+from app.gateways.decoding.secrets import MESSAGE_LIMIT, scrubbed
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import GatewayError, TollgateError
 from tests.gateways.decoding.bare_error_shapes import BARE_SHAPES

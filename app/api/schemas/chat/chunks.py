@@ -6,6 +6,7 @@ first delta, the finish reason in a last one of its own, the usage in a last chu
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from app.api.schemas.chat.dump import dump_chat_usage, dump_head, dump_logprobs
@@ -63,15 +64,18 @@ class ChatChunks:
         bare = head if not chunk.extra else dump_head(replace(chunk, extra=None), _KIND)
         return [{**(bare if at else head), "choices": it} for at, it in enumerate(rounds)]
 
-    def _in_order(self, choices: Sequence[Choice]) -> list[Choice]:
-        """Return choices by index, after empty ones for those before them that have not begun.
+    def _in_order(self, choices: Sequence[Choice]) -> Sequence[Choice]:
+        """Return choices; if one is new, in the order of their indices, none below it missing.
 
-        Clients keep choices in a list, to which each new one is appended.
+        OpenAI's client appends a choice that is new, wherever its index says that it belongs. Of
+        samples that are made by several calls, any may answer first.
         """
-        seen = self._begun.union(choice.index for choice in choices)
-        last = max(choice.index for choice in choices)
-        begin = [Choice(index, "") for index in range(last) if index not in seen]
-        return sorted((*begin, *choices), key=lambda choice: choice.index)
+        indices = {choice.index for choice in choices}
+        if indices <= self._begun:
+            return choices
+        missing = set(range(max(indices))) - indices - self._begun
+        begun = [Choice(index, "") for index in missing]
+        return sorted([*begun, *choices], key=attrgetter("index"))
 
     def _deltas(self, choice: Choice) -> Iterator[dict[str, Any]]:
         """Yield a choice's deltas, one after another."""

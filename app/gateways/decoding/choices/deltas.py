@@ -199,7 +199,7 @@ class Choices:
         text, reply, reason = sanitized(choice.text), choice.reply, choice.finish_reason or "stop"
         if reply is not None:
             reply = self._replies.take_whole(slot, reply)
-        if reason not in ("length", "content_filter"):
+        if reason not in ("length", "content_filter") and (reply is not None or reason != "stop"):
             reason = self._replies.ending(slot, reason)
         if (
             slot == choice.index

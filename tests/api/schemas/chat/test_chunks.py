@@ -96,10 +96,29 @@ def test_choices_each_have_a_role_and_stay_side_by_side() -> None:
         (1, {**FIRST, "content": "b"}, None),
         (0, {"content": "a"}, None),
         (1, {"content": "b"}, None),
-        (0, {"content": "c"}, None),
         (1, {}, "stop"),
+        (0, {"content": "c"}, None),
         (0, {}, "length"),
     ]
+
+
+def test_choices_begin_in_the_order_of_their_indices() -> None:
+    last = chunk(Choice(2, "c", "stop"), Choice(0, "a", "stop"))
+    bodies = dumped(last, chunk(Choice(1, "b")), chunk(Choice(1, "", "stop")))
+    assert deltas(bodies) == [
+        (0, {**FIRST, "content": "a"}, None),
+        (1, {**FIRST, "content": ""}, None),
+        (2, {**FIRST, "content": "c"}, None),
+        (0, {}, "stop"),
+        (2, {}, "stop"),
+        (1, {"content": "b"}, None),
+        (1, {}, "stop"),
+    ]
+    state: Any = ChatCompletionStreamState()
+    for body in bodies:
+        state.handle_chunk(openai.types.chat.ChatCompletionChunk.model_validate(body))
+    found = [choice.message.content for choice in state.get_final_completion().choices]
+    assert found == ["a", "b", "c"]
 
 
 def test_a_call_begins_once_and_each_begins_in_its_own_chunk() -> None:
@@ -183,24 +202,3 @@ def test_openais_client_joins_the_whole_message() -> None:
         ("c1", "f", '{"a": 1}'),
         ("c2", "g", "{}"),
     ]
-
-
-def test_choices_begin_in_the_order_of_their_indices() -> None:
-    stream = [
-        chunk(Choice(2, "c")),
-        chunk(Choice(1, "b"), Choice(0, "a")),
-        chunk(Choice(1, "", "stop"), Choice(0, "", "stop")),
-        chunk(Choice(2, "", "stop")),
-    ]
-    bodies = dumped(*stream)
-    assert [(index, delta.get("content")) for index, delta, _ in deltas(bodies)][:5] == [
-        (0, ""),
-        (1, ""),
-        (2, "c"),
-        (0, "a"),
-        (1, "b"),
-    ]
-    state = ChatCompletionStreamState[Any]()
-    for body in bodies:
-        state.handle_chunk(openai.types.chat.ChatCompletionChunk.model_validate(body))
-    assert [it.message.content for it in state.get_final_completion().choices] == ["a", "b", "c"]

@@ -28,10 +28,8 @@ UNKNOWN: dict[str, tuple[tuple[str | None, Body], ...]] = {
     "cohere": (
         ("debug", {"type": "debug", "prompt": "x"}),
         ("citation-start", {"type": "citation-start", "index": 0, "delta": {"message": {}}}),
-        (
-            "tool-plan-delta",
-            {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": "hm"}}},
-        ),
+        # a plan is text, which stands before calls
+        ("tool-plan-delta", {"type": "tool-plan-delta", "delta": {"message": {"tool_plan": ""}}}),
         ("content-end", {"type": "content-end", "index": 9}),
     ),
     "google": (
