@@ -3,30 +3,41 @@
 import base64
 import functools
 import hashlib
-import re
 from pathlib import Path
 
-from flask import Blueprint, Response, render_template
-from markupsafe import Markup, escape
+from flask import Blueprint, Response, current_app, render_template, request
+from markupsafe import Markup
 
+from app.api.docs_samples import SOMEWHERE, curl, inner_fields, pretty, quickstart, sample_errors
+from app.api.docs_text import kind, prose
 from app.api.error_codes import RETRIES, entries
 from app.api.openapi.document import describe
+from app.api.origin import origin
+from app.container import EXTENSION
 from app.formats import strict_json
 
 docs_blueprint = Blueprint("docs", __name__, template_folder="templates")
 
-_STYLE = (Path(__file__).parent / "templates" / "docs.css").read_text(encoding="utf-8")
-_DIGEST = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-_CODE = re.compile("`([^`]+)`")
+_TEMPLATES = Path(__file__).parent / "templates"
+_STYLE = (_TEMPLATES / "docs.css").read_text(encoding="utf-8")
+_SCRIPT = (_TEMPLATES / "docs.js").read_text(encoding="utf-8")
 
-#: The page runs no scripts, loads nothing, and cannot be framed.
-_POLICY = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; frame-ancestors 'none'"
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+#: A page runs its own script alone, loads nothing, calls only this API, and cannot be framed.
+_POLICY = (
+    f"default-src 'none'; style-src {_digest(_STYLE)}; script-src {_digest(_SCRIPT)};"
+    " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 
 
 @docs_blueprint.get("/openapi.json")
 def openapi() -> Response:
     """Return the OpenAPI document."""
-    response = Response(_document(), mimetype="application/json")
+    response = Response(_document(origin(request.environ)), mimetype="application/json")
     response.headers["access-control-allow-origin"] = (
         "*"  # public: tools that run in browsers read it
     )
@@ -36,13 +47,25 @@ def openapi() -> Response:
 @docs_blueprint.get("/docs")
 def docs() -> Response:
     """Return the page."""
-    return _page("docs.html", api=describe())
+    at = origin(request.environ) or SOMEWHERE
+    return _page(
+        "docs.html",
+        page="docs",
+        api=describe(),
+        origin=at,
+        script=Markup(_SCRIPT),  # noqa: S704 - ours
+        quickstart=quickstart(at, _sample_model()),
+        curl=curl,
+        errors_of=sample_errors,
+        inner_fields=inner_fields,
+        pretty=pretty,
+    )
 
 
 @docs_blueprint.get("/docs/errors")
 def errors() -> Response:
     """Return the page that explains each error; its headings are the codes."""
-    return _page("errors.html", entries=entries(), retries=RETRIES)
+    return _page("errors.html", page="errors", entries=entries(), retries=RETRIES)
 
 
 def _page(template: str, **values: object) -> Response:
@@ -51,38 +74,18 @@ def _page(template: str, **values: object) -> Response:
     return Response(html, mimetype="text/html", headers=headers)
 
 
-@functools.cache
-def _document() -> bytes:
-    return strict_json.dump(describe())
+@functools.lru_cache(maxsize=16)  # callers choose the host
+def _document(at: str) -> bytes:
+    servers = {"servers": [{"url": at}]} if at else {}
+    return strict_json.dump({**describe(), **servers})
 
 
-@docs_blueprint.app_template_filter("prose")
-def prose(text: str) -> Markup:
-    """Return text as HTML, with its `code` marked up."""
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
+def _sample_model() -> str:
+    """Return a model that a newcomer can call: the sandbox's, where there is one."""
+    known = current_app.extensions.get(EXTENSION)
+    has_sandbox = known is None or any(it.name == "sandbox" for it in known.vendors.configured())
+    return "sandbox/echo" if has_sandbox else "openai/gpt-4o-mini"
 
 
-@docs_blueprint.app_template_filter("kind")
-def kind(schema: dict[str, object]) -> str:
-    """Return a short name for the values that a JSON Schema accepts: `string or [string]`."""
-    reference = schema.get("$ref")
-    if isinstance(reference, str):
-        return reference.rpartition("/")[2]
-    options = schema.get("oneOf") or schema.get("anyOf")
-    if isinstance(options, list):
-        return " or ".join(kind(option) for option in options)
-    types = schema.get("type", "any")
-    names = [str(name) for name in (types if isinstance(types, list) else [types])]
-    inner = schema.get("items")
-    if "array" in names and isinstance(inner, dict):
-        names[names.index("array")] = f"[{kind(inner)}]"
-    return " or ".join(names) + _bounds(schema)
-
-
-def _bounds(schema: dict[str, object]) -> str:
-    low, high, values = schema.get("minimum"), schema.get("maximum"), schema.get("enum")
-    if isinstance(values, list):
-        return ": " + ", ".join(str(value) for value in values if value is not None)
-    if low is not None and high is not None:
-        return f", {low} to {high}"
-    return f", at least {low}" if low is not None else ""
+docs_blueprint.add_app_template_filter(prose)
+docs_blueprint.add_app_template_filter(kind)

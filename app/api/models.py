@@ -1,7 +1,8 @@
 """The models: `GET /v5/models`, `/v5/models/{id}` and `/v5/chat/completions/models`.
 
-In the shapes of both official clients. OpenAI's reads all of `data`. Scale's reads `items` page by
-page, with the last id as cursor; the models for chat have a shape of their own there.
+In the shapes of both official clients, with what `model_cards` adds. OpenAI's reads all of `data`.
+Scale's reads `items` page by page, with the last id as cursor; the models for chat have a shape of
+their own there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from flask import Blueprint, request
 from marshmallow import EXCLUDE, Schema, ValidationError, validates_schema
 
 from app.api.auth import authenticate
+from app.api.model_cards import card
 from app.api.schemas.fields import VALUE, Problem
 from app.api.schemas.problems import first_problem
 from app.api.schemas.query_fields import Integer, OneOf, Scalar
@@ -24,6 +26,9 @@ from app.vocabulary.suggestion import did_you_mean
 models_blueprint = Blueprint("models", __name__)
 
 PAGE_LIMIT = 10_000
+
+#: A vendor, and its name for a model or a pattern of models.
+Name = tuple[str, str]
 
 
 class ModelListParams(Schema):
@@ -68,7 +73,8 @@ def list_models() -> dict[str, Any]:
     """List `vendor/name`, or `vendor/*` if the vendor's models are not listed."""
     authenticate("completions")
     params = _load(_PARAMS)
-    page, has_more = _page(list(_models(params)), params)
+    names, has_more = _page(list(_models(params)), params)
+    page = [card(*name) for name in names]
     return {"object": "list", "data": page, "items": page, "has_more": has_more}
 
 
@@ -78,9 +84,9 @@ def list_chat_models() -> dict[str, Any]:
     authenticate("completions")
     params = _load(_CHAT_PARAMS)
     found = list(_models({"name": None, **params}, "chat.completions"))
-    found.sort(key=lambda model: str(model["id"]), reverse=params["sort_order"])
+    found.sort(key="/".join, reverse=params["sort_order"])
     page, has_more = _page(found, params)
-    return {"object": "list", "items": [_definition(it) for it in page], "has_more": has_more}
+    return {"object": "list", "items": [_definition(*name) for name in page], "has_more": has_more}
 
 
 @models_blueprint.get("/v5/models/<path:model_id>")
@@ -96,7 +102,7 @@ def retrieve_model(model_id: str) -> dict[str, Any]:
             f"There is no model `{model_id[:64]}`.{hint} `GET /v5/models` lists the models.",
             param="model",
         )
-    return _model(vendor_name, name)
+    return card(vendor_name, name)
 
 
 def _load(schema: Schema) -> dict[str, Any]:
@@ -107,48 +113,33 @@ def _load(schema: Schema) -> dict[str, Any]:
     return params
 
 
-def _models(params: dict[str, Any], endpoint: Endpoint = "completions") -> Iterator[dict[str, Any]]:
-    """Yield the models of the vendors that serve the endpoint."""
+def _models(params: dict[str, Any], endpoint: Endpoint = "completions") -> Iterator[Name]:
+    """Yield the models of the vendors that serve the endpoint: the vendor and its name."""
     for vendor in services().vendors.configured():
         if not services().completions.serves(vendor, endpoint):
             continue
         if params["model_vendor"] in (None, vendor.name):
             for name in vendor.models:
                 if params["name"] in (None, f"{vendor.name}/{name}"):
-                    yield _model(vendor.name, name)
+                    yield vendor.name, name
 
 
-def _model(vendor: str, name: str) -> dict[str, Any]:
-    """Return one model in the shapes of both clients."""
-    return {
-        "id": f"{vendor}/{name}",
-        "object": "model",
-        "created": 0,  # required by OpenAI's shape; the date is unknown
-        "owned_by": vendor,
-        "name": f"{vendor}/{name}",
-        "model_vendor": vendor,
-        "status": "ready",
-    }
-
-
-def _definition(model: dict[str, Any]) -> dict[str, Any]:
+def _definition(vendor: str, name: str) -> dict[str, Any]:
     """Return a model as Scale's client reads it for chat."""
     return {
-        "model_name": model["id"],
+        "model_name": f"{vendor}/{name}",
         "model_type": "chat_completion",
-        "model_vendor": model["model_vendor"],
+        "model_vendor": vendor,
         "model_availability": "available",
     }
 
 
-def _page(
-    models: Sequence[dict[str, Any]], params: dict[str, Any]
-) -> tuple[Sequence[dict[str, Any]], bool]:
+def _page(models: Sequence[Name], params: dict[str, Any]) -> tuple[Sequence[Name], bool]:
     """Return the models of one page, and whether more follow in its direction.
 
     `starting_after` an unknown id starts behind the end, `ending_before` one ends at the start.
     """
-    ids, limit = [model["id"] for model in models], params["limit"]
+    ids, limit = ["/".join(model) for model in models], params["limit"]
     after, before = params["starting_after"], params["ending_before"]
     if before is not None:
         end = ids.index(before) if before in ids else 0

@@ -52,13 +52,16 @@ class LivePrices:
         self._due_s = clock_s() + CHECK_S
         self._checking = threading.Lock()
         self.fault: str | None = None
-        self.book = PriceBook(self._find, self._unknown)
+        self.book = PriceBook(self._find, self._unknown, self._context)
 
     def _find(self, vendor: str, models: tuple[str, ...], tier: str | None) -> PriceHistory:
         return self._current.find(vendor, models, tier)
 
     def _unknown(self, vendor: str) -> tuple[Price, ...]:
         return self._current.unknown(vendor)
+
+    def _context(self, vendor: str, model: str) -> int | None:
+        return self._current.context(vendor, model)
 
     def refresh(self) -> None:
         """Take the files if they have changed; look at them once in CHECK_S at most.

@@ -30,10 +30,12 @@ class PriceBook:
     """Prices by vendor, model and service tier; thread-safe and cached.
 
     `unknown` returns a vendor's prices for a model of unknown price: a budget reserves the highest.
+    `context` returns the most tokens of a vendor's model, prompt and completion; None if unknown.
     """
 
     find: Finder
     unknown: Callable[[str], tuple[Price, ...]] = lambda _vendor: ()
+    context: Callable[[str, str], int | None] = lambda _vendor, _model: None
 
     def price(
         self, vendor: str, *models: str, at_ms: int | None = None, tier: str | None = None
@@ -102,7 +104,12 @@ def _book(file: PriceFile, snapshot: Snapshot) -> PriceBook:
         stated = () if file.unknown is None else (file.unknown,)
         return (*stated, *file.of_vendor(vendor))
 
-    return PriceBook(find, unknown)
+    @lru_cache(CACHE_SIZE)
+    def context(vendor: str, model: str) -> int | None:
+        provider = file.providers.get(vendor)
+        return None if provider is None else snapshot.context(provider, model)
+
+    return PriceBook(find, unknown, context)
 
 
 #: A price book without prices.

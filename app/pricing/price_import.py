@@ -74,7 +74,9 @@ def _model(model: ModelInfo) -> dict[str, Any]:
     prices = model.prices
     periods = [ConditionalPrice(prices=prices)] if isinstance(prices, ModelPrice) else prices
     rows = [_when(it.constraint) | {"rates": dict(_rates(it.prices))} for it in periods]
-    row = {"id": model.id, "match": _clause(model.match), "prices": rows}
+    row: dict[str, Any] = {"id": model.id, "match": _clause(model.match), "prices": rows}
+    if model.context_window is not None:
+        row["context"] = model.context_window
     tiers = {tier: _tier(model, periods, context) for tier, context in _contexts(model).items()}
     return row | {"tiers": tiers} if tiers else row
 

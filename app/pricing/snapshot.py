@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -20,9 +20,16 @@ from app.settings import CONFIG_DIR
 SNAPSHOT_FILE = CONFIG_DIR / "prices.json"
 
 Match = Callable[[str], bool]
-#: A model's prices by service tier; the standard tier is None.
-Tiers = Mapping[str | None, PriceHistory]
-Models = list[tuple[Match, Tiers]]
+
+
+class Known(NamedTuple):
+    """A model: its prices by service tier, the standard one None, and its context in tokens."""
+
+    tiers: Mapping[str | None, PriceHistory]
+    context: int | None
+
+
+Models = list[tuple[Match, Known]]
 
 #: The prices of a tier whose price is unknown.
 UNKNOWN_TIER = PriceHistory(((EffectivePeriod(), None),))
@@ -50,19 +57,27 @@ class Snapshot:
 
         The model's name may end with a date.
         """
+        known = self._known(provider, model)
+        return None if known is None else known.tiers.get(tier, UNKNOWN_TIER)
+
+    def context(self, provider: str, model: str) -> int | None:
+        """Return the most tokens of a model's prompt and completion; None if unknown."""
+        known = self._known(provider, model)
+        return None if known is None else known.context
+
+    def _known(self, provider: str, model: str) -> Known | None:
         name = model.lower()
         dashed = _COMPACT_DATE.sub(r"-\1-\2-\3", name)
-        tiers = self._match(provider, name) or (
+        return self._match(provider, name) or (
             self._match(provider, dashed) if dashed != name else None
         )
-        return None if tiers is None else tiers.get(tier, UNKNOWN_TIER)
 
-    def _match(self, provider: str, name: str) -> Tiers | None:
+    def _match(self, provider: str, name: str) -> Known | None:
         others = self.providers.get(provider, {}).get("fallbacks", ())
         for it in (provider, *others):
-            for matches, tiers in self._models(it):
+            for matches, known in self._models(it):
                 if matches(name):
-                    return tiers
+                    return known
         return None
 
     def _models(self, provider: str) -> Models:
@@ -72,14 +87,14 @@ class Snapshot:
         return self._parsed[provider]
 
 
-def _load_model(provider: str, row: Mapping[str, Any]) -> tuple[Match, Tiers]:
+def _load_model(provider: str, row: Mapping[str, Any]) -> tuple[Match, Known]:
     name = f"{provider}/{row['id']}"
     tiers: dict[str | None, PriceHistory] = {None: PriceHistory(_periods(name, row["prices"]))}
     for tier, rows in row.get("tiers", {}).items():
         # Before its first day, the price of a tier is unknown.
         periods = _periods(f"{name}:{tier}", rows)
         tiers[tier] = PriceHistory((*UNKNOWN_TIER.periods, *periods))
-    return _clause(row["match"]), tiers
+    return _clause(row["match"]), Known(tiers, row.get("context"))
 
 
 def _periods(

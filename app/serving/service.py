@@ -119,6 +119,13 @@ class CompletionService:
         """Whether requests to the endpoint can be made of a vendor."""
         return self._router.serves(vendor, endpoint)
 
+    def dropped(self, request: GenerationRequest) -> tuple[str, ...]:
+        """Return the parameters of a request that would not be sent to its vendor.
+
+        Nothing is sent. Raises: InvalidRequest if the vendor does not support it.
+        """
+        return self._router.plan(self._router.candidates(request)[0], request).dropped
+
     def cancel_all(self) -> None:
         """Cancel all requests in flight with ShuttingDown, and reject new ones."""
         self._shutting_down = True

@@ -1,6 +1,6 @@
 """The cost of a request: the sum of its calls, each priced as its vendor served it. No I/O."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from app.pricing.kinds import Tokens
@@ -47,20 +47,22 @@ def cost_of(event: UsageEvent, prices: PriceBook) -> Cost:
         return NO_COST
     at_ms = event.started_at_ms
     if event.calls:
-        calls = (
+        calls = [
             Served(it.vendor, it.model, it.model_served, it.service_tier, it.usage)
             for it in event.calls
-        )
+        ]
         return cost_of_calls(calls, prices, at_ms)
     vendor, tier = event.vendor_served or event.vendor, event.service_tier
     return _cost(Served(vendor, event.model, event.model_served, tier, event), prices, at_ms)
 
 
-def cost_of_calls(calls: Iterable[Served], prices: PriceBook, at_ms: int) -> Cost:
+def cost_of_calls(calls: Sequence[Served], prices: PriceBook, at_ms: int) -> Cost:
     """Return the cost of a request that began at `at_ms` and made these calls, at least one.
 
     NO_COST if a price is unknown: a part is not the sum.
     """
+    if len(calls) == 1:
+        return _cost(calls[0], prices, at_ms)
     nanousd, applied = 0, dict[Price, None]()
     for call in calls:
         cost = _cost(call, prices, at_ms)

@@ -18,7 +18,9 @@ def usd_of(nanousd: int) -> Decimal:
 
 def dollars(nanousd: int) -> str:
     """Return an amount in dollars as a plain number, exactly: `0.0015`."""
-    return f"{usd_of(nanousd).normalize(_EXACT):f}"
+    whole, nano = divmod(abs(nanousd), NANO)
+    sign = "-" if nanousd < 0 else ""
+    return f"{sign}{whole}.{nano:09d}".rstrip("0").rstrip(".")
 
 
 def show_usd(nanousd: int) -> str:

@@ -15,10 +15,7 @@ from app.ledger.posting import Ledger
 from app.ledger.retention import prune
 from app.usage.messages.call_usage import CallUsage
 from app.vocabulary.completion import Usage
-from tests.dashboard.conftest import browser
 from tests.ledger.invoices.events import NOVEMBER, book, invoice_of, request
-
-__all__ = ["browser"]
 
 SCRIPT = "<script>document.title = 'run'</script>"
 

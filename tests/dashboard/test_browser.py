@@ -1,8 +1,6 @@
 """The dashboard in headless Chromium: signing in, filtering, reading, by mouse and by keyboard."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -14,8 +12,8 @@ from selenium.webdriver.support.ui import Select
 from app.ledger.latencies import compute_latencies
 from app.vocabulary.money import NANO
 from tests.dashboard.site import DashboardSite, at
+from tests.support.browser import scheme, violations, width_of
 from tests.support.events import usage_event
-from tests.support.services.node_packages import installed
 from tests.support.services.polling import wait_until
 
 RANGE = "since=2026-09-01&until=2026-09-30"
@@ -83,14 +81,6 @@ def luminance(colour: tuple[int, ...]) -> float:
     shares = [value / 255 for value in colour]
     linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
     return sum(w * value for w, value in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-@contextmanager
-def scheme(chrome: webdriver.Chrome, name: str) -> Iterator[None]:
-    feature = {"name": "prefers-color-scheme", "value": name}
-    chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-    yield
-    chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 def test_an_admin_signs_in_filters_and_signs_out(chrome: webdriver.Chrome, served: Served) -> None:
@@ -173,16 +163,6 @@ return Array.from(document.querySelectorAll('td, tbody th, tfoot th, dd, h1, h2,
 """
 
 
-@contextmanager
-def width_of(chrome: webdriver.Chrome, width: int) -> Iterator[None]:
-    device = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-    chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", device)
-    try:
-        yield
-    finally:
-        chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
 @pytest.mark.parametrize("width", [390, 768, 1024, 1440, 1920])
 def test_nothing_is_hidden_by_the_width_of_the_window(
     chrome: webdriver.Chrome, served: Served, width: int
@@ -218,24 +198,6 @@ def test_a_card_leaves_out_what_is_blank(chrome: webdriver.Chrome, served: Serve
             assert look(chrome, blank) == 0, page
 
 
-#: Runs all of its rules: those of WCAG, and good practice.
-AXE = """
-const done = arguments[arguments.length - 1];
-axe.run().then((found) => done([
-  ...(found.passes.length ? [] : ['no rule applied']),
-  ...found.violations.map(
-    (it) => [it.id, it.nodes.map((node) => node.html.slice(0, 200) + node.failureSummary)]),
-]));
-"""
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    """The script of axe-core, which finds what people with disabilities cannot use."""
-    folder = installed("axe-core@4") / "node_modules" / "axe-core"
-    return (folder / "axe.min.js").read_text()
-
-
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_axe_finds_nothing_on_any_page(
     chrome: webdriver.Chrome, served: Served, axe: str, name: str
@@ -254,11 +216,6 @@ def test_axe_finds_nothing_on_any_page(
                     open_all = "document.querySelectorAll('details').forEach((it) => it.open = 1)"
                     look(chrome, open_all)
                     assert violations(chrome, axe) == [], page
-
-
-def violations(chrome: webdriver.Chrome, axe: str) -> Any:
-    chrome.execute_script(axe)
-    return chrome.execute_async_script(AXE)
 
 
 #: Whether the page refreshes itself, also while the next page is loading.

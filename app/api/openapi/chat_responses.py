@@ -9,6 +9,7 @@ from typing import get_args
 from marshmallow import INCLUDE, Schema, fields, validate
 
 from app.api.openapi.response_parts import (
+    MODEL,
     CompletionTokensDetails,
     CompletionUsage,
     PromptTokensDetails,
@@ -139,7 +140,7 @@ class ChatChunkChoice(_Ended):
 class _Head(Open):
     id = string("The vendor's id; Tollgate's if the vendor sends none.")
     created = count("Unix seconds.")
-    model = string("The model that the vendor reports.")
+    model = string(MODEL)
     system_fingerprint = fields.String()
     service_tier = fields.String(
         metadata={"description": "The service tier that the vendor reports."}

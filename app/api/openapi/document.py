@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import orjson
 from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
@@ -12,8 +13,9 @@ from marshmallow.fields import Field
 
 from app import __version__
 from app.api.models import ChatModelListParams, ModelListParams
-from app.api.openapi import chat_responses, request_record, responses
+from app.api.openapi import chat_responses, model_responses, request_record, responses
 from app.api.openapi.descriptions import DESCRIPTION, FIELDS
+from app.api.openapi.field_texts import add_texts
 from app.api.openapi.keyless import KEYLESS
 from app.api.openapi.operations import (
     CHAT,
@@ -39,8 +41,8 @@ SCHEMAS: dict[str, type[Schema]] = {
     "ChatCompletion": chat_responses.ChatCompletion,
     "ChatCompletionChunk": chat_responses.ChatCompletionChunk,
     "Error": responses.Error,
-    "Model": responses.Model,
-    "ModelList": responses.ModelList,
+    "Model": model_responses.Model,
+    "ModelList": model_responses.ModelList,
     "ChatModelList": chat_responses.ChatModelList,
     "UsagePage": responses.UsagePage,
     "CostsPage": responses.CostsPage,
@@ -60,7 +62,10 @@ def describe() -> dict[str, Any]:
     spec = _specification(plugin)
     for operation in _operations(plugin):
         spec.path(operation.path, operations={operation.method: operation.dump()})
-    return spec.to_dict()
+    document: dict[str, Any] = orjson.loads(orjson.dumps(spec.to_dict()))
+    for name, schema in document["components"]["schemas"].items():
+        add_texts(schema, name)
+    return document
 
 
 def _specification(plugin: MarshmallowPlugin) -> APISpec:
@@ -70,6 +75,7 @@ def _specification(plugin: MarshmallowPlugin) -> APISpec:
         version=__version__,
         openapi_version="3.1.0",
         info={"description": DESCRIPTION},
+        servers=[{"url": "/"}],
         security=[{name: []} for name in SECURITY],
         plugins=[plugin],
     )
@@ -91,9 +97,9 @@ def _operations(plugin: MarshmallowPlugin) -> list[Operation]:
     return [
         COMPLETIONS,
         CHAT,
-        chat_models(query(ChatModelListParams())),
         models(query(ModelListParams())),
         MODEL,
+        chat_models(query(ChatModelListParams())),
         *_reports(query),
         request_record.OPERATION,
         *KEYLESS,

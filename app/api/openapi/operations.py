@@ -4,26 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.api.openapi.error_responses import error_responses, every_error
-from app.vocabulary.errors import (
-    AccountDisabled,
-    AccountNotAllowed,
-    InvalidAPIKey,
-    InvalidRequest,
-    LedgerUnavailable,
-    ModelNotFound,
-    ScopeMissing,
-    TollgateError,
-)
-
-#: The errors of any operation that requires an API key.
-KEYED: tuple[type[TollgateError], ...] = (
-    InvalidAPIKey,
-    AccountDisabled,
-    ScopeMissing,
-    LedgerUnavailable,
-    TollgateError,
-)
+from app.api.openapi.error_responses import error_responses
+from app.api.openapi.examples import EXAMPLES, Example
+from app.api.openapi.request_headers import ACCOUNT, IDEMPOTENCY, INCLUDE_COST, TRACE
+from app.api.openapi.route_errors import KEYED, LIST, REPORT, of_generation
+from app.vocabulary.errors import ModelNotFound, TollgateError
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +37,43 @@ class Operation:
         if self.description:
             described["description"] = self.description
         if self.parameters:
-            described["parameters"] = list(self.parameters)
+            described["parameters"] = list(map(self._parameter, self.parameters))
         if self.body:
-            content = {"application/json": {"schema": _ref(self.body)}}
-            described["requestBody"] = {"required": True, "content": content}
+            described["requestBody"] = {"required": True, "content": self._body()}
         if not self.is_keyed:
             described["security"] = []
         return described
+
+    @property
+    def example(self) -> Example | None:
+        """A sample request with its answer; None if there is none."""
+        return EXAMPLES.get(self.name)
+
+    def _parameter(self, parameter: dict[str, Any]) -> dict[str, Any]:
+        value = self.example and self.example.path.get(parameter["name"])
+        return {**parameter, "example": value} if value else parameter
+
+    def _body(self) -> dict[str, Any]:
+        media: dict[str, Any] = {"schema": _ref(self.body or "")}
+        if self.example and self.example.body:
+            media["example"] = self.example.body
+        return {"application/json": media}
+
+    def _media(self, kind: str, schema: Any) -> dict[str, Any]:
+        """Return OpenAPI's Media Type Object of an answer."""
+        media: dict[str, Any] = {"schema": schema}
+        if self.example and kind == "application/json":
+            media["example"] = self.example.answer
+        if self.example and kind == "text/event-stream":
+            media["example"] = self.example.events()
+        return media
 
     def _responses(self) -> dict[str, Any]:
         found = {
             status: {
                 "description": description,
                 "headers": _headers(self.headers),
-                "content": {kind: {"schema": schema} for kind, schema in kinds.items()},
+                "content": {kind: self._media(kind, schema) for kind, schema in kinds.items()},
             }
             for status, (description, kinds) in self.answers.items()
         }
@@ -84,35 +92,18 @@ def _headers(texts: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _header(name: str, description: str, **schema: Any) -> dict[str, Any]:
-    return {
-        "name": name,
-        "in": "header",
-        "description": description,
-        "schema": {"type": "string", **schema},
-    }
-
-
-ACCOUNT = _header(
-    "x-selected-account-id",
-    "The account that pays. Required only if the key belongs to several accounts.",
-)
-TRACE = _header("traceparent", "W3C Trace Context; forwarded to vendors.")
-IDEMPOTENCY = _header(
-    "idempotency-key",
-    "Identifies this request for 24 hours. A retry gets the first response, at no further cost.",
-    maxLength=255,
-    pattern="^[!-~]+$",
-)
-
 _PLAIN = {"type": "string"}
 
 #: One event of a stream. An unnamed event is a `message`; its data is a completion in JSON.
 _EVENT = {
     "type": "object",
     "properties": {
-        "event": {"type": "string", "enum": ["message", "done", "error"]},
-        "data": {"type": "string"},
+        "event": {
+            "type": "string",
+            "enum": ["message", "done", "error"],
+            "description": "The event's name; `message` is not written.",
+        },
+        "data": {"type": "string", "description": "JSON; of `done`, `[DONE]`."},
     },
 }
 
@@ -130,7 +121,7 @@ def _generation(path: str, name: str, summary: str, description: str, schema: st
             " rejected for others."
         ),
         body=f"{schema}Request",
-        parameters=(ACCOUNT, IDEMPOTENCY, TRACE),
+        parameters=(ACCOUNT, IDEMPOTENCY, INCLUDE_COST, TRACE),
         answers={
             "200": (
                 "The completion.",
@@ -139,10 +130,12 @@ def _generation(path: str, name: str, summary: str, description: str, schema: st
         },
         headers={
             "x-tollgate-attempts": "Number of vendor calls.",
+            "x-tollgate-cost": "The cost in dollars, as it is booked, of an answer that is not"
+            " streamed; absent if it is unknown.",
             "x-tollgate-dropped": "Parameters that were not sent to the vendor.",
             "x-tollgate-replay-of": "The id of the first request with this idempotency key.",
         },
-        errors=tuple(every_error()),
+        errors=of_generation(),
     )
 
 
@@ -185,7 +178,7 @@ def _list(path: str, name: str, summary: str, query: Iterable[Any], schema: str)
         summary,
         parameters=tuple(query),
         answers={"200": ("The models.", {"application/json": _ref(schema)})},
-        errors=(InvalidRequest, *KEYED),
+        errors=LIST,
     )
 
 
@@ -229,5 +222,5 @@ def report(
         parameters=tuple(query),
         answers={"200": ("The report.", {"application/json": _ref(page), "text/csv": _PLAIN})},
         headers=UNTIL if of == "OpenAI's API" else {},
-        errors=(InvalidRequest, AccountNotAllowed, *KEYED),
+        errors=REPORT,
     )

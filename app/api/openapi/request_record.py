@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import orjson
 
-from app.api.openapi.operations import KEYED, Operation
+from app.api.openapi.operations import Operation
+from app.api.openapi.route_errors import KEYED
 from app.usage.messages.event import UsageEvent
 from app.vocabulary.errors import RequestNotFound
 

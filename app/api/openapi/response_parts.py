@@ -4,10 +4,21 @@ from typing import Any
 
 from marshmallow import Schema, fields, validate
 
+#: What `model` is, in answers.
+MODEL = "The vendor that served the request, and its name of the model; it can be sent back."
+
+
+def described(description: str) -> dict[str, str]:
+    """Return the `metadata` of a field with a description."""
+    return {"description": description}
+
 
 def constant(value: str) -> fields.String:
     """Return a field that always has this value."""
-    return fields.String(required=True, validate=validate.Equal(value))
+    description = f"Always `{value}`."
+    return fields.String(
+        required=True, validate=validate.Equal(value), metadata=described(description)
+    )
 
 
 def count(description: str, **kwargs: Any) -> fields.Integer:
@@ -47,5 +58,18 @@ class CompletionUsage(Schema):
     prompt_tokens = count("Prompt tokens.")
     completion_tokens = count("Completion tokens.")
     total_tokens = count("The sum of both.")
-    prompt_tokens_details = fields.Nested(PromptTokensDetails, required=True)
-    completion_tokens_details = fields.Nested(CompletionTokensDetails, required=True)
+    prompt_tokens_details = fields.Nested(
+        PromptTokensDetails, required=True, metadata=described("Parts of the prompt's tokens.")
+    )
+    completion_tokens_details = fields.Nested(
+        CompletionTokensDetails,
+        required=True,
+        metadata=described("Parts of the completion's tokens."),
+    )
+    cost = fields.Float(
+        allow_none=True,
+        metadata=described(
+            "The cost in dollars, as it is booked; null if it is unknown. Only if the request's"
+            " header `x-tollgate-include-cost` is `true`."
+        ),
+    )

@@ -8,7 +8,7 @@ from typing import get_args
 
 from marshmallow import Schema, fields, validate
 
-from app.api.openapi.response_parts import CompletionUsage, constant, count, string
+from app.api.openapi.response_parts import MODEL, CompletionUsage, constant, count, string
 from app.vocabulary.completion import FinishReason
 
 
@@ -64,34 +64,13 @@ class CompletionSchema(Schema):
     id = string("The vendor's id; Tollgate's if the vendor sends none.")
     object = constant("text_completion")
     created = count("Unix seconds.")
-    model = string("The model that the vendor reports.")
+    model = string(MODEL)
     choices = fields.List(fields.Nested(ChoiceSchema), required=True)
     usage = fields.Nested(CompletionUsage)
     system_fingerprint = fields.String()
     service_tier = fields.String(
         metadata={"description": "The service tier that the vendor reports."}
     )
-
-
-class Model(Schema):
-    """A model, or a pattern of models."""
-
-    id = string("`vendor/name`, or `vendor/*` for any name that the vendor knows.")
-    object = constant("model")
-    created = count("0: unknown.")
-    owned_by = string("The vendor.")
-    name = string("The id.")
-    model_vendor = string("The vendor.")
-    status = constant("ready")
-
-
-class ModelList(Schema):
-    """The models of this installation; `items` equals `data`."""
-
-    object = constant("list")
-    data = fields.List(fields.Nested(Model), required=True)
-    items = fields.List(fields.Nested(Model), required=True)
-    has_more = fields.Boolean(required=True)
 
 
 class UsageResult(Schema):

@@ -6,7 +6,7 @@ from app.vocabulary.errors.base import Retry, TollgateError
 
 
 class InvalidRequest(TollgateError):
-    """A field is missing, of a wrong type or out of range; `param` is its name."""
+    """A field has a value that is not allowed; `param` is its name."""
 
     status = 400
     type = "invalid_request_error"

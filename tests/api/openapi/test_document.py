@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 import requests
+from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from app.api.openapi.document import describe
-from app.api.openapi.error_responses import every_error
+from app.api.openapi.examples import EXAMPLES
+from app.api.openapi.field_texts import fields_in
+from app.api.openapi.route_errors import of_generation
 from app.factory import create_app
 from app.settings import Settings
 from app.vocabulary.chat.parameters import CHAT_PARAMETERS
@@ -19,6 +22,8 @@ from tests.support.gateway import Gateway
 
 #: The requests that call models -> the parameters that each must have.
 REQUESTS = {"CompletionRequest": PARAMETERS, "ChatCompletionRequest": CHAT_PARAMETERS}
+
+CHUNK = "ChatCompletionChunk"
 
 #: Pages, for people.
 NOT_DESCRIBED = re.compile(r"/dashboard\b")
@@ -60,10 +65,10 @@ def test_every_route_is_described_and_none_that_is_not_there(
 
 
 def test_every_error_is_described_where_it_can_occur(api: dict[str, Any]) -> None:
-    """A completion may meet any of them; all have one shape."""
+    """All have one shape."""
     for path in ("/v5/completions", "/v5/chat/completions"):
         responses = api["paths"][path]["post"]["responses"]
-        for error in every_error():
+        for error in of_generation():
             described = responses[str(error.status)]["description"]
             assert error.code is None or f"`{error.code}`" in described, error
     for _, _, operation in operations(api):
@@ -71,6 +76,56 @@ def test_every_error_is_described_where_it_can_occur(api: dict[str, Any]) -> Non
             if int(status) >= 400 and operation["operationId"] != "readyz":
                 schema = response["content"]["application/json"]["schema"]
                 assert schema == {"$ref": "#/components/schemas/Error"}
+
+
+def test_a_route_lists_no_error_of_another(api: dict[str, Any]) -> None:
+    """Of the query string, of what was pruned, of a path that is not there."""
+    for path in ("/v5/completions", "/v5/chat/completions"):
+        text = json.dumps(api["paths"][path]["post"]["responses"])
+        for code in ("unknown_parameter", "usage_pruned", "request_not_found", "`not_found`"):
+            assert code not in text
+    report = api["paths"]["/v5/organization/costs"]["get"]["responses"]["400"]["description"]
+    assert {"`usage_pruned`", "`unknown_parameter`"} <= set(re.findall("`[a-z_]+`", report))
+    listed = api["paths"]["/v5/models"]["get"]["responses"]["400"]["description"]
+    assert set(re.findall("^- (`[a-z_]+`)", listed, re.MULTILINE)) == {
+        "`invalid_value`",
+        "`invalid_type`",
+    }
+
+
+def test_every_field_is_explained(api: dict[str, Any]) -> None:
+    """Also the fields inside of messages, tools, answers and records."""
+    silent = [
+        path
+        for name, schema in api["components"]["schemas"].items()
+        for path, field in fields_in(schema, name)
+        if not field.get("description")
+    ]
+    assert silent == []
+
+
+def test_every_route_with_a_key_has_a_sample_that_its_schemas_allow(api: dict[str, Any]) -> None:
+    for _, path, operation in operations(api):
+        if operation.get("security") == []:
+            continue
+        example = EXAMPLES[operation["operationId"]]
+        answer = operation["responses"]["200"]["content"]["application/json"]
+        assert answer["example"] == example.answer
+        check(api, answer["schema"], example.answer)
+        if "requestBody" in operation:
+            asked = operation["requestBody"]["content"]["application/json"]
+            assert asked["example"] == example.body
+            check(api, asked["schema"], example.body)
+        wanted = {it["name"] for it in operation.get("parameters", []) if it["in"] == "path"}
+        assert wanted == set(example.path), path
+    for name, schema in (("createCompletion", "Completion"), ("createChatCompletion", CHUNK)):
+        for event in EXAMPLES[name].stream:
+            check(api, {"$ref": f"#/components/schemas/{schema}"}, event)
+
+
+def check(api: dict[str, Any], schema: dict[str, Any], value: Any) -> None:
+    """Check a value against a schema of the document."""
+    OAS31Validator({**schema, "components": api["components"]}).validate(value)
 
 
 def test_every_parameter_has_words_of_its_own(api: dict[str, Any]) -> None:
@@ -154,20 +209,21 @@ def test_a_report_takes_openais_parameters(api: dict[str, Any], path: str) -> No
 
 def test_it_is_served_as_it_is(gateway: Gateway, api: dict[str, Any]) -> None:
     """To anybody, and to pages of other sites."""
-    answer = requests.get(f"{gateway.base_url.removesuffix('/v5')}/openapi.json", timeout=60)
-    assert answer.json() == api
+    root = gateway.base_url.removesuffix("/v5")
+    answer = requests.get(f"{root}/openapi.json", timeout=60)
+    assert answer.json() == {**api, "servers": [{"url": root}]}
     assert answer.headers["access-control-allow-origin"] == "*"
 
 
 def test_the_page_shows_all_of_it_and_asks_nobody_else(
     gateway: Gateway, api: dict[str, Any]
 ) -> None:
-    """No script, no image, no font; the policy forbids them as well."""
+    """No image, no font, no script of others; the policy forbids them as well."""
     answer = requests.get(f"{gateway.base_url.removesuffix('/v5')}/docs", timeout=60)
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert answer.headers["content-security-policy"].startswith("default-src 'none'; style-src")
     page = answer.text
-    assert not re.search(r"<script|<img|<link|<iframe|@import|url\(|https?://", page)
+    assert not re.search(r"<img|<link|<iframe|@import|url\(| src=", page)
     assert "prefers-color-scheme" in page or "color-scheme: light dark" in page
     for _, path, operation in operations(api):
         assert f'id="{operation["operationId"]}"' in page

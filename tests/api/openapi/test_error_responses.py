@@ -1,6 +1,6 @@
 """Error responses, generated from error classes."""
 
-from app.api.openapi.error_responses import FIELD_CODES, error_responses, every_error
+from app.api.openapi.error_responses import error_responses, every_error
 from app.vocabulary.errors import (
     InvalidAPIKey,
     InvalidRequest,
@@ -20,7 +20,10 @@ def test_errors_are_grouped_by_status_with_their_codes() -> None:
     responses = error_responses([LedgerUnavailable, InvalidAPIKey, InvalidRequest])
     assert list(responses) == sorted(responses)
     assert f"`{InvalidAPIKey.code}`" in responses["401"]["description"]
-    assert FIELD_CODES in responses["400"]["description"]
+    assert f"`{InvalidRequest.code}`" in responses["400"]["description"]
+    example = responses["400"]["content"]["application/json"]["example"]["error"]
+    assert (example["code"], example["param"]) == (InvalidRequest.code, "temperature")
+    assert example["doc_url"].endswith(f"#{InvalidRequest.code}")
     schema = responses["401"]["content"]["application/json"]["schema"]
     assert schema == {"$ref": "#/components/schemas/Error"}
 

@@ -1,0 +1,37 @@
+"""Texts and types of the API's description as HTML and as short names."""
+
+import re
+
+from markupsafe import Markup, escape
+
+_CODE = re.compile("`([^`]+)`")
+
+
+def prose(text: str) -> Markup:
+    """Return text as HTML, with its `code` marked up."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
+
+
+def kind(schema: dict[str, object]) -> str:
+    """Return a short name for the values that a JSON Schema accepts: `string or [string]`."""
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        return reference.rpartition("/")[2]
+    options = schema.get("oneOf") or schema.get("anyOf")
+    if isinstance(options, list) and "type" not in schema:
+        return " or ".join(dict.fromkeys(kind(option) for option in options))
+    types = schema.get("type", "any")
+    names = [str(name) for name in (types if isinstance(types, list) else [types])]
+    inner = schema.get("items")
+    if "array" in names and isinstance(inner, dict):
+        names[names.index("array")] = f"[{kind(inner)}]"
+    return " or ".join(names) + _bounds(schema)
+
+
+def _bounds(schema: dict[str, object]) -> str:
+    low, high, values = schema.get("minimum"), schema.get("maximum"), schema.get("enum")
+    if isinstance(values, list):
+        return ": " + ", ".join(str(value) for value in values if value is not None)
+    if low is not None and high is not None:
+        return f", {low} to {high}"
+    return f", at least {low}" if low is not None else ""
