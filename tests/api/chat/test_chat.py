@@ -175,4 +175,4 @@ def test_a_stream_has_one_id_and_one_model(gateway: Gateway, vendor: SimulatedVe
         )
     )
     told = {(chunk["id"], chunk["model"]) for chunk in chunks(gateway)}
-    assert told == {("chatcmpl-vendor", "m-2026-01-01")}
+    assert told == {("chatcmpl-vendor", "sim/m-2026-01-01")}
