@@ -15,34 +15,45 @@ def variables_of_clients(base_url: str, key: str) -> dict[str, str]:
     return dict(zip(CLIENT_VARIABLES, (f"{base_url}/v5", key), strict=True))
 
 
+#: The same conversation, for both commands.
+MESSAGES = f'[{{"role": "user", "content": "{TEXT}"}}]'
+
+
 def screen(base_url: str, key: str, dev_env: Path) -> str:
     """Return the screen's text. All that it says to paste works in any directory."""
-    python = shlex.quote(sys.executable)
-    tollgate = shlex.quote(str(Path(sys.executable).with_name("tollgate")))
     pasted = "\n".join(exports(variables_of_clients(base_url, key)))
-    messages = f'[{{"role": "user", "content": "{TEXT}"}}]'
+    tollgate = shlex.quote(str(Path(sys.executable).with_name("tollgate")))
     return f"""Tollgate is ready. Paste this into another terminal, to stream a chat as text:
 
 {pasted}
-{python} -m pip install --quiet openai
-{python} - <<'END'
-from openai import OpenAI
-stream = OpenAI().chat.completions.create(
-    model="{MODEL}?delay_ms=100", messages={messages}, stream=True)
-for chunk in stream:
-    for choice in chunk.choices:
-        print(choice.delta.content or "", end="", flush=True)
-print()
-END
+{_python()}
 
 The same without Python, as server-sent events:
 
-curl -N "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" \\
-  -H 'Content-Type: application/json' \\
-  -d '{{"model": "{MODEL}", "messages": {messages}, "stream": true}}'
+{_curl()}
 
   API reference   {base_url}/docs
   Dashboard       {base_url}/dashboard (sign in with the key above)
   Try a failure   the model {MODEL}?status=429
   Other commands  . {shlex.quote(str(dev_env))} && {tollgate} usage
 """
+
+
+def _python() -> str:
+    python = shlex.quote(sys.executable)
+    return f"""{python} -m pip install --quiet openai
+{python} - <<'END'
+from openai import OpenAI
+stream = OpenAI().chat.completions.create(
+    model="{MODEL}?delay_ms=100", messages={MESSAGES}, stream=True)
+for chunk in stream:
+    for choice in chunk.choices:
+        print(choice.delta.content or "", end="", flush=True)
+print()
+END"""
+
+
+def _curl() -> str:
+    return f"""curl -N "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" \\
+  -H 'Content-Type: application/json' \\
+  -d '{{"model": "{MODEL}", "messages": {MESSAGES}, "stream": true}}'"""
