@@ -54,6 +54,7 @@ END"""
 
 
 def _curl() -> str:
-    return f"""curl -N "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" \\
+    return f"""curl -N "$OPENAI_BASE_URL/chat/completions" \\
+  -H "Authorization: Bearer $OPENAI_API_KEY" \\
   -H 'Content-Type: application/json' \\
   -d '{{"model": "{MODEL}", "messages": {MESSAGES}, "stream": true}}'"""
