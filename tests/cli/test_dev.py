@@ -32,12 +32,12 @@ def command(var: Path, port: int) -> list[str]:
 
 
 @contextmanager
-def running(var: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def running(var: Path, port: int, **more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A `tollgate dev` that is up, and what it has said until then."""
     with started(
         command(var, port),
         cwd=ROOT,
-        env={**os.environ, "HOME": ""},
+        env={**os.environ, "HOME": "", **more},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -160,7 +160,11 @@ def test_it_shows_a_completion_and_this_runs_usage_and_keeps_the_rest(tmp_path: 
         assert (code, rest) == (0, "Stopped. The recorded usage is kept.\n")
         assert all(map(has_exited, pids))
 
-    with running(var, port) as (process, said):
+    # In a terminal with the pasted lines, the key is not taken for OpenAI's.
+    with running(var, port, OPENAI_API_KEY=key) as (process, said):
+        assert "OPENAI_API_KEY is a key of Tollgate" in said
+        assert DemoClient(f"{url}/v5", key).vendors() >= {"sandbox"}
+        assert "openai" not in DemoClient(f"{url}/v5", key).vendors()
         assert key_in(said) == key
         assert re.search(rf"{re.escape(MODEL)} +2 +26 +26\n", said)
         used = shell(f"{other_command(said)} --by model", tmp_path)
