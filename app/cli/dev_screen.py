@@ -10,30 +10,6 @@ from app.devstack.running import CLIENT_VARIABLES, exports
 MODEL = "sandbox/echo"
 TEXT = "Each word of this answer is a token."
 
-<<<<<<< HEAD
-
-def variables_of_clients(base_url: str, key: str) -> dict[str, str]:
-    """Return the variables that OpenAI's clients read, for a gateway at `base_url`."""
-    return dict(zip(CLIENT_VARIABLES, (f"{base_url}/v5", key), strict=True))
-
-
-#: The same conversation, for both commands.
-MESSAGES = f'[{{"role": "user", "content": "{TEXT}"}}]'
-
-
-def screen(base_url: str, key: str, dev_env: Path) -> str:
-    """Return the screen's text. All that it says to paste works in any directory."""
-    pasted = "\n".join(exports(variables_of_clients(base_url, key)))
-    tollgate = shlex.quote(str(Path(sys.executable).with_name("tollgate")))
-    return f"""Tollgate is ready. Paste this into another terminal, to stream a chat as text:
-
-{pasted}
-{_python()}
-
-The same without Python, as server-sent events:
-
-{_curl()}
-=======
 _SCREEN = """Tollgate is ready. Paste this into another terminal, to stream a chat as text:
 
 {pasted}
@@ -53,7 +29,6 @@ The same without Python, as server-sent events:
 curl -N "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" \\
   -H 'Content-Type: application/json' \\
   -d '{{"model": "{model}", "messages": {messages}, "stream": true}}'
->>>>>>> h-dev
 
   API reference   {base_url}/docs
   Dashboard       {base_url}/dashboard (sign in with the key above)
@@ -62,27 +37,6 @@ curl -N "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_AP
 """
 
 
-<<<<<<< HEAD
-def _python() -> str:
-    python = shlex.quote(sys.executable)
-    return f"""{python} -m pip install --quiet openai
-{python} - <<'END'
-from openai import OpenAI
-stream = OpenAI().chat.completions.create(
-    model="{MODEL}?delay_ms=100", messages={MESSAGES}, stream=True)
-for chunk in stream:
-    for choice in chunk.choices:
-        print(choice.delta.content or "", end="", flush=True)
-print()
-END"""
-
-
-def _curl() -> str:
-    return f"""curl -N "$OPENAI_BASE_URL/chat/completions" \\
-  -H "Authorization: Bearer $OPENAI_API_KEY" \\
-  -H 'Content-Type: application/json' \\
-  -d '{{"model": "{MODEL}", "messages": {MESSAGES}, "stream": true}}'"""
-=======
 def variables_of_clients(base_url: str, key: str) -> dict[str, str]:
     """Return the variables that OpenAI's clients read, for a gateway at `base_url`."""
     return dict(zip(CLIENT_VARIABLES, (f"{base_url}/v5", key), strict=True))
@@ -100,4 +54,3 @@ def screen(base_url: str, key: str, dev_env: Path) -> str:
         python=shlex.quote(str(python)),
         tollgate=shlex.quote(str(python.with_name("tollgate"))),
     )
->>>>>>> h-dev
