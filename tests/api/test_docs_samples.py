@@ -1,6 +1,7 @@
 """The samples on the page of the API."""
 
 import json
+from typing import Any
 
 from app.api.docs_samples import curl, inner_fields, pretty, quickstart, sample_errors
 
@@ -51,6 +52,6 @@ def test_the_quickstart_has_the_address_and_the_model() -> None:
 
 
 def test_errors_are_those_that_have_a_sample() -> None:
-    content = {"application/json": {"example": {"error": {}}}}
+    content: Any = {"application/json": {"example": {"error": {}}}}
     responses = {"200": {"content": content}, "400": {"content": content}, "503": {}}
     assert sample_errors({"responses": responses}) == [("400", {"error": {}})]
