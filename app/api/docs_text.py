@@ -14,18 +14,24 @@ def prose(text: str) -> Markup:
 
 def kind(schema: dict[str, object]) -> str:
     """Return a short name for the values that a JSON Schema accepts: `string or [string]`."""
+    found = list(dict.fromkeys(_kinds(schema)))
+    return " or ".join([it for it in found if it != "any"] or ["any"])
+
+
+def _kinds(schema: dict[str, object]) -> list[str]:
     reference = schema.get("$ref")
     if isinstance(reference, str):
-        return reference.rpartition("/")[2]
+        return [reference.rpartition("/")[2]]
     options = schema.get("oneOf") or schema.get("anyOf")
     if isinstance(options, list) and "type" not in schema:
-        return " or ".join(dict.fromkeys(kind(option) for option in options))
+        return [name for option in options for name in _kinds(option)]
     types = schema.get("type", "any")
     names = [str(name) for name in (types if isinstance(types, list) else [types])]
     inner = schema.get("items")
     if "array" in names and isinstance(inner, dict):
         names[names.index("array")] = f"[{kind(inner)}]"
-    return " or ".join(names) + _bounds(schema)
+    bounds = _bounds(schema)
+    return [" or ".join(names) + bounds] if bounds else names
 
 
 def _bounds(schema: dict[str, object]) -> str:

@@ -20,6 +20,8 @@ def test_prose_marks_code_and_escapes_the_rest() -> None:
         ({"oneOf": [{"type": "string"}, {"type": "null"}]}, "string or null"),
         ({"type": "string", "enum": ["json", "csv", None]}, "string: json, csv"),
         ({}, "any"),
+        ({"oneOf": [{"type": ["string", "null"]}, {"type": "string"}, {}]}, "string or null"),
+        ({"type": "object", "anyOf": [{"required": ["a"]}]}, "object"),
     ],
 )
 def test_a_schema_has_a_short_name(schema: dict[str, object], text: str) -> None:
