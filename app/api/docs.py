@@ -9,7 +9,7 @@ from flask import Blueprint, Response, current_app, render_template, request
 from markupsafe import Markup
 
 from app.api.docs_samples import SOMEWHERE, curl, inner_fields, pretty, quickstart, sample_errors
-from app.api.docs_text import kind, prose
+from app.api.docs_text import kind, linked, prose
 from app.api.error_codes import RETRIES, entries
 from app.api.openapi.document import describe
 from app.api.origin import origin
@@ -48,7 +48,7 @@ def openapi() -> Response:
 def docs() -> Response:
     """Return the page."""
     at = origin(request.environ) or SOMEWHERE
-    return _page(
+    return html_page(
         "docs.html",
         page="docs",
         api=describe(),
@@ -65,10 +65,11 @@ def docs() -> Response:
 @docs_blueprint.get("/docs/errors")
 def errors() -> Response:
     """Return the page that explains each error; its headings are the codes."""
-    return _page("errors.html", page="errors", entries=entries(), retries=RETRIES)
+    return html_page("errors.html", page="errors", entries=entries(), retries=RETRIES)
 
 
-def _page(template: str, **values: object) -> Response:
+def html_page(template: str, **values: object) -> Response:
+    """Return a page in the style of the reference, with the policy that admits its style."""
     html = render_template(template, style=Markup(_STYLE), **values)  # noqa: S704 - ours
     headers = {"content-security-policy": _POLICY, "x-content-type-options": "nosniff"}
     return Response(html, mimetype="text/html", headers=headers)
@@ -89,3 +90,4 @@ def _sample_model() -> str:
 
 docs_blueprint.add_app_template_filter(prose)
 docs_blueprint.add_app_template_filter(kind)
+docs_blueprint.add_app_template_filter(linked)

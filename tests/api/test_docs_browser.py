@@ -117,6 +117,53 @@ def test_a_failure_is_shown_in_the_apis_words(page: webdriver.Chrome) -> None:
     wait_until(lambda: "API key" in said(page, "try-text"))
 
 
+def test_the_answer_is_on_the_screen(page: webdriver.Chrome) -> None:
+    """The box opens below its button, which a reader may have at the window's lower edge."""
+    button = page.find_element(By.CSS_SELECTOR, "#try-form .primary")
+    page.execute_script("arguments[0].scrollIntoView({block: 'end'})", button)
+    send(page, "tg_none")
+    wait_until(lambda: "401" in said(page, "try-status"))
+    script = "return arguments[0].getBoundingClientRect().bottom <= innerHeight"
+    assert page.execute_script(script, page.find_element(By.ID, "try-text"))
+
+
+def test_a_page_has_the_colours_of_the_scheme(chrome: webdriver.Chrome, root: str) -> None:
+    def background(path: str) -> str:
+        chrome.get(f"{root}{path}")
+        script = "return getComputedStyle(document.body).backgroundColor"
+        return str(chrome.execute_script(script))
+
+    for name in ("light", "dark"):
+        with scheme(chrome, name):
+            assert background("/") == background("/docs") == background("/docs/errors")
+    with scheme(chrome, "light"):
+        light = background("/")
+    with scheme(chrome, "dark"):
+        assert background("/") != light
+
+
+@pytest.mark.parametrize(
+    ("path", "width", "names"),
+    [
+        ("/docs", 1440, "td.kind a, th code"),
+        ("/docs/errors", 1440, "h2 code"),
+        ("/docs/errors", 390, "h2 code"),
+    ],
+)
+def test_no_name_is_broken_over_lines(
+    chrome: webdriver.Chrome, root: str, path: str, width: int, names: str
+) -> None:
+    with width_of(chrome, width):
+        chrome.get(f"{root}{path}")
+        script = (
+            "return Array.from(document.querySelectorAll(arguments[0]))"
+            "  .map((it) => [it.textContent, it.getClientRects().length])"
+        )
+        lines = chrome.execute_script(script, names)
+        assert lines
+        assert [it for it in lines if it[1] > 1] == []
+
+
 def test_a_stream_can_be_stopped(page: webdriver.Chrome, gateway: Gateway) -> None:
     model = page.find_element(By.ID, "try-model")
     model.clear()
@@ -153,7 +200,7 @@ def test_without_scripts_every_sample_is_there(chrome: webdriver.Chrome, root: s
     chrome.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
-@pytest.mark.parametrize("path", ["/docs", "/docs/errors"])
+@pytest.mark.parametrize("path", ["/", "/docs", "/docs/errors"])
 @pytest.mark.parametrize("name", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(

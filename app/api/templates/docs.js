@@ -141,6 +141,7 @@ form.addEventListener("submit", async (event) => {
   field("text").textContent = field("raw").textContent = "";
   field("status").textContent = "Waiting for the answer …";
   field("output").hidden = false;
+  field("output").scrollIntoView({ block: "nearest" });
   field("stop").disabled = false;
   try {
     await call(running.signal);
