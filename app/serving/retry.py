@@ -39,9 +39,11 @@ class CandidateCalls:
         """Return how many choices are still missing after `rounds` further rounds of calls.
 
         An answer to the first call without any choice has failed: another one would be paid twice.
+        Of several prompts, choices may have come that cannot be placed.
         """
-        missing = self._tried(sub_request, put)
-        is_empty = len(missing) == sub_request.request.choice_count and rounds == EXTRA_ROUNDS
+        missing, asked = self._tried(sub_request, put), sub_request.request
+        is_first = rounds == EXTRA_ROUNDS and asked.prompt_count == 1
+        is_empty = is_first and len(missing) == asked.choice_count
         if (
             not missing
             or is_empty

@@ -24,7 +24,7 @@ def check_text(served: Served, **asked: Any) -> None:
     for name in ("text", "finish_reason", "index"):
         assert [c[name] for c in ours["choices"]] == [c[name] for c in theirs["choices"]]
     assert counts(ours["usage"]) == counts(theirs["usage"])
-    assert ours["model"] == theirs["model"] == MODEL
+    assert (ours["model"], theirs["model"]) == (f"{asked.get('model', 'llamacpp')}/{MODEL}", MODEL)
     check_event(served.gateway.event(), theirs["usage"])
 
 

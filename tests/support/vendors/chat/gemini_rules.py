@@ -134,11 +134,15 @@ def _answers(result: Body, call: Body) -> bool:
 
 
 def _of_signatures(model: str, contents: Sequence[Body]) -> Iterator[str]:
-    """Of the turn that goes on, the first call of each step is signed; none is changed."""
+    """Of the turn that goes on, the first call of each step is signed; none is changed.
+
+    It begins with the last content of the user that holds anything but results.
+    """
     asked = [
         at
         for at, content in enumerate(contents)
-        if content["role"] == "user" and not _kinds(content, "functionResponse")
+        if content["role"] == "user"
+        and any("functionResponse" not in part for part in content["parts"])
     ]
     for at, content in enumerate(contents):
         calls = [part for part in content["parts"] if "functionCall" in part]
