@@ -2,48 +2,19 @@
 
 from collections.abc import Mapping
 
+from app.vocabulary.chat.parameters import CHAT_PARAMETERS
 from app.vocabulary.completion import PARAMETERS
 from app.vocabulary.request import Endpoint
 
+_STREAM = ("stream", "stream_options")
+
 FIELD_NAMES: Mapping[Endpoint, tuple[str, ...]] = {
-    "completions": ("model", "prompt", "stream", "stream_options", *PARAMETERS),
+    "completions": ("model", "prompt", *_STREAM, *PARAMETERS),
     "chat.completions": (
-        "audio",
-        "frequency_penalty",
-        "function_call",
-        "functions",
-        "logit_bias",
-        "logprobs",
-        "max_completion_tokens",
-        "max_tokens",
-        "messages",
-        "metadata",
-        "modalities",
         "model",
-        "moderation",
-        "n",
-        "parallel_tool_calls",
-        "prediction",
-        "presence_penalty",
-        "prompt_cache_key",
-        "prompt_cache_options",
-        "prompt_cache_retention",
-        "reasoning_effort",
-        "response_format",
-        "safety_identifier",
-        "seed",
-        "service_tier",
-        "stop",
-        "store",
-        "stream",
-        "stream_options",
-        "temperature",
-        "tool_choice",
-        "tools",
-        "top_logprobs",
-        "top_p",
-        "user",
-        "verbosity",
-        "web_search_options",
+        "messages",
+        *_STREAM,
+        "max_completion_tokens",
+        *CHAT_PARAMETERS,
     ),
 }
