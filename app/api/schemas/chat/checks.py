@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from app.api.schemas.fields import MISSING, TYPE, VALUE
 from app.runtime.turns import give_turn
-from app.vocabulary.errors import InvalidRequest
+from app.vocabulary.errors import InvalidRequest, together
+from app.vocabulary.errors.several import LISTED_LIMIT
 
 #: The contract's pattern for the names of tools and schemas.
 NAME = r"^[a-zA-Z0-9_-]{1,64}$"
@@ -98,18 +99,26 @@ def objects(values: Any, path: str, limit: int, read: Callable[[Json, str], T]) 
     """Return what `read` makes of each object of a list at `path`, and of the object's own path.
 
     Others get a turn meanwhile: a body may hold tens of thousands of objects.
+    Raises: InvalidRequest, with the faults of all objects.
     """
     if type(values) is not list:
         raise wrong_type(path, "an array of objects")
     if len(values) > limit:
         raise wrong_value(path, f"must hold at most {limit} items, not {len(values)}")
-    found = []
+    found, faults = [], list[InvalidRequest]()
     for index, value in enumerate(values):
-        if type(value) is not dict:
-            raise wrong_type(f"{path}[{index}]", "an object")
-        found.append(read(value, f"{path}[{index}]"))
+        try:
+            if type(value) is not dict:
+                raise wrong_type(f"{path}[{index}]", "an object")
+            found.append(read(value, f"{path}[{index}]"))
+        except InvalidRequest as fault:
+            faults.append(fault)
+            if len(faults) == LISTED_LIMIT:
+                break
         if index % ITEMS_AT_ONCE == ITEMS_AT_ONCE - 1:
             give_turn()
+    if faults:
+        raise together(faults)
     return tuple(found)
 
 

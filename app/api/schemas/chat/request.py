@@ -6,7 +6,7 @@ values at a path, `shapes` describes them.
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, validates_schema
 
@@ -47,6 +47,7 @@ from app.api.schemas.problems import first_problem
 from app.formats import strict_json
 from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.errors import UnsupportedParameter, together
+from app.vocabulary.errors.several import Faults
 
 #: Parameters of other endpoints that callers send here by mistake -> the next step.
 ELSEWHERE: Mapping[str, str] = {
@@ -161,7 +162,7 @@ def _schema_of(names: frozenset[str]) -> ChatCompletionRequestSchema:
 def load_chat_request(body: Mapping[str, Any]) -> ChatRequest:
     """Return the request in a JSON object.
 
-    Raises: InvalidRequest for the first invalid field, named in `param`.
+    Raises: InvalidRequest for all invalid fields, the first of them named in `param`.
     """
     extra = {n: v for n, v in body.items() if n not in _KNOWN and v is not None}
     if misplaced := [_misplaced(name) for name in ELSEWHERE if name in extra]:
@@ -169,7 +170,9 @@ def load_chat_request(body: Mapping[str, Any]) -> ChatRequest:
     try:
         loaded = _schema_of(_REQUIRED | _KNOWN.intersection(body)).load(body)
     except ValidationError as exc:
-        raise first_problem(exc) from exc
+        faults, valid = Faults(first_problem(exc)), cast(dict[str, Any], exc.valid_data)
+        _read({n: v for n, v in valid.items() if v is not None}, faults)
+        raise together(faults.found) from exc
     return _converted({n: v for n, v in loaded.items() if v is not None}, extra)
 
 
@@ -181,21 +184,15 @@ def _misplaced(name: str) -> UnsupportedParameter:
 
 def _converted(values: dict[str, Any], extra: Mapping[str, Any]) -> ChatRequest:
     """Return the request of checked fields, after what is inside of them is checked."""
-    tools = _read_tools(values)
-    _read_functions(values)
-    check_options(values)
+    faults = Faults()
+    read = _read(values, faults)
+    faults.raise_any()
     limit = values.pop("max_completion_tokens", None)
     if limit is not None:
         values["max_tokens"] = limit
-    form = values.get("response_format")
     return ChatRequest(
         model=values["model"],
-        messages=read_messages(values["messages"]),
-        tools=tools,
-        tool_choice=read_tool_choice(values["tool_choice"], tools)
-        if "tool_choice" in values
-        else None,
-        response_format=None if form is None else read_response_format(form),
+        **read,
         definitions=_definitions(values),
         stop=values.get("stop"),
         max_tokens=values.get("max_tokens"),
@@ -207,6 +204,21 @@ def _converted(values: dict[str, Any], extra: Mapping[str, Any]) -> ChatRequest:
         options={name: value for name, value in values.items() if name not in _APART},
         extra=extra,
     )
+
+
+def _read(values: dict[str, Any], faults: Faults) -> dict[str, Any]:
+    """Return the fields of a ChatRequest that hold others; collect the faults inside of them."""
+    tools = faults.of(lambda: _read_tools(values))
+    faults.of(lambda: _read_functions(values))
+    faults.of(lambda: check_options(values))
+    read: dict[str, Any] = {"tools": tools}
+    if "messages" in values:
+        read["messages"] = faults.of(lambda: read_messages(values["messages"]))
+    if tools is not None and "tool_choice" in values:
+        read["tool_choice"] = faults.of(lambda: read_tool_choice(values["tool_choice"], tools))
+    if "response_format" in values:
+        read["response_format"] = faults.of(lambda: read_response_format(values["response_format"]))
+    return read
 
 
 def _definitions(values: Mapping[str, Any]) -> str:

@@ -190,3 +190,32 @@ def test_no_value_is_a_fault_of_ours(fields: dict[str, Any]) -> None:
         assert request.messages
         assert None not in request.options.values()
     assert refused.partition(".")[0].partition("[")[0] in {"", *fields, *LEAST}
+
+
+def test_all_faults_of_a_request_are_told_at_once() -> None:
+    """Those of its fields first, then those inside of them, in their order."""
+    parts = [{"type": "text", "text": 1}, {"type": "image_url"}, {"type": "text", "text": "a"}]
+    with pytest.raises(InvalidRequest) as caught:
+        load(
+            temperature="hot",
+            messages=[{"role": "user", "content": parts}, {"role": "boss"}, USER, {"role": "tool"}],
+            tools=[{"type": "function", "function": {"name": "a b"}}],
+            response_format={"type": "json_schema"},
+        )
+    assert caught.value.param == "temperature"
+    assert [it["param"] for it in caught.value.details] == [
+        "temperature",
+        "tools[0].function.name",
+        "messages[0].content[0].text",
+        "messages[0].content[1].image_url",
+        "messages[1].role",
+        "messages[3].tool_call_id",
+        "response_format.json_schema",
+    ]
+    assert "`messages[1].role` must be one of" in str(caught.value)
+
+
+def test_no_more_faults_are_looked_for_than_are_listed() -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        load(messages=[{"role": "boss"}] * 1000)
+    assert len(caught.value.details) == 20
