@@ -57,7 +57,7 @@ class EventStreamBody:
         self._dumper, self._dump = dumper, dumper.dump
         self._include_usage = request.include_usage or cost is not None
         self._cost = cost
-        self._model = ("", "")
+        self._reported = self._model = ""
         self._running_usage = bool((request.stream_options or {}).get("continuous_usage_stats"))
         self._first = first
         self._keep_alive_s = keep_alive_s
@@ -90,10 +90,13 @@ class EventStreamBody:
 
     def _frame(self, chunk: Completion, cost: Callable[[], float | None] | None = None) -> bytes:
         bodies = self._dump(chunk)
-        if chunk.model is not self._model[0]:
-            self._model = (chunk.model, self._stream.model(chunk.model))
+        if chunk.model is not self._reported:
+            self._reported, self._model = chunk.model, self._stream.model(chunk.model)
+        if len(bodies) == 1 and not self._include_usage:  # the usual chunk
+            bodies[0]["model"] = self._model
+            return frame(strict_json.dump(bodies[0]))
         for body in bodies:
-            body["model"] = self._model[1]
+            body["model"] = self._model
         if self._include_usage:
             for body in bodies:
                 body["usage"] = None
@@ -101,8 +104,6 @@ class EventStreamBody:
                 bodies[-1]["usage"] = self._dumper.usage(chunk.usage)
         if cost is not None:
             bodies[-1]["usage"] = {**(bodies[-1]["usage"] or {}), "cost": cost()}
-        if len(bodies) == 1:  # the usual chunk
-            return frame(strict_json.dump(bodies[0]))
         return b"".join([frame(strict_json.dump(body)) for body in bodies])
 
 

@@ -31,7 +31,6 @@ class Deadline:
             at_s = min(at_s, self._last_s + self._step_s)
         return at_s if self._settled_s is None else min(at_s, self._settled_s)
 
-    @property
     def limit(self) -> str:
         """The timeout that `at_s` comes from, with its seconds: for the error that tells of it."""
         name = "idle_s" if self._has_begun else "first_token_s"

@@ -147,23 +147,26 @@ class CompletionStream:
 
     def _relayed(self, chunks: list[Completion]) -> list[Completion]:
         """Return the chunks with choices, after noting the choices that end in them."""
-        relayed = [self._named(chunk) for chunk in chunks if chunk.choices]
-        for chunk in relayed:
+        relayed = []
+        for chunk in chunks:
+            if not chunk.choices:
+                continue
+            last = self._last
+            is_usual = self._begun and chunk.id is last.id and chunk.model is last.model
+            self._last = chunk if is_usual else self._named(chunk)
+            relayed.append(self._last)
             for choice in chunk.choices:
                 if choice.finish_reason is not None:
                     self._ended.add(choice.index)
         return relayed
 
     def _named(self, chunk: Completion) -> Completion:
-        """Return a chunk with the id and the model of the first one: a stream has one of each.
-
-        Some vendors leave them out of some chunks, and each of several calls has its own.
-        """
+        """Return a chunk with the id and the model of the first one, which others may lack."""
         if not self._begun:
             chunk = with_id(chunk, self._meter)
         elif chunk.id != self._last.id or chunk.model != self._last.model:
             chunk = dataclasses.replace(chunk, id=self._last.id, model=self._last.model)
-        self._begun, self._last = True, chunk
+        self._begun = True
         return chunk
 
     def _failed(self, error: BaseException) -> None:

@@ -59,7 +59,7 @@ class VendorCall:
         self._may_be_sent = False
         self.cancelled: Reason | None = None
         self.deadline_s = time.monotonic() + vendor.timeouts.total_s
-        self._limit = f"total_s = {vendor.timeouts.total_s:g}"
+        self._limit: Callable[[], str] = lambda: f"total_s = {vendor.timeouts.total_s:g}"
 
     @property
     def status(self) -> int:
@@ -83,8 +83,8 @@ class VendorCall:
             return self._exchange.has_sent
         return self._response is not None or self._may_be_sent
 
-    def wait_until(self, at_s: float, bound_s: float, limit: str) -> None:
-        """Set the deadline: `at_s`, by the timeout `limit`, but at the latest `bound_s`."""
+    def wait_until(self, at_s: float, bound_s: float, limit: Callable[[], str]) -> None:
+        """Set the deadline: `at_s`, by the timeout that `limit` names, at the latest `bound_s`."""
         self.deadline_s, self._limit = min(at_s, bound_s), limit
 
     def send(self) -> None:
@@ -189,7 +189,7 @@ class VendorCall:
             raise ShuttingDown(billable=self.sent)
         if self.cancelled == "deadline":
             raise VendorTimeout(
-                f"The vendor `{self._vendor.name}` did not respond in time ({self._limit}).",
+                f"The vendor `{self._vendor.name}` did not respond in time ({self._limit()}).",
                 billable=self.sent,
             )
 

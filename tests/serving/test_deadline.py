@@ -24,12 +24,12 @@ def test_a_stream_has_time_for_its_first_chunk_then_from_chunk_to_chunk() -> Non
 
 def test_a_deadline_says_which_timeout_it_is() -> None:
     stream = deadline()
-    assert stream.limit == "first_token_s = 10"
+    assert stream.limit() == "first_token_s = 10"
     stream.received(104.0, 104.0, any_chunk=True)
-    assert stream.limit == "idle_s = 3"
+    assert stream.limit() == "idle_s = 3"
     stream.received(158.0, 158.0, any_chunk=True)
-    assert stream.limit == "total_s = 60"
-    assert deadline(streamed=False).limit == "total_s = 60"
+    assert stream.limit() == "total_s = 60"
+    assert deadline(streamed=False).limit() == "total_s = 60"
 
 
 def test_a_whole_response_has_only_the_total() -> None:
