@@ -54,6 +54,12 @@ class Services:
     tracing: Tracing
     prices: PriceBook
 
+    def close(self) -> None:
+        """Hand on what is only in memory, when no request is left; wait for that for seconds."""
+        self.refusals.close()
+        self.recorder.close()
+        self.keyring.close()
+
 
 def services() -> Services:
     """Return the services of the app that serves this request."""

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,6 +60,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Spare the garbage collector what stays for the whole run: the tests, and what they import."""
     gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_timers() -> Iterator[None]:
+    """Let no timer outlive its tests: an app that is not closed would use their database later."""
+    yield
+    timers = [it for it in threading.enumerate() if isinstance(it, threading.Timer)]
+    left = [it.function for it in timers if not it.finished.is_set()]
+    assert not left
 
 
 @pytest.fixture(scope="session")

@@ -33,7 +33,7 @@ def test_an_answer_that_cannot_be_finished_is_recorded(settings: Settings, strea
         )
         assert answer.status_code == 500
         assert (redis.hlen(OPEN), redis.xlen(EVENTS)) == (0, 1)
-    app.extensions[EXTENSION].recorder.close()
+    app.extensions[EXTENSION].close()
 
 
 @pytest.mark.parametrize("stream", [True, False])

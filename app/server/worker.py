@@ -77,9 +77,7 @@ class WebWorker(GeventWorker):  # type: ignore[misc]
             self._finish()
         finally:
             if services is not None:
-                services.refusals.close()
-                services.recorder.close()
-                services.keyring.close()
+                services.close()
 
     def notify(self) -> None:
         """Send the arbiter a heartbeat; shut down if there is no arbiter."""

@@ -96,7 +96,9 @@ def replicated(
     yield Replicated(site, replica, stream, records, ledger, check, progress)
     replica.serve()
     replica.resume_replay()
-    for engine in (site.engine, reader, _reports(site).open().engine):
+    reports = _reports(site).open()
+    site.close()
+    for engine in (reader, reports.engine):
         engine.dispose()
 
 

@@ -253,7 +253,7 @@ def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     url = new_ledger(tmp_path_factory.mktemp("usage") / "ledger.db")
     site = make_site(Settings(redis_url=f"redis://127.0.0.1:{free_port()}/0", database_url=url))
     yield site
-    site.engine.dispose()
+    site.close()
 
 
 @given(

@@ -50,7 +50,7 @@ def test_without_redis_usage_is_answered_but_not_called_complete(settings: Setti
     response = site.get({"start_time": MIDNIGHT_S, "limit": 1})
     assert tokens(response.get_json()["data"]) == 5
     assert "x-tollgate-complete-until" not in response.headers
-    site.engine.dispose()
+    site.close()
 
 
 def test_figures_are_not_complete_beyond_a_gap_nor_beyond_the_last_search(

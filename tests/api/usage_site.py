@@ -53,7 +53,7 @@ class Site:
 
     def close(self) -> None:
         """Let go of the ledger."""
-        self.client.application.extensions[EXTENSION].keyring.close()
+        self.client.application.extensions[EXTENSION].close()
         self.engine.dispose()
 
     def pages(self, **query: Any) -> list[dict[str, Any]]:

@@ -188,6 +188,7 @@ def costs_of(settings: Settings, start: str, end: str, zone: str) -> list[dict[s
         query_string={**query, "group_by": "project_id"},
         headers={"x-api-key": secret},
     )
+    app.extensions[EXTENSION].close()
     engine.dispose()
     body = json.loads(answer.get_data(as_text=True), parse_float=Decimal)
     return [it for bucket in body["data"] for it in bucket["results"]]

@@ -66,8 +66,7 @@ class DashboardSite:
 
     def close(self) -> None:
         """Let go of the ledger."""
-        self.client.application.extensions[EXTENSION].recorder.close()
-        self.client.application.extensions[EXTENSION].keyring.close()
+        self.client.application.extensions[EXTENSION].close()
         self.engine.dispose()
 
 

@@ -97,9 +97,7 @@ def running(settings: Settings, account_id: str = "acme") -> Iterator[Gateway]:
     finally:
         server.shutdown()
         server.server_close()
-        app.extensions[EXTENSION].refusals.close()
-        app.extensions[EXTENSION].recorder.close()
-        app.extensions[EXTENSION].keyring.close()
+        app.extensions[EXTENSION].close()
 
 
 def _closing(app: Any) -> Any:
