@@ -176,10 +176,10 @@ class TextDecoder(Decoder):
         finally:
             self._follow()
         if chunk is None or all(map(_is_text, chunk.choices)):
-            return chunk if chunk is None else chunk.without_extra()
+            return chunk if chunk is None else _without_extra(chunk)
         texts = [self._text(choice) for choice in chunk.choices]
         kept = tuple([choice for choice in texts if not _is_empty(choice)])
-        return replace(chunk, choices=kept, extra=None)
+        return chunk._replace(choices=kept, extra=None)
 
     def read_whole(self, payload: Any) -> Completion:
         try:
@@ -188,8 +188,8 @@ class TextDecoder(Decoder):
             self._follow()
         if any(it.reply is not None or it.logprobs is not None for it in completion.choices):
             choices = tuple([self._text(choice) for choice in completion.choices])
-            return replace(completion, choices=choices, extra=None)
-        return completion.without_extra()
+            return completion._replace(choices=choices, extra=None)
+        return _without_extra(completion)
 
     def usage(self, payload: Any) -> Usage | None:
         return self._chat.usage(payload)
@@ -219,7 +219,7 @@ class TextDecoder(Decoder):
         if reason == "stop" and choice.index in self._refused:
             reason = "content_filter"
         logprobs = self._text_logprobs(choice)
-        return replace(choice, finish_reason=reason, logprobs=logprobs, reply=None)
+        return choice._replace(finish_reason=reason, logprobs=logprobs, reply=None)
 
     def _text_logprobs(self, choice: Choice) -> Mapping[str, Any] | None:
         """Return chat's log probabilities in the format of text completions."""
@@ -233,6 +233,10 @@ class TextDecoder(Decoder):
             tokens = [replace(token, raw=None) for token in tokens]
         found = self._logprobs.read(choice.index, tokens)
         return {**found, "top_logprobs": None} if self._alone else found
+
+
+def _without_extra(completion: Completion) -> Completion:
+    return completion if completion.extra is None else completion._replace(extra=None)
 
 
 def _is_text(choice: Choice) -> bool:

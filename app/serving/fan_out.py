@@ -4,7 +4,6 @@ A vendor may accept one prompt per call, or return fewer samples than the reques
 of a choice is always `prompt * n + sample`.
 """
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,8 +36,8 @@ class SubRequest:
         """Return the chunk with its choices numbered as in the whole request."""
         if not self.offset and not self.slots:
             return chunk
-        choices = tuple(dataclasses.replace(c, index=self.slot(c.index)) for c in chunk.choices)
-        return dataclasses.replace(chunk, choices=choices)
+        choices = tuple(c._replace(index=self.slot(c.index)) for c in chunk.choices)
+        return chunk._replace(choices=choices)
 
     def again(self, missing: Sequence[int]) -> list["SubRequest"]:
         """Return the sub-requests for this one's missing choices.
@@ -121,15 +120,14 @@ def merge(chunks: Sequence[Completion]) -> Completion:
     choices = tuple(_joined(deltas[index]) for index in sorted(deltas))
     tier = next((chunk.service_tier for chunk in chunks if chunk.service_tier), None)
     extra = _chained([chunk.extra for chunk in chunks if chunk.extra is not None])
-    return dataclasses.replace(first, choices=choices, service_tier=tier, extra=extra)
+    return first._replace(choices=choices, service_tier=tier, extra=extra)
 
 
 def _joined(deltas: Sequence[Choice]) -> Choice:
     if len(deltas) == 1:
         return deltas[0]
     ended = next((delta for delta in deltas if delta.finish_reason is not None), deltas[-1])
-    return dataclasses.replace(
-        ended,
+    return ended._replace(
         text="".join(delta.text for delta in deltas),
         logprobs=_chained([delta.logprobs for delta in deltas if delta.logprobs is not None]),
         extra=_chained([delta.extra for delta in deltas if delta.extra is not None]),
@@ -159,7 +157,7 @@ class Echo:
 
     def apply(self, chunk: Completion) -> Completion:
         """Return the chunk with the prompt before each choice that begins in it."""
-        return dataclasses.replace(chunk, choices=tuple(self._choices(chunk)))
+        return chunk._replace(choices=tuple(self._choices(chunk)))
 
     def _choices(self, chunk: Completion) -> Iterator[Choice]:
         for choice in chunk.choices:
@@ -171,4 +169,4 @@ class Echo:
             if logprobs and isinstance(logprobs.get("text_offset"), list):
                 moved = [offset + len(self._prompt) for offset in logprobs["text_offset"]]
                 logprobs = {**logprobs, "text_offset": moved}
-            yield dataclasses.replace(choice, text=text, logprobs=logprobs)
+            yield choice._replace(text=text, logprobs=logprobs)

@@ -4,7 +4,6 @@ Owns the order of the steps: plan, admit and open the record, call, record the u
 not depend on our HTTP API or on any vendor's API format.
 """
 
-import dataclasses
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -82,7 +81,7 @@ class CompletionService:
             raise
         completion, usage = with_id(merge(chunks), meter), meter.usage
         if completion.usage is not usage:
-            completion = dataclasses.replace(completion, usage=usage)
+            completion = completion._replace(usage=usage)
         return Answer(
             completion,
             sendable(calls.plan, completion.model),

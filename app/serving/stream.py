@@ -4,7 +4,6 @@ Handles clients that disconnect or read slowly, and vendors that are silent.
 """
 
 import contextlib
-import dataclasses
 import math
 import threading
 import time
@@ -91,7 +90,7 @@ class CompletionStream:
     @property
     def usage_chunk(self) -> Completion:
         """The last chunk, without choices, if the caller requested the usage."""
-        return dataclasses.replace(self._last, choices=(), usage=self._meter.usage)
+        return self._last._replace(choices=(), usage=self._meter.usage)
 
     def start(self) -> None:
         """Call the vendor, in a new thread."""
@@ -165,7 +164,7 @@ class CompletionStream:
         if not self._begun:
             chunk = with_id(chunk, self._meter)
         elif chunk.id != self._last.id or chunk.model != self._last.model:
-            chunk = dataclasses.replace(chunk, id=self._last.id, model=self._last.model)
+            chunk = chunk._replace(id=self._last.id, model=self._last.model)
         self._begun = True
         return chunk
 
@@ -245,4 +244,4 @@ def with_id(completion: Completion, meter: Meter) -> Completion:
     """Return the completion with an id: the vendor's, or one made from the event's."""
     if completion.id:
         return completion
-    return dataclasses.replace(completion, id=f"{meter.request.id_prefix}-{meter.event_id}")
+    return completion._replace(id=f"{meter.request.id_prefix}-{meter.event_id}")

@@ -1,6 +1,5 @@
 """Decodes vendors' bytes into chunks and completions."""
 
-import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,7 +20,7 @@ def decode(gateway: AnyGateway, vendor: Vendor, request: Any, body: bytes) -> Co
     """
     chunks = chunks_of(gateway, vendor, request, [body])
     usage = next((chunk.usage for chunk in reversed(chunks) if chunk.usage), None)
-    return dataclasses.replace(merge(chunks), usage=usage)
+    return merge(chunks)._replace(usage=usage)
 
 
 def chunks_of(

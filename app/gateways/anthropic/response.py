@@ -5,7 +5,6 @@ the message's `refusal`.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from app.gateways.anthropic.blocks import Blocks, Piece
@@ -54,7 +53,7 @@ class AnthropicDecoder(TypedEvents):
         reply = merged(reply for _, reply in pieces if reply is not None)
         chunk = self._of((text, reply), finish, self.usage(message), _tier(message))
         # A message without anything is still a choice.
-        return chunk if chunk.choices else replace(chunk, choices=(Choice(0, ""),))
+        return chunk if chunk.choices else chunk._replace(choices=(Choice(0, ""),))
 
     def failure(self, detail: failures.Detail) -> GatewayError:
         return failure(self.vendor, None, detail)
@@ -80,7 +79,7 @@ class AnthropicDecoder(TypedEvents):
                 message = plain_mapping(event.get("message"))
                 self._begin(message)
                 begun = self._chunk(usage=self.usage(event), tier=_tier(message))
-                return replace(begun, choices=(Choice(0, ""),))
+                return begun._replace(choices=(Choice(0, ""),))
             case "content_block_start" | "content_block_delta" | "content_block_stop":
                 return self._piece(self._block(kind, event))
             case "message_delta":
@@ -131,7 +130,7 @@ class AnthropicDecoder(TypedEvents):
         if reply is None:
             return chunk
         choice = Choice(0, text, finish.reason, None, finish.native, None, reply)
-        return replace(chunk, choices=(choice,))
+        return chunk._replace(choices=(choice,))
 
 
 def _refusal(holder: Mapping[str, Any]) -> str:

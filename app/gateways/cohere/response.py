@@ -5,7 +5,6 @@ own: `citations` of the message, each once.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from app.gateways.cohere.errors import failure
@@ -40,7 +39,7 @@ class CohereDecoder(TypedEvents):
         )
         reason, native = narrow(self.vendor, answer.get("finish_reason"))
         chunk = self._chunk(usage=self.usage(answer))
-        return replace(chunk, choices=(Choice(0, text, reason, None, native, None, reply),))
+        return chunk._replace(choices=(Choice(0, text, reason, None, native, None, reply),))
 
     def usage(self, payload: Any) -> Usage | None:
         body = plain_mapping(payload)
@@ -86,7 +85,7 @@ class CohereDecoder(TypedEvents):
     def _of(self, reply: Reply | None) -> Completion:
         """Return a chunk without text; without a reply, it is a sign of life."""
         chunk = self._chunk()
-        return replace(chunk, choices=(Choice(0, "", reply=reply),)) if reply else chunk
+        return chunk._replace(choices=(Choice(0, "", reply=reply),)) if reply else chunk
 
     def _end(self, event: Mapping[str, Any], delta: Mapping[str, Any]) -> Completion:
         if delta.get("error"):
@@ -94,7 +93,7 @@ class CohereDecoder(TypedEvents):
         self.is_over = True
         reason, native = narrow(self.vendor, delta.get("finish_reason"))
         end = self._chunk(usage=self.usage(event))
-        return replace(end, choices=(Choice(0, "", reason or "stop", None, native),))
+        return end._replace(choices=(Choice(0, "", reason or "stop", None, native),))
 
 
 def _reply(

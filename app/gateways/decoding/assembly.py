@@ -7,7 +7,6 @@ one finish reason, after its last text.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from app.gateways.decoding.choices.deltas import Choices
 from app.gateways.decoding.chunk_template import ChunkTemplate
@@ -76,7 +75,7 @@ class Assembly:
             usage = self.put_usage(usage, slots, has_text=has_text, at_end=at_end)
         elif not placed and (at_end or not self._decoder.is_alive):
             return None
-        return replace(chunk, choices=tuple(placed), usage=usage)
+        return chunk._replace(choices=tuple(placed), usage=usage)
 
     def place_whole(self, completion: Completion) -> Completion:
         """Return a whole completion with its choices in their slots."""
@@ -84,7 +83,7 @@ class Assembly:
         choices = self.choices.take_whole(completion.choices)
         if choices == completion.choices and usage is completion.usage:
             return completion
-        return replace(completion, choices=choices, usage=usage)
+        return completion._replace(choices=choices, usage=usage)
 
     def put_usage(
         self,
@@ -124,10 +123,10 @@ class Assembly:
         Raises: GatewayError if the response failed or is incomplete.
         """
         if self._last is not None and (released := self.choices.release()):
-            yield replace(self._last, choices=tuple(released), usage=None)
+            yield self._last._replace(choices=tuple(released), usage=None)
         self._judge(broken)
         if self._last is not None and (pieces := self.choices.close_calls()):
-            yield replace(self._last, choices=tuple(pieces), usage=None)
+            yield self._last._replace(choices=tuple(pieces), usage=None)
         if not self.is_whole and (tail := self._tail()) is not None:
             yield tail
         if self.failure is not None:
@@ -159,7 +158,7 @@ class Assembly:
             return None
         options = self._decoder.request.stream_options or {}
         usage = self._total if options.get("continuous_usage_stats") else None
-        return replace(self._last, choices=choices, usage=usage)
+        return self._last._replace(choices=choices, usage=usage)
 
 
 def _why(reason: str | None) -> str:

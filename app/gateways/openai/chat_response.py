@@ -6,7 +6,6 @@ call. Source: OpenAI's CreateChatCompletionResponse; docs/vendors.md.
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from app.gateways.decoding.finish import narrow
@@ -58,7 +57,7 @@ class OpenAIChatDecoder(ObjectDecoder):
             self._waiting = {**(self._waiting or {}), **completion.extra}
         elif self._waiting is not None and _is_passed_on(completion):
             extra, self._waiting = {**self._waiting, **(completion.extra or {})}, None
-            return replace(completion, extra=extra)
+            return completion._replace(extra=extra)
         return completion
 
     def _beside(self, payload: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -1,7 +1,5 @@
 """Completions, chunks and usage as JSON."""
 
-import dataclasses
-
 from app.api.schemas.completion import (
     dump_chunk,
     dump_completion,
@@ -48,7 +46,7 @@ def test_a_completion_is_a_text_completion_object() -> None:
 
 
 def test_what_is_not_known_is_left_out_and_a_chunk_has_no_usage() -> None:
-    bare = dataclasses.replace(COMPLETION, usage=None, system_fingerprint=None)
+    bare = COMPLETION._replace(usage=None, system_fingerprint=None)
     assert set(dump_completion(bare)) == {"id", "object", "created", "model", "choices"}
     assert set(dump_chunk(COMPLETION)) == set(dump_completion(COMPLETION)) - {"usage"}
 

@@ -42,7 +42,7 @@ def test_a_whole_answer_is_brought_into_form(row: Row, wire: OpenAIWire, finish:
     [body] = answered(row, wire, dataclasses.replace(SAID, finish=finish))
     answer = row.decoded(body)
     (only,) = answer.choices
-    assert dataclasses.replace(only, extra=None) == Choice(0, SAID.text, finish)
+    assert only._replace(extra=None) == Choice(0, SAID.text, finish)
     assert answer.usage == ANSWER[2]
 
 

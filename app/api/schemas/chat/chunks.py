@@ -5,7 +5,6 @@ first delta, the finish reason in a last one of its own, the usage in a last chu
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -42,7 +41,7 @@ class ChatChunks:
             ]
             return [body]
         if not choices:
-            return [dump_head(replace(chunk, extra=None), _KIND)]
+            return [dump_head(chunk._replace(extra=None), _KIND)]
         return self._several(chunk)
 
     def usage(self, usage: Usage) -> dict[str, Any]:
@@ -61,7 +60,7 @@ class ChatChunks:
                     rounds.append([])
                 rounds[at].append(dumped)
         head = dump_head(chunk, _KIND)
-        bare = head if not chunk.extra else dump_head(replace(chunk, extra=None), _KIND)
+        bare = head if not chunk.extra else dump_head(chunk._replace(extra=None), _KIND)
         return [{**(bare if at else head), "choices": it} for at, it in enumerate(rounds)]
 
     def _in_order(self, choices: Sequence[Choice]) -> Sequence[Choice]:

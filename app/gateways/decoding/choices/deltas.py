@@ -6,7 +6,6 @@ vendors send a finish reason beside each delta.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import cached_property
 
 from app.gateways.decoding.choices.numbering import Numbering
@@ -131,7 +130,7 @@ class Choices:
         if not self._joiners:
             return tuple(ends)
         return tuple(
-            replace(end, text=self._joiners[end.index].flush())
+            end._replace(text=self._joiners[end.index].flush())
             if end.index in self._joiners
             else end
             for end in ends
@@ -154,7 +153,7 @@ class Choices:
         """Number choices without an index by their places, if all are in the list."""
         if not choices or choices[0].index != UNNUMBERED or len(choices) != self.count:
             return choices
-        return [replace(choice, index=at) for at, choice in enumerate(choices)]
+        return [choice._replace(index=at) for at, choice in enumerate(choices)]
 
     def _slot(self, choice: Choice) -> int | None:
         index = choice.index
@@ -208,12 +207,12 @@ class Choices:
             and reply is choice.reply
         ):
             return choice
-        return replace(choice, index=slot, text=text, finish_reason=reason, reply=reply)
+        return choice._replace(index=slot, text=text, finish_reason=reason, reply=reply)
 
     def _true(self, end: Choice) -> Choice:
         """Return an end that tells whether its choice has called tools."""
         reason = self._replies.ending(end.index, end.finish_reason or "stop")
-        return end if reason == end.finish_reason else replace(end, finish_reason=reason)
+        return end if reason == end.finish_reason else end._replace(finish_reason=reason)
 
     def _joined(self, slot: int, text: str) -> str:
         joiner = self._joiners.get(slot) or self._joiners.setdefault(slot, TextJoiner())

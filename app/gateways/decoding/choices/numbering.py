@@ -4,8 +4,6 @@ Most begin with 0. Some begin with 1; some ignore `n`, and number the prompts. U
 which, deltas whose prompt is not certain are held back.
 """
 
-from dataclasses import replace
-
 from app.vocabulary.completion import Choice
 
 
@@ -55,4 +53,4 @@ class Numbering:
     def _numbered(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
         if not self._first:
             return choices
-        return tuple(replace(choice, index=choice.index - self._first) for choice in choices)
+        return tuple(choice._replace(index=choice.index - self._first) for choice in choices)

@@ -26,7 +26,7 @@ CALL = ToolCall(0, "c1", "f", '{"a": 1}')
 def message_of(text: str, reply: Reply | None = None) -> dict[str, Any]:
     """Return the message of a choice; OpenAI's client must read all of it."""
     choice = Choice(0, text, "stop", None, None, None, reply)
-    body = dump_chat_completion(replace(COMPLETION, choices=(choice,)))
+    body = dump_chat_completion(COMPLETION._replace(choices=(choice,)))
     openai.types.chat.ChatCompletion.model_validate(body, strict=True)
     message: dict[str, Any] = body["choices"][0]["message"]
     return message
@@ -56,8 +56,7 @@ def test_what_only_the_vendor_knows_is_kept_at_its_level_and_overrides_nothing()
         0, "a", "length", {"content": []}, "max_len", {"matched_stop": 7, "index": 9}, reply
     )
     body = dump_chat_completion(
-        replace(
-            COMPLETION,
+        COMPLETION._replace(
             choices=(choice,),
             usage=None,
             system_fingerprint="fp",
@@ -132,7 +131,7 @@ def test_the_content_is_always_there(reply: Reply | None, content: str | None) -
 
 @pytest.mark.parametrize(("text", "content"), [("", None), ("a", "a")])
 def test_what_a_filter_has_left_nothing_of_has_no_content(text: str, content: str | None) -> None:
-    filtered = replace(COMPLETION, choices=(Choice(0, text, "content_filter"),))
+    filtered = COMPLETION._replace(choices=(Choice(0, text, "content_filter"),))
     (choice,) = dump_chat_completion(filtered)["choices"]
     assert choice["message"] == {"role": "assistant", "content": content, "refusal": None}
 
