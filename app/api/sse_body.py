@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
+from app.api.frame_template import FrameTemplate
 from app.formats import strict_json
 from app.formats.sse import DONE, KEEP_ALIVE, error_frame, frame
 from app.serving.stream import CompletionStream
@@ -54,7 +55,7 @@ class EventStreamBody:
         failed: Callable[[TollgateError], bytes],
     ) -> None:
         self._stream = stream
-        self._dumper, self._dump = dumper, dumper.dump
+        self._dumper = dumper
         self._include_usage = request.include_usage or cost is not None
         self._cost = cost
         self._reported = self._model = ""
@@ -69,9 +70,9 @@ class EventStreamBody:
         A failed stream ends with an error event and an aborted connection, without the final chunk
         of HTTP's encoding, so that no client mistakes a partial response for a complete one.
         """
-        chunks = self._first
+        usual, chunks = FrameTemplate(self._frame), self._first
         while chunks is not None:
-            yield b"".join(map(self._frame, chunks)) or KEEP_ALIVE
+            yield b"".join(map(usual.frame, chunks)) or KEEP_ALIVE
             try:
                 chunks = self._stream.take(self._keep_alive_s)
             except Cancelled as exc:
@@ -89,12 +90,9 @@ class EventStreamBody:
         self._stream.close()
 
     def _frame(self, chunk: Completion, cost: Callable[[], float | None] | None = None) -> bytes:
-        bodies = self._dump(chunk)
+        bodies = self._dumper.dump(chunk)
         if chunk.model is not self._reported:
             self._reported, self._model = chunk.model, self._stream.model(chunk.model)
-        if len(bodies) == 1 and not self._include_usage:  # the usual chunk
-            bodies[0]["model"] = self._model
-            return frame(strict_json.dump(bodies[0]))
         for body in bodies:
             body["model"] = self._model
         if self._include_usage:
