@@ -5,7 +5,7 @@ A budget reserves the cost at the most expensive vendor entry that may serve the
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from app.pricing.price_book import PriceBook
 from app.vocabulary.completion import Usage
@@ -19,8 +19,7 @@ UNBOUND_TOKENS = 1024
 BYTES_PER_TOKEN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class CostCandidate:
+class CostCandidate(NamedTuple):
     """A vendor entry that may serve a request, and its name of the model.
 
     `list_prompts`: one call takes several prompts. `max_n`: samples that one call returns for each.

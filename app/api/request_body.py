@@ -40,8 +40,9 @@ def read_body() -> bytes:
 def _arriving(limit: int, length: int | None) -> Iterator[bytes]:
     """Yield the body as it arrives."""
     # werkzeug's wrapper would truncate the input of a server that ends it by itself.
-    ends = request.environ.get("wsgi.input_terminated")
-    stream = request.environ["wsgi.input"] if ends else request.stream
+    environ = request.environ
+    ends = environ.get("wsgi.input_terminated")
+    stream = environ["wsgi.input"] if ends else request.stream
     size, step = 0, min(length or BLOCK_BYTES, BLOCK_BYTES)
     while size != length:
         piece = stream.read(step)

@@ -102,20 +102,20 @@ class RequestLine:
 
     def answered(self, response: Response) -> None:
         """Count the response, and log its status; called before its body is sent."""
-        rule = request.url_rule
+        rule, get = request.url_rule, g.get  # each use of a proxy costs a look-up
         self._is_quiet = request.blueprint in POLLED_BLUEPRINTS and response.status_code < 400
         self._answered = {
             "method": request.method,
             "route": rule.rule if rule else None,
             "status": response.status_code,
-            "code": g.get("error_code"),
-            "account_id": g.get("account_id"),
-            "api_key_id": g.get("api_key_id"),
+            "code": get("error_code"),
+            "account_id": get("account_id"),
+            "api_key_id": get("api_key_id"),
         }
         if response.status_code == 401:
             self._answered |= {
                 "client_address": source_address(self._proxies),
-                "key_digest": g.get("key_digest"),
+                "key_digest": get("key_digest"),
             }
         self._metrics.answered(rule.rule if rule else None, response.status_code)
         if response.status_code >= 400 and not self._is_opened:

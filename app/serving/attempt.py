@@ -4,7 +4,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from app.serving.deadline import Deadline
 from app.serving.fan_out import Echo, SubRequest
@@ -25,8 +25,7 @@ REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-r
 Put = Callable[[Completion], None]
 
 
-@dataclass(frozen=True, slots=True)
-class CallContext:
+class CallContext(NamedTuple):
     """The objects that all vendor calls of one request share.
 
     A call is cancelled once `client_disconnected` returns True; None never cancels it.

@@ -5,8 +5,7 @@ of a choice is always `prompt * n + sample`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.vocabulary.chat.reply import merged
 from app.vocabulary.completion import Choice, Completion
@@ -17,8 +16,7 @@ from app.vocabulary.request import GenerationRequest
 CALLS_LIMIT = 256
 
 
-@dataclass(frozen=True, slots=True)
-class SubRequest:
+class SubRequest(NamedTuple):
     """The request of one vendor call, and the indices of its choices in the whole request.
 
     They are consecutive from `offset`, or are listed in `slots`.

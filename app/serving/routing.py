@@ -3,9 +3,8 @@
 import dataclasses
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from app.admission.at_most import CostCandidate
 from app.gateways.base import Gateway
@@ -25,8 +24,7 @@ REMEMBERED_LIMIT = 10_000
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A vendor entry that may serve a request, and its name for the model."""
 
     vendor: Vendor
@@ -38,8 +36,7 @@ class Candidate:
         return self.vendor.name, self.model_name
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """How to call a candidate: its gateway, the sub-requests, and the first of them encoded.
 
     The others are encoded later: a prompt may have megabytes, and need 128 calls. `vendor` is the

@@ -6,7 +6,7 @@ not depend on our HTTP API or on any vendor's API format.
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 from weakref import WeakSet
 
 from app.pricing.price_book import PriceBook
@@ -30,8 +30,7 @@ from app.vocabulary.request import Endpoint, GenerationRequest
 READ_TO_END_LIMIT = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A whole completion. Call `record` when its last byte has been sent to the client."""
 
     completion: Completion

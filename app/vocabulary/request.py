@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 #: The endpoints that call vendors, as usage is reported by.
 Endpoint = Literal["completions", "chat.completions"]
@@ -12,8 +12,7 @@ ENDPOINTS: tuple[Endpoint, ...] = get_args(Endpoint)
 COMPLETIONS: Endpoint = "completions"
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(NamedTuple):
     """What a model reads for one prompt.
 
     `texts` and `token_ids` are counted; `media_tokens` are those of its images, sounds and files,

@@ -78,7 +78,8 @@ class CallMeter:
         model: str | None = None,
     ) -> None:
         self.vendor = vendor
-        self.model_asked = request.model_name if model is None else model
+        self._name = request.model_name
+        self.model_asked = self._name if model is None else model
         self.vendor_request_id: str | None = None
         self.http_status: int | None = None
         #: The vendor's word for how it served the call, if it named one.
@@ -103,7 +104,7 @@ class CallMeter:
 
     def observe(self, chunk: Completion) -> None:
         """Count a chunk, or a whole response. A chunk's usage is a running total."""
-        if self.model_served is None or chunk.model != self._request.model_name:
+        if self.model_served is None or chunk.model != self._name:
             # A chunk that names no model has the requested name.
             self.model_served = chunk.model
         if chunk.service_tier is not None:

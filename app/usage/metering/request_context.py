@@ -1,15 +1,14 @@
 """RequestContext: who makes a request, beyond what its body says."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from app.tracing.trace_context import UNTRACED, Trace
 from app.usage.metering.observer import UNOBSERVED, Observer
 from app.vocabulary.limits import Limits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestContext:
+class RequestContext(NamedTuple):
     """The request's identity and account, the limits it must fit in, its trace and observer.
 
     `client_retry_count`: how often the client says that it has retried the request.

@@ -1,7 +1,6 @@
 """The recorder while a real Valkey is full of events: limits hold, and events go to the spool."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,7 +72,7 @@ def books(own_valkey: Valkey, engine: Engine, spool: Path, prices: PriceBook) ->
 
 
 def request(books: Recorder, *limits: Limits) -> Meter:
-    context = replace(CONTEXT, limits=limits)
+    context = CONTEXT._replace(limits=limits)
     meter = Meter(books, context, ASKED, [CostCandidate("openai", "m")])
     meter.open()
     return meter
