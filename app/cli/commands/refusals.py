@@ -18,6 +18,7 @@ from app.ledger.reports.csv_cells import csv_line
 from app.ledger.reports.query import GroupKey, UsageQuery
 from app.ledger.reports.refusals import RefusalRow
 from app.ledger.slots import DAY_S, HOUR_S, floor_to
+from app.vocabulary.request import ENDPOINTS
 
 GROUP_KEYS: Mapping[str, GroupKey] = {
     "reason": "reason",
@@ -54,6 +55,13 @@ LABELS: Mapping[str, Callable[[RefusalRow], str | None]] = {
 @click.option("--account", "accounts", multiple=True, help="Only this account; may be repeated.")
 @click.option("--key", "keys", multiple=True, help="Only this key, by its id; may be repeated.")
 @click.option(
+    "--endpoint",
+    "endpoints",
+    type=click.Choice(ENDPOINTS),
+    multiple=True,
+    help="Only requests to this endpoint; may be repeated.",
+)
+@click.option(
     "--by",
     type=Columns(tuple(LABELS)),
     default="reason",
@@ -74,6 +82,7 @@ def refusals_command(
     until: datetime | None,
     accounts: tuple[str, ...],
     keys: tuple[str, ...],
+    endpoints: tuple[str, ...],
     by: tuple[str, ...],
     form: str,
 ) -> None:
@@ -89,6 +98,7 @@ def refusals_command(
         bucket_s=next((WIDTHS_S[name] for name in by if name in WIDTHS_S), None),
         account_ids=chosen(accounts),
         api_key_ids=chosen(keys),
+        endpoints=chosen(endpoints),
         group_by=tuple(GROUP_KEYS[name] for name in by if name in GROUP_KEYS),
     )
     with open_reports() as source:
