@@ -80,11 +80,9 @@ def refusals_command(
     *,
     since: datetime,
     until: datetime | None,
-    accounts: tuple[str, ...],
-    keys: tuple[str, ...],
-    endpoints: tuple[str, ...],
     by: tuple[str, ...],
     form: str,
+    **names: tuple[str, ...],
 ) -> None:
     """Show how many requests were refused before any vendor was called, and why.
 
@@ -96,13 +94,13 @@ def refusals_command(
         start_s=start_s,
         end_s=end_s,
         bucket_s=next((WIDTHS_S[name] for name in by if name in WIDTHS_S), None),
-        account_ids=chosen(accounts),
-        api_key_ids=chosen(keys),
-        endpoints=chosen(endpoints),
+        account_ids=chosen(names["accounts"]),
+        api_key_ids=chosen(names["keys"]),
+        endpoints=chosen(names["endpoints"]),
         group_by=tuple(GROUP_KEYS[name] for name in by if name in GROUP_KEYS),
     )
     with open_reports() as source:
-        check_names(source.engine, account_ids=accounts, api_key_ids=keys)
+        check_names(source.engine, account_ids=names["accounts"], api_key_ids=names["keys"])
         rows = source.refusals.rows(query)
     if form == "table":
         span = f"from {show_time(start_s * 1000)} to {show_time(end_s * 1000)}"
