@@ -31,6 +31,7 @@ from app.observability.metrics.metrics import Metrics
 from app.observability.refusals import Refusals
 from app.observability.request_log import register_request_log
 from app.pricing.live_prices import LivePrices
+from app.pricing.price_book import PriceBook
 from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.routing import Router
 from app.serving.service import CompletionService
@@ -138,7 +139,7 @@ def _services(settings: Settings, storage: _Storage) -> Services:
     return Services(
         settings=settings,
         vendors=vendors,
-        completions=_completions(settings, vendors, circuit_breaker, recorder),
+        completions=_completions(settings, vendors, prices.book, circuit_breaker, recorder),
         accounts=accounts,
         keyring=KeyRing(accounts, settings.key_cache_s, last_used=LastUsed(storage.engine)),
         sessions=Sessions(storage.engine),
@@ -196,11 +197,15 @@ def _recorder(
 
 
 def _completions(
-    settings: Settings, vendors: VendorTable, circuit_breaker: CircuitBreaker, recorder: Recorder
+    settings: Settings,
+    vendors: VendorTable,
+    prices: PriceBook,
+    circuit_breaker: CircuitBreaker,
+    recorder: Recorder,
 ) -> CompletionService:
     watchdog = Watchdog()
     return CompletionService(
-        Router(vendors, GATEWAYS),
+        Router(vendors, GATEWAYS, prices.context),
         Transport(watchdog, settings.env, settings.http_adapter),
         circuit_breaker,
         recorder,

@@ -31,6 +31,10 @@ class ClientConnection:
             self.probe()
         return side == "gone"
 
+    def sends_no_more(self) -> bool:
+        """Return whether the client has closed its connection, or at least its sending side."""
+        return far_side(self._sock) != "open"
+
 
 def client_of(environ: Mapping[str, Any]) -> ClientConnection | None:
     """Return the connection of the current request.

@@ -64,7 +64,7 @@ class Door:
             observer=g.line,
         )
         answer, with_cost = (self._stream if asked.stream else self._whole), is_asked()
-        return respond_once(account_id, body, lambda: answer(asked, context, with_cost))
+        return respond_once(account_id, body, asked, lambda: answer(asked, context, with_cost))
 
     def _loaded(self, body: bytes) -> GenerationRequest:
         fields = parsed(body)

@@ -1,11 +1,14 @@
 """Runs a request with an `Idempotency-Key` once, and replays its response to retries."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from flask import Response, g, request
 
+from app.api.disconnect import client_of
 from app.api.errors import render
+from app.api.idempotency_turn import Turn, joined
 from app.api.sse_body import EventStreamBody, aborted_connection
 from app.container import services
 from app.formats.sse import DONE, KEEP_ALIVE
@@ -17,6 +20,7 @@ from app.vocabulary.errors import (
     StreamUnavailable,
     TollgateError,
 )
+from app.vocabulary.request import GenerationRequest
 
 HEADER = "idempotency-key"
 
@@ -26,16 +30,29 @@ def is_keyed() -> bool:
     return HEADER in request.headers
 
 
-def respond_once(account_id: str, body: bytes, respond: Callable[[], Response]) -> Response:
+def respond_once(
+    account_id: str, body: bytes, asked: GenerationRequest, respond: Callable[[], Response]
+) -> Response:
     """Return the response of `respond`; for a retry, return the first request's response.
 
-    A response is stored if it may have cost something. Requests that failed at no cost can be
-    retried.
-    Raises: InvalidRequest, IdempotencyConflict, StreamUnavailable, and what `respond` raises.
+    A retry waits while the first request is running. A response is stored if it may have cost
+    something. Requests that failed at no cost can be retried: one that waits then runs itself.
+    Raises: InvalidRequest, IdempotencyConflict, StreamUnavailable, ShuttingDown, and what `respond`
+    raises.
     """
     if not is_keyed():
         return respond()
-    claim = services().idempotency.claim(account_id, request.headers[HEADER], body, g.request_id)
+    keys = services().idempotency
+    claim = keys.prepare(account_id, request.headers[HEADER], body, g.request_id)
+    turn = Turn(keys, claim, services().completions, asked)
+    limit_s = services().settings.first_keep_alive_s if asked.stream else math.inf
+    found = turn.take(limit_s, client_of(request.environ))
+    if found is None:
+        return joined(turn, lambda found: _responded(found, respond))
+    return _responded(found, respond)
+
+
+def _responded(claim: Claim | StoredResponse, respond: Callable[[], Response]) -> Response:
     if isinstance(claim, StoredResponse):
         return _replayed(claim)
     try:

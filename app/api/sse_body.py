@@ -78,7 +78,7 @@ class EventStreamBody:
             except Cancelled as exc:
                 raise aborted_connection() from exc
             except Exception as exc:
-                error = _as_api_error(exc)
+                error = as_api_error(exc)
                 yield error_frame(self._failed(error))
                 raise aborted_connection() from exc
         if self._include_usage:
@@ -105,7 +105,8 @@ class EventStreamBody:
         return b"".join([frame(strict_json.dump(body)) for body in bodies])
 
 
-def _as_api_error(error: Exception) -> TollgateError:
+def as_api_error(error: Exception) -> TollgateError:
+    """Return the error that a stream ends with; one that is not Tollgate's own is logged."""
     if isinstance(error, TollgateError):
         return error
     log.error("unexpected error in a stream", exc_info=error)

@@ -28,6 +28,7 @@ COLUMNS: tuple[str, ...] = (
     "status",
     "model",
     "key",
+    "endpoint",
     "price",
     "above_prompt_tokens",
     "first_request",
@@ -99,6 +100,7 @@ def _counts(line: InvoiceLine) -> dict[str, Any]:
     return {
         "model": f"{line.vendor}/{line.model}",
         "key": line.api_key_id,
+        "endpoint": line.endpoint,
         "requests": line.requests,
         "failed_requests": line.failed,
         "estimated_requests": line.estimated,

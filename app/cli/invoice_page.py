@@ -60,7 +60,6 @@ def as_html(invoice: Invoice) -> str:
         period=_period(invoice),
         draft_reasons=list(invoice.draft_reasons()),
         lines=[_shown(line, cents, _dates(invoice, line)) for line, cents in lines],
-        by_key=any(line.api_key_id for line in invoice.lines),
         total=_amount(invoice.total_cents),
         notes=notes(invoice),
         read_at=f"{datetime.fromtimestamp(invoice.read_at_s, UTC):%Y-%m-%d %H:%M} UTC",
@@ -76,7 +75,7 @@ def _period(invoice: Invoice) -> str:
 
 def _dates(invoice: Invoice, line: InvoiceLine) -> str:
     """Return the days of the first and the last request, if the model has several lines."""
-    same = [it for it in invoice.lines if it.place[:3] == line.place[:3]]
+    same = [it for it in invoice.lines if it.place[:4] == line.place[:4]]
     if len(same) == 1:
         return ""
     zone = invoice.month.zone

@@ -18,7 +18,7 @@ from app.dashboard.sign_in import current_user
 from app.dashboard.site import dashboard_blueprint
 from app.dashboard.usage_view import read_usage
 from app.ledger.reports.allowances import Allowance, by_share, read_allowances
-from app.ledger.reports.latencies import LatencyReport
+from app.ledger.reports.latencies import ENTRIES_LIMIT, LatencyReport
 from app.vocabulary.errors import InvalidRequest
 
 #: Budgets with their own line.
@@ -62,6 +62,7 @@ def _endings(timed: LatencyReport | None) -> dict[str, Any]:
     failed = failures(rows)
     return {
         "timed": timed,
+        "entries_limit": ENTRIES_LIMIT,
         "latencies": latencies(rows),
         "failures": failed[:FAILURES_LIMIT],
         "failed_otherwise": sum(it.requests for it in failed[FAILURES_LIMIT:]),

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import requests
 
@@ -18,6 +19,8 @@ from app.devstack.demo import DemoClient, DemoFailed
 DEV_ENV = "dev-env"
 #: The variables that OpenAI's clients read: the base URL, and the key.
 CLIENT_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
+
+HOW_DEV_DIFFERS = "It has the settings of the terminal that it was started in."
 
 _EXPORT = "export "
 
@@ -59,6 +62,11 @@ class RunningDev:
     base_url: str
     settings: Mapping[str, str]
     vendors: frozenset[str]
+
+    @property
+    def port(self) -> int | None:
+        """The port that it listens on."""
+        return urlsplit(self.base_url).port
 
 
 def dev_env_path(env: Mapping[str, str]) -> Path:

@@ -153,6 +153,12 @@ class Price:
         return [Kinds._fields[place] for place in tier.unknown if kinds[place]]
 
     @cached_property
+    def highest(self) -> Mapping[str, int]:
+        """The highest rate of each kind in any tier; 0 if it is unknown."""
+        tiers = [asdict(rates) for _, rates in self.tiers]
+        return {kind: max(it[kind] or 0 for it in tiers) for kind in Kinds._fields}
+
+    @cached_property
     def _by_kind(self) -> list[tuple[int, _Tier]]:
         return [(start, _Tier.of(rates)) for start, rates in self.tiers]
 

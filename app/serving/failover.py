@@ -8,6 +8,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
+from app.gateways.decoding.overflow import CODE
 from app.serving.attempt import CallContext, Put
 from app.serving.backoff import is_retryable
 from app.serving.circuit_breaker import CircuitBreaker
@@ -108,7 +109,8 @@ class Calls:
 
         `start_over` discards the chunks put so far; without it, there is no failover after the
         first chunk. A call is cancelled once `client_disconnected` returns True.
-        Raises: GatewayError, the last one, or ShuttingDown; Cancelled.
+        Raises: GatewayError, the last one, or ShuttingDown; Cancelled. If a request was beyond the
+        context of a candidate, and no other one answered, that is what the caller can change.
         """
         context = CallContext(self._transport, meter, self._in_flight, client_disconnected)
         try:
@@ -119,14 +121,23 @@ class Calls:
 
     def _run(self, context: CallContext, put: Put, start_over: Callable[[], None] | None) -> None:
         failure: GatewayError | None = None
+        overflow: GatewayError | None = None
+        exceeded = 0
         for candidate in self._candidates:
+            if overflow is not None and self._router.context(candidate) <= exceeded:
+                continue  # it does not fit there, either, as far as is known
             if failure is not None and not self._is_replanned(candidate):
                 continue  # the failure before it stands
             failure = self._failure_at(candidate, context, put)
             if failure is None:
                 return
-            if not self._may_fail_over(failure, start_over):
-                raise failure
+            if failure.code == CODE and not self._put_any:
+                overflow = overflow or failure
+                exceeded = max(exceeded, self._router.context(candidate))
+            elif not self._may_fail_over(failure, start_over):
+                break
+        if overflow is not None and not self._put_any:
+            raise overflow
         if failure is not None:
             raise failure
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, TypeVar
 
@@ -65,10 +65,16 @@ class Router:
     """Finds candidates and plans their calls; remembers what their rejections have shown.
 
     Rejections show which endpoint has a model, which models return one sample per call, and which
-    name of the limit a model takes.
+    name of the limit a model takes. `context` is that of the price book.
     """
 
-    def __init__(self, vendors: VendorTable, families: Mapping[str, Family]) -> None:
+    def __init__(
+        self,
+        vendors: VendorTable,
+        families: Mapping[str, Family],
+        context: Callable[[str, str], int | None] = lambda _vendor, _model: None,
+    ) -> None:
+        self._context = context
         self._vendors = vendors
         self._families = families
         self._chat_models: dict[tuple[str, str], bool] = {}
@@ -125,6 +131,11 @@ class Router:
         gateway, _ = self._gateway(candidate, endpoint)
         vendor, capacity = candidate.vendor, self._capacity(candidate, gateway)
         return CostCandidate(vendor.name, vendor.booked_name(candidate.model_name), *capacity)
+
+    def context(self, candidate: Candidate) -> int:
+        """Return the most tokens of a candidate's prompt and completion; 0 if it is unknown."""
+        vendor = candidate.vendor
+        return self._context(vendor.name, vendor.booked_name(candidate.model_name)) or 0
 
     def learn(self, plan: Plan, error: VendorRejected) -> bool:
         """Remember what a rejection shows about calling the candidate.

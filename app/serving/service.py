@@ -124,6 +124,18 @@ class CompletionService:
         """
         return self._router.plan(self._router.candidates(request)[0], request).dropped
 
+    def patience_s(self, request: GenerationRequest) -> float:
+        """Return the longest that the requested vendor may take, in seconds.
+
+        Raises: ModelNotFound.
+        """
+        return self._router.candidates(request)[0].vendor.timeouts.total_s
+
+    def raise_if_shutting_down(self) -> None:
+        """Raise ShuttingDown after `cancel_all`."""
+        if self._shutting_down:
+            raise ShuttingDown
+
     def cancel_all(self) -> None:
         """Cancel all requests in flight with ShuttingDown, and reject new ones."""
         self._shutting_down = True
@@ -131,8 +143,7 @@ class CompletionService:
             calls.cancel("shutdown")
 
     def _begin(self, request: GenerationRequest, context: RequestContext) -> tuple[Calls, Meter]:
-        if self._shutting_down:
-            raise ShuttingDown
+        self.raise_if_shutting_down()
         candidates = self._router.candidates(request)
         calls = Calls.planned(
             request,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 
 from app.accounts.apikey import secret_digest
 from app.gateways.families import GATEWAY_SPECS
@@ -29,11 +30,14 @@ from app.tracing.setup import check_tracing
 from app.transport.trust import TrustUnreadable, trust_in
 from app.vendors.table import load_vendors
 
+#: No program is known to listen on a port.
+NOBODY: Mapping[int, str] = MappingProxyType({})
+
 #: How long a read replica may take to respond, in seconds.
 REPLICA_S = 0.5
 
 _SET_BIND = "set BIND to a name or an address of this host, without a port"
-_OWN_KEY = "is a key of Tollgate, which OpenAI rejects: set it to OpenAI's key, or unset it"
+_OWN_KEY = "is a key of Tollgate, so openai is not configured: set it to OpenAI's key, or unset it"
 _NO_VENDOR = "no vendor is configured, so no model can be called: see `tollgate vendors`"
 
 
@@ -114,8 +118,11 @@ def _creation_fault(parent: Path) -> str | None:
         return exc.strerror or str(exc)
 
 
-def check_host(settings: Settings) -> Iterator[Finding]:
-    """Check the directories and the port of this host, for a process that may run already."""
+def check_host(settings: Settings, users: Mapping[int, str] = NOBODY) -> Iterator[Finding]:
+    """Check the directories and the port of this host, for a process that may run already.
+
+    `users`: port -> what is known to listen on it, and what to do then.
+    """
     yield from spool_findings(settings)
     fault = directory_fault(temporary_directory())
     yield _host_finding("TMPDIR", fault, "the metrics and gunicorn's files can be written")
@@ -126,9 +133,8 @@ def check_host(settings: Settings) -> Iterator[Finding]:
     if found is None:
         yield Finding("PORT", "ok", f"port {server.port} is free", WEB)
     elif found.variable == "PORT":
-        problem = (
-            f"port {server.port} cannot be used now ({found.words}): by a web process that runs?"
-        )
+        user = users.get(server.port, "by a web process that runs?")
+        problem = f"port {server.port} cannot be used now ({found.words}): {user}"
         yield Finding("PORT", "warning", problem, WEB)
     else:
         problem = f"no process can listen on {server.interface!r} ({found.words}): {_SET_BIND}"

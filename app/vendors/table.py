@@ -11,6 +11,7 @@ from typing import Any
 
 from marshmallow import ValidationError
 
+from app.accounts.apikey import secret_digest
 from app.settings import CONFIG_DIR, ConfigError
 from app.vendors.entry import GatewaySpec, load_entry
 from app.vendors.vendor import Vendor
@@ -66,16 +67,22 @@ def load_vendors(
 ) -> VendorTable:
     """Read the built-in table, and merge `overlay` over it, key by key.
 
+    A key of Tollgate is not the key of a vendor whose base URL is built in, but may be that of
+    another Tollgate: a terminal for OpenAI's clients has Tollgate's key in OPENAI_API_KEY.
     Raises: ConfigError that lists every invalid key of every entry.
     """
-    tables = _read(BUILT_IN)
-    for name, table in (_read(overlay) if overlay else {}).items():
+    tables, over = _read(BUILT_IN), _read(overlay) if overlay else {}
+    elsewhere = {name for name, table in over.items() if "base_url" in table}
+    for name, table in over.items():
         tables[name] = _overlaid(tables.get(name, {}), table)
+    vendor_env = {name: it for name, it in env.items() if secret_digest(it) is None}
     problems: list[str] = []
     vendors = []
     for name, table in tables.items():
         try:
-            vendors.append(load_entry(name, table, env, gateways))
+            vendors.append(
+                load_entry(name, table, env if name in elsewhere else vendor_env, gateways)
+            )
         except ValidationError as exc:
             problems += _lines(f"vendors.{name}", exc.messages)
     problems += _lost_fallbacks(vendors, tables)

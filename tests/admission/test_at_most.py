@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from app.admission.at_most import UNBOUND_TOKENS, CostCandidate, cost_at_most
+from app.api.schemas.chat.request import load_chat_request
 from app.pricing.price_book import PriceBook, load_prices
 from app.vocabulary.completion import CompletionRequest
 
@@ -118,3 +119,50 @@ def test_a_long_prompt_makes_its_own_call_dearer_and_no_other(prices: PriceBook)
     apart = cost_at_most(request, [CostCandidate("x", "long", list_prompts=False)], prices)
     together = cost_at_most(request, [CostCandidate("x", "long")], prices)
     assert (apart // 1000, together // 1000) == (300, 600)
+
+
+KINDS = """
+[[prices]]
+model = "x/draws"
+input = 1
+output = 2
+output_image = 30
+[[prices]]
+model = "x/speaks"
+input = 1
+input_audio = 20
+output = 2
+output_audio = 40
+[[prices]]
+model = "x/sees"
+input = 1
+input_image = 3
+output = 2
+reasoning = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "media"),
+    [
+        ("draws", 10 * 1 + 10 * 30, 1),
+        ("speaks", 10 * 1 + 10 * 40, 20),
+        ("sees", 10 * 1 + 10 * 2, 3),
+    ],
+)
+def test_images_and_sounds_count_at_their_own_rates(
+    tmp_path: Path, model: str, text: int, media: int
+) -> None:
+    """Before a call, it is unknown whether a model draws or speaks."""
+    path = tmp_path / "kinds.toml"
+    path.write_text(KINDS)
+    prices = load_prices(path)
+    assert cost(prices, model) == text
+    image = {"type": "image_url", "image_url": {"url": "https://images.example/a.png"}}
+    content = [{"type": "text", "text": TEN}, image]
+    body = {"model": "x/m", "messages": [{"role": "user", "content": content}], "max_tokens": 10}
+    request = load_chat_request(body)
+    tokens = sum(it.media_tokens for it in request.inputs)
+    assert tokens > 0
+    found = cost_at_most(request, [CostCandidate("x", model)], prices)
+    assert found // 1000 == text + tokens * media

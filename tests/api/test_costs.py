@@ -11,7 +11,8 @@ import pytest
 from flask import Flask, Response
 
 from app.api.costs import in_usage, is_asked, set_cost
-from app.pricing.price_book import load_prices
+from app.pricing.price import Price
+from app.pricing.price_book import PriceBook, load_prices
 from app.settings import Settings
 from app.usage.cost import cost_of
 from app.vocabulary.errors import InvalidRequest
@@ -88,6 +89,28 @@ def test_a_stream_has_it_in_its_last_chunk(
     assert nanousd
     assert last["usage"]["cost"] == nanousd / NANO
     assert "x-tollgate-cost" not in response.headers
+
+
+@pytest.mark.parametrize("model", ["sim/m", "single/m"])
+def test_a_budget_is_charged_what_the_answer_says_and_the_cost_is_computed_once(
+    gateway: Gateway, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[str] = []
+    served = PriceBook.served
+
+    def noted(book: PriceBook, vendor: str, *rest: Any) -> Price | None:
+        computed.append(vendor)
+        return served(book, vendor, *rest)
+
+    monkeypatch.setattr(PriceBook, "served", noted)
+    gateway.accounts.set_limits("account", "acme", budget_nanousd=10**9)
+    response = ask(gateway, {**TEXT, "model": model, "n": 4})
+    assert response.status_code == 200, response.text
+    calls = 1 if model == "sim/m" else 2
+    assert (len(gateway.events()), len(computed)) == (1, calls)
+    (key,) = [key for key in gateway.redis.keys("limits:*") if b"20" in key]
+    spent = int(gateway.redis.hget(key, "spent") or 0)
+    assert spent == Decimal(response.headers["x-tollgate-cost"]) * NANO > 0
 
 
 def test_several_calls_cost_what_they_cost_together(gateway: Gateway, priced: Settings) -> None:

@@ -1,11 +1,14 @@
 """`tollgate config check`: everything that a process would refuse, in one list."""
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner, Result
 
 from app.cli import main
+from app.devstack.running import left
+from tests.support.gateway import Gateway
 from tests.support.names import need_name_server
 from tests.support.ports import free_port
 
@@ -62,6 +65,24 @@ def test_all_faults_are_listed_at_once_without_a_secret(tmp_path: Path) -> None:
     }
     assert "Services that are down: 0." in result.stderr
     assert "hunter2" not in result.output
+
+
+def test_beside_a_dev_it_is_named_and_its_key_is_not_openais(
+    tmp_path: Path, redis_url: str, gateway: Gateway
+) -> None:
+    """As `tollgate vendors` says, in a terminal that has read `dev-env`."""
+    left_by_dev = {"OPENAI_BASE_URL": gateway.base_url, "OPENAI_API_KEY": gateway.api_key}
+    port = urlsplit(gateway.base_url).port
+    env = {"REDIS_URL": redis_url, "PORT": str(port), "TOLLGATE_VAR": str(tmp_path)}
+    with left(tmp_path / "dev-env", left_by_dev):
+        result = check(**env, **left_by_dev)
+    lines = {line.split()[1]: line for line in result.stdout.splitlines()}
+    assert "openai" not in lines["TOLLGATE_VENDORS"]
+    assert "a key of Tollgate, so openai is not configured" in lines["OPENAI_API_KEY"]
+    assert f"port {port} cannot be used now" in lines["PORT"]
+    assert "`tollgate dev` has it. Stop that, or set PORT" in lines["PORT"]
+    assert f"`tollgate dev` is running at {gateway.base_url}" in result.stderr
+    assert gateway.api_key not in result.output
 
 
 @pytest.mark.parametrize("service", ["REDIS_URL", "DATABASE_URL"])

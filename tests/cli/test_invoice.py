@@ -104,6 +104,11 @@ def test_lines_may_be_by_key_and_the_month_local(tollgate: Tollgate, books: Ledg
         "k1",
         "k2",
     ]
+    by_both = as_json(tollgate, "acme", *MONTH, "--by", "endpoint,key")["lines"]
+    assert [(it["key"], it["endpoint"]) for it in by_both] == [
+        ("k1", "completions"),
+        ("k2", "completions"),
+    ]
     zone = ("--timezone", "Asia/Kathmandu")
     assert as_json(tollgate, "acme", *MONTH, *zone)["lines"] == []
     november = as_json(tollgate, "acme", "--month", "2026-11", *zone)
@@ -156,7 +161,7 @@ def test_a_file_is_written_whole_and_may_start_with_a_byte_order_mark(
         (["acme", "--month", "2999-01"], 2, "2999-01 has not begun"),
         (["acme", *MONTH, "--format", "pdf"], 2, "'csv', 'json', 'html'"),
         (["acme", *MONTH, "--format", "json", "--bom"], 2, "--format csv"),
-        (["acme", *MONTH, "--by", "user"], 2, "'key'"),
+        (["acme", *MONTH, "--by", "user"], 2, "unknown column 'user'. Columns are key, endpoint"),
     ],
 )
 @pytest.mark.usefixtures("books")

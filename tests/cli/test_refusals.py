@@ -48,6 +48,22 @@ def refused(engine: Engine) -> None:
 
 
 @pytest.mark.usefixtures("refused")
+def test_an_endpoint_may_be_selected(tollgate: Tollgate, engine: Engine) -> None:
+    chat = {Refusal(HOUR_S, "acme", "key_1", "chat.completions", "invalid_json"): 5}
+    post_refusals(engine, "c", chat, 0)
+
+    def total(*arguments: str) -> int:
+        text = tollgate.run("refusals", *arguments, "--format", "json").stdout
+        return int(json.loads(text)["total"]["refused_requests"])
+
+    assert total("--endpoint", "chat.completions") == 5
+    assert total("--endpoint", "completions", "--account", "acme") == 1
+    assert total("--endpoint", "completions", "--endpoint", "chat.completions") == total() == 12
+    result = tollgate.run("refusals", "--endpoint", "images", exit_code=2)
+    assert "'--endpoint'" in result.stderr
+
+
+@pytest.mark.usefixtures("refused")
 def test_the_table_is_by_reason_with_the_most_first_and_a_total(tollgate: Tollgate) -> None:
     result = tollgate.run("refusals")
     assert result.stderr.startswith("Refused from ")

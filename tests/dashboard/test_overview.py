@@ -72,7 +72,16 @@ def test_usage_may_be_by_endpoint_or_of_one(site: DashboardSite) -> None:
     ]
     page = site.page(endpoint="chat.completions", by="account")
     assert [row[2] for row in table(page, "groups")[:-1]] == ["9"]
-    assert 'id="latencies-title"' not in page  # of single endpoints, no latencies are kept
+    assert [row[1] for row in table(page, "latencies")] == ["1"]
+
+
+def test_latencies_of_an_endpoint_are_for_ranges_with_few_requests(
+    site: DashboardSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.ledger.reports.latencies.ENTRIES_LIMIT", 1)
+    site.sign_in("admin")
+    assert "Choose a shorter range, or remove the filter." in site.page(endpoint="completions")
+    assert "Choose a shorter range" not in site.page()
 
 
 def values(page: str, chart: str) -> list[int]:

@@ -259,7 +259,7 @@ def test_a_client_that_gives_up_waiting_gets_the_answer_when_it_asks_again(
     client = openai_client(deployment, key).with_options(timeout=1.0, max_retries=20)
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(lambda: client.completions.create(**ASK, extra_headers=headers))
-        log = deployment.root / "web.log"  # it has given up once, and is told to come back
+        log = deployment.root / "web.log"  # it has given up once: its retry waited
         wait_until(lambda: "idempotency_in_progress" in log.read_text())
         go_on.set()
         assert answer.result(120).choices[0].text == "at last"

@@ -32,7 +32,21 @@ def test_vendors_are_counted_and_none_is_a_warning(tmp_path: Path) -> None:
 def test_a_key_of_tollgate_is_not_taken_for_openais(tmp_path: Path) -> None:
     found = found_for(TOLLGATE_SPOOL_DIR=str(tmp_path), OPENAI_API_KEY=new_secret())
     assert found["OPENAI_API_KEY"].state == "warning"
-    assert "a key of Tollgate" in found["OPENAI_API_KEY"].message
+    assert "a key of Tollgate, so openai is not configured" in found["OPENAI_API_KEY"].message
+    assert "openai" not in found["TOLLGATE_VENDORS"].message
+
+
+def test_what_has_the_port_is_named_if_it_is_known(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        env = {"REDIS_URL": "redis://", "PORT": str(port), "TOLLGATE_SPOOL_DIR": str(tmp_path)}
+        for users, words in (
+            ({}, "by a web process that runs?"),
+            ({port: "`x` has it"}, "`x` has"),
+        ):
+            found = {it.subject: it for it in check_host(read_settings(env).settings, users)}
+            assert found["PORT"].state == "warning"
+            assert words in found["PORT"].message
 
 
 def test_each_fault_is_named(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from app.accounts.apikey import new_secret
 from app.gateways.families import GATEWAY_SPECS, GATEWAYS
 from app.settings import ConfigError
 from app.vendors.table import load_vendors
@@ -179,3 +180,18 @@ def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:
 def test_a_file_that_no_parser_ends_well_with_is_a_fault_of_the_file(load: Load, text: str) -> None:
     with pytest.raises(ConfigError):
         load(text)
+
+
+def test_a_key_of_tollgate_is_not_the_key_of_a_vendor_but_may_be_that_of_another_tollgate(
+    load: Load,
+) -> None:
+    own = new_secret()
+    table = {it.name: it for it in load(OPENAI_API_KEY=own, ANTHROPIC_API_KEY=own)}
+    for name in ("openai", "anthropic"):
+        assert (table[name].missing, table[name].api_key) == (f"{name.upper()}_API_KEY", None)
+    elsewhere = '[vendors.openai]\nbase_url = "https://tollgate.example/v5"\n'
+    assert load(elsewhere, OPENAI_API_KEY=own).find("openai").api_key == own
+    new = elsewhere.replace("openai", "other") + 'gateway = "openai"\n'
+    new += 'api_key_env = "OPENAI_API_KEY"\n'
+    assert load(new, OPENAI_API_KEY=own).find("other").api_key == own
+    assert load(OPENAI_API_KEY="sk-vendor").find("openai").api_key == "sk-vendor"

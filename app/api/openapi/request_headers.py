@@ -19,7 +19,8 @@ ACCOUNT = _header(
 TRACE = _header("traceparent", "W3C Trace Context; forwarded to vendors.")
 IDEMPOTENCY = _header(
     "idempotency-key",
-    "Identifies this request for 24 hours. A retry gets the first response, at no further cost.",
+    "Identifies this request for 24 hours. A retry gets the first response, at no further cost;"
+    " while the first request is running, it waits for it.",
     maxLength=255,
     pattern="^[!-~]+$",
 )

@@ -3,13 +3,14 @@
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
 
 import click
 
 from app.accounts.accounts import Account, Accounts
+from app.cli.columns import Columns
 from app.cli.completeness import read_completeness
 from app.cli.invoice_forms import as_csv, as_json
 from app.cli.invoice_page import as_html
@@ -17,12 +18,15 @@ from app.cli.ledger import open_reports
 from app.cli.output import write_whole
 from app.cli.times import Zone
 from app.ledger.invoices.invoice import Invoice, InvoiceReader
-from app.ledger.invoices.lines import InvoiceLine, merged
+from app.ledger.invoices.lines import GroupBy, InvoiceLine, merged
 from app.ledger.invoices.month import Month
 from app.ledger.invoices.origin import read_origin
 from app.ledger.reports.source import ReportSource
 
 FORMS: Mapping[str, Callable[[Invoice], str]] = {"csv": as_csv, "json": as_json, "html": as_html}
+
+#: The option's word -> what lines are by.
+GROUPS: Mapping[str, GroupBy] = {"key": "api_key", "endpoint": "endpoint"}
 
 
 class MonthName(click.ParamType[Month]):
@@ -54,7 +58,10 @@ class MonthName(click.ParamType[Month]):
     help="Time zone in which the month begins and ends, from the IANA database.",
 )
 @click.option(
-    "--by", type=click.Choice(["key"]), help="A line for each API key, too, not only each model."
+    "--by",
+    type=Columns(tuple(GROUPS)),
+    default=(),
+    help="A line for each key or endpoint, too, not only each model; separate both with a comma.",
 )
 @click.option(
     "--format",
@@ -75,7 +82,7 @@ def invoice_command(
     account_id: str,
     month: Month,
     zone: tzinfo,
-    by: str | None,
+    by: tuple[str, ...],
     form: str,
     bom: bool,
     output: Path | None,
@@ -95,7 +102,8 @@ def invoice_command(
     if local.start_s > time.time():
         raise click.UsageError(f"--month {month} has not begun")
     with open_reports() as source:
-        invoice = read_invoice(source, _account(source, account_id), local, by_key=by == "key")
+        account = _account(source, account_id)
+        invoice = read_invoice(source, account, local, by=[GROUPS[name] for name in by])
     for reason in invoice.draft_reasons():
         click.echo(f"Draft: {reason}", err=True)
     _write(as_csv(invoice, bom=bom) if form == "csv" else FORMS[form](invoice), output)
@@ -117,7 +125,9 @@ def _account(source: ReportSource, account_id: str) -> Account:
     return found[0]
 
 
-def read_invoice(source: ReportSource, account: Account, month: Month, *, by_key: bool) -> Invoice:
+def read_invoice(
+    source: ReportSource, account: Account, month: Month, *, by: Sequence[GroupBy]
+) -> Invoice:
     """Return an account's invoice. A terminal shows how far the reading is.
 
     Raises: UsagePruned, LedgerUnavailable.
@@ -130,7 +140,7 @@ def read_invoice(source: ReportSource, account: Account, month: Month, *, by_key
         steps, label="Days", file=sys.stderr, hidden=not sys.stderr.isatty()
     ) as bar:
         for step in bar:
-            lines = merged([*lines, *reader.lines(account.account_id, step, by_key=by_key)])
+            lines = merged([*lines, *reader.lines(account.account_id, step, by=by)])
     return Invoice(
         account_id=account.account_id,
         account_name=account.name,

@@ -18,6 +18,7 @@ from app.ledger.reports.csv_cells import csv_line
 from app.ledger.reports.query import GroupKey, UsageQuery
 from app.ledger.reports.refusals import RefusalRow
 from app.ledger.slots import DAY_S, HOUR_S, floor_to
+from app.vocabulary.request import ENDPOINTS
 
 GROUP_KEYS: Mapping[str, GroupKey] = {
     "reason": "reason",
@@ -54,6 +55,13 @@ LABELS: Mapping[str, Callable[[RefusalRow], str | None]] = {
 @click.option("--account", "accounts", multiple=True, help="Only this account; may be repeated.")
 @click.option("--key", "keys", multiple=True, help="Only this key, by its id; may be repeated.")
 @click.option(
+    "--endpoint",
+    "endpoints",
+    type=click.Choice(ENDPOINTS),
+    multiple=True,
+    help="Only requests to this endpoint; may be repeated.",
+)
+@click.option(
     "--by",
     type=Columns(tuple(LABELS)),
     default="reason",
@@ -72,10 +80,9 @@ def refusals_command(
     *,
     since: datetime,
     until: datetime | None,
-    accounts: tuple[str, ...],
-    keys: tuple[str, ...],
     by: tuple[str, ...],
     form: str,
+    **names: tuple[str, ...],
 ) -> None:
     """Show how many requests were refused before any vendor was called, and why.
 
@@ -87,12 +94,13 @@ def refusals_command(
         start_s=start_s,
         end_s=end_s,
         bucket_s=next((WIDTHS_S[name] for name in by if name in WIDTHS_S), None),
-        account_ids=chosen(accounts),
-        api_key_ids=chosen(keys),
+        account_ids=chosen(names["accounts"]),
+        api_key_ids=chosen(names["keys"]),
+        endpoints=chosen(names["endpoints"]),
         group_by=tuple(GROUP_KEYS[name] for name in by if name in GROUP_KEYS),
     )
     with open_reports() as source:
-        check_names(source.engine, account_ids=accounts, api_key_ids=keys)
+        check_names(source.engine, account_ids=names["accounts"], api_key_ids=names["keys"])
         rows = source.refusals.rows(query)
     if form == "table":
         span = f"from {show_time(start_s * 1000)} to {show_time(end_s * 1000)}"

@@ -13,14 +13,12 @@ import click
 from app.cli.chat_features import chat_table
 from app.cli.tables import format_table, on_terminal
 from app.cli.vendors_page import vendors_page
-from app.devstack.running import RunningDev, dev_env_path, running_dev
+from app.devstack.running import HOW_DEV_DIFFERS, RunningDev, dev_env_path, running_dev
 from app.devstack.stack import for_vendors
 from app.gateways.families import GATEWAY_SPECS
 from app.transport.probe import probe
 from app.vendors.table import VendorTable, load_vendors
 from app.vendors.vendor import Vendor
-
-HOW_DEV_DIFFERS = "It has the settings of the terminal that it was started in."
 
 
 @click.command("vendors")

@@ -1,13 +1,13 @@
 """An invoice: one account's month, with its lines in cents, and where its numbers come from."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sqlalchemy import Engine
 
 from app.ledger.invoices.cents import apportioned, cents_of
-from app.ledger.invoices.lines import InvoiceLine, line_of_rollup, lines_of_entries
+from app.ledger.invoices.lines import GroupBy, InvoiceLine, line_of_rollup, lines_of_entries
 from app.ledger.invoices.month import Month
 from app.ledger.invoices.origin import Origin
 from app.ledger.reports.buckets import Bucket, buckets
@@ -88,18 +88,20 @@ class InvoiceReader:
         pruned = [Bucket(month.start_s, pruned_s)] if pruned_s > month.start_s else []
         return pruned + list(buckets(pruned_s, month.end_s, DAY_S))
 
-    def lines(self, account_id: str, step: Bucket, *, by_key: bool) -> list[InvoiceLine]:
+    def lines(self, account_id: str, step: Bucket, *, by: Sequence[GroupBy]) -> list[InvoiceLine]:
         """Return the lines of a step, of which several may have the same key.
+
+        They are by model, and by what `by` names.
 
         Raises: UsagePruned if entries were pruned while they were read.
         """
         span_s = step.start_s, step.end_s
         with reading(self.engine) as connection:
             if step.start_s >= pruned_until_s(connection):
-                found = list(lines_of_entries(connection, account_id, span_s, by_key=by_key))
+                found = list(lines_of_entries(connection, account_id, span_s, by=by))
                 require_entries(connection, step.start_s)
                 return found
-        groups: tuple[GroupKey, ...] = ("model", "api_key") if by_key else ("model",)
+        groups: tuple[GroupKey, ...] = ("model", *by)
         query = UsageQuery(*span_s, account_ids=frozenset({account_id}), group_by=groups)
         rows = UsageReader(self.engine).rows(query)
         return [line_of_rollup(row, span_s) for row in rows if row.requests > row.empty_requests]

@@ -1,11 +1,11 @@
-"""The lines of an invoice: an account's requests by model, unit price and API key.
+"""The lines of an invoice: requests by model and unit price, and by API key or endpoint.
 
 Reads entries, which store their prices; for days whose entries were pruned, rollups, which do not.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, RowMapping, Select, Subquery, case, func, select
@@ -20,10 +20,16 @@ from app.storage.sql.tables import entries
 #: Kind of token (`app.pricing.kinds`) -> tokens, or searches. Each kind has a unit price.
 Tokens = Mapping[str, int]
 
+#: What lines may be by, in addition to the model.
+GroupBy = Literal["api_key", "endpoint"]
+
+#: Its columns.
+GROUP_COLUMNS: Mapping[GroupBy, str] = {"api_key": "api_key_id", "endpoint": "endpoint"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvoiceLine:
-    """Requests for one model at one unit price; `api_key_id` None: of all keys.
+    """Requests for one model at one unit price; `api_key_id` and `endpoint` None: of all of them.
 
     `prices` are several if the requests took several calls, and () if the price is unknown or, with
     `is_pruned`, no longer stored. `cost_nanousd` is the exact cost of the requests that have a
@@ -34,6 +40,7 @@ class InvoiceLine:
     vendor: str
     model: str
     api_key_id: str | None
+    endpoint: str | None
     prices: tuple[UnitPrice, ...]
     is_pruned: bool
     requests: int
@@ -49,13 +56,13 @@ class InvoiceLine:
     def key(self) -> tuple[Any, ...]:
         """What tells lines apart."""
         prices = tuple((it.price_id, it.above_prompt_tokens) for it in self.prices)
-        return (*self.place[:4], self.is_pruned, prices)
+        return (*self.place[:5], self.is_pruned, prices)
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """Where the line is shown: by model and key, then by the first request."""
-        model = (self.vendor, self.model, self.api_key_id or "")
-        return (*model, self.cost_nanousd is None, self.first_ms)
+        """Where the line is shown: by model, key and endpoint, then by the first request."""
+        group = (self.vendor, self.model, self.api_key_id or "", self.endpoint or "")
+        return (*group, self.cost_nanousd is None, self.first_ms)
 
     def __add__(self, other: "InvoiceLine") -> "InvoiceLine":
         """Return the sum of two lines with the same key."""
@@ -82,14 +89,14 @@ def merged(lines: Iterable[InvoiceLine]) -> list[InvoiceLine]:
 
 
 def lines_of_entries(
-    connection: Connection, account_id: str, span_s: tuple[int, int], *, by_key: bool
+    connection: Connection, account_id: str, span_s: tuple[int, int], *, by: Sequence[GroupBy]
 ) -> Iterator[InvoiceLine]:
     """Yield the lines of an account's entries in a range (Unix seconds), in any order.
 
     Several lines may have the same key. Requests without usage have no line.
     """
     prices = UnitPrices.load(connection)
-    statement = _statement(account_id, span_s, prices.thresholds(), by_key=by_key)
+    statement = _statement(account_id, span_s, prices.thresholds(), by=by)
     for row in connection.execute(statement).mappings():
         yield _line(row, prices)
 
@@ -100,6 +107,7 @@ def line_of_rollup(row: UsageRow, span_s: tuple[int, int]) -> InvoiceLine:
         vendor=row.vendor or "",
         model=row.model or "",
         api_key_id=row.api_key_id,
+        endpoint=row.endpoint,
         prices=(),
         is_pruned=True,
         requests=row.requests - row.empty_requests,
@@ -121,6 +129,7 @@ def _line(row: RowMapping, prices: UnitPrices) -> InvoiceLine:
         vendor=row["vendor"],
         model=row["model"],
         api_key_id=row["api_key_id"],
+        endpoint=row["endpoint"],
         prices=prices.applied(row["price_id"], row["threshold"], several_calls=several),
         is_pruned=False,
         requests=requests,
@@ -134,14 +143,15 @@ def _line(row: RowMapping, prices: UnitPrices) -> InvoiceLine:
     )
 
 
-_GROUPS = ("vendor", "model", "api_key_id", "price_id", "threshold", "several_calls", "is_priced")
+_SAME = ("price_id", "threshold", "several_calls", "is_priced")
+_GROUPS = ("vendor", "model", *GROUP_COLUMNS.values(), *_SAME)
 _COUNTS = ("requests", "failed_requests", "estimated_requests", "cost_nanousd")
 
 
 def _statement(
-    account_id: str, span_s: tuple[int, int], thresholds: list[int], *, by_key: bool
+    account_id: str, span_s: tuple[int, int], thresholds: list[int], *, by: Sequence[GroupBy]
 ) -> Select[Any]:
-    each = _each(account_id, span_s, thresholds, by_key=by_key)
+    each = _each(account_id, span_s, thresholds, by=by)
     groups = [each.c[name] for name in _GROUPS]
     sums = [func.sum(each.c[name]).label(name) for name in (*_COUNTS, *ENTRY_KINDS)]
     first, last = func.min(each.c.started_at_ms), func.max(each.c.started_at_ms)
@@ -150,7 +160,7 @@ def _statement(
 
 
 def _each(
-    account_id: str, span_s: tuple[int, int], thresholds: list[int], *, by_key: bool
+    account_id: str, span_s: tuple[int, int], thresholds: list[int], *, by: Sequence[GroupBy]
 ) -> Subquery:
     """Return the entries that used tokens, with the columns to group by and to sum.
 
@@ -162,7 +172,10 @@ def _each(
     columns = (
         it.vendor,
         it.model,
-        (it.api_key_id if by_key else sa.null()).label("api_key_id"),
+        *(
+            (it[name] if group in by else sa.null()).label(name)
+            for group, name in GROUP_COLUMNS.items()
+        ),
         it.price_id,
         it.started_at_ms,
         (case(*above, else_=0) if above else sa.literal(0)).label("threshold"),

@@ -4,7 +4,7 @@ From the table `latencies`; the last hours, which are not in it yet, are counted
 not depend on HTTP.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, Connection, Engine, func, select
@@ -15,6 +15,7 @@ from app.ledger.latencies import add_up
 from app.ledger.latency_hours import marked_hours
 from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import UsageReader, conditions
+from app.ledger.retention import pruned_until_s
 from app.ledger.slots import floor_to
 from app.runtime.turns import give_turn
 from app.storage.sql.tables import DAY_S, HOUR_S, entries, latencies
@@ -22,6 +23,10 @@ from app.storage.sql.transactions import reading
 
 #: How many hours before the present one are counted from entries if posts have changed them.
 LIVE_HOURS = 2
+
+#: The most requests of a range of which those of a user or an endpoint are counted from entries,
+#: which takes up to half a second then.
+ENTRIES_LIMIT = 50_000
 
 _NAMES = ("vendor", "model", "vendor_served", "status", "http_status")
 
@@ -49,7 +54,7 @@ class LatencyReport:
     """Rows of whole hours: the query's range is widened to them; times are Unix seconds.
 
     `recorded` is how many requests there are in the range. If `rows` have fewer, because older ones
-    are not computed, `since_s` is the start of the first hour that is.
+    are not computed or their entries were pruned, `since_s` is the start of those that are there.
     """
 
     start_s: int
@@ -78,29 +83,46 @@ class LatencyReader:
     def read(self, query: UsageQuery, now_s: float) -> LatencyReport | None:
         """Return a report of a query's range and filters; its buckets and groups are ignored.
 
-        None if the query filters by user or endpoint, which the table does not have.
+        The table does not have users and endpoints: requests of some are counted from entries. None
+        if that would read more than ENTRIES_LIMIT of them.
         Raises: LedgerUnavailable.
         """
-        if query.users is not None or query.endpoints is not None:
-            return None
         start_s = floor_to(query.start_s, HOUR_S)
         end_s = max(start_s, -(-query.end_s // HOUR_S) * HOUR_S)
         whole = replace(query, start_s=start_s, end_s=end_s, bucket_s=None, phase_s=0, group_by=())
+        of_all = replace(whole, users=None, endpoints=None)
+        if whole != of_all and self._count(of_all) > ENTRIES_LIMIT:
+            return None
         # Read first: requests that are posted in between only make the rows more complete.
-        recorded = sum(row.requests for row in UsageReader(self.engine).rows(whole))
+        recorded = self._count(whole)
+        if whole != of_all:
+            return self._of_entries(whole, recorded)
         live_s = self._live_from(start_s, end_s, now_s)
         with reading(self.engine) as connection:
             found = add_up(_read(connection, whole, live_s))
-            rows = [_row(key, sums) for key, sums in sorted(found.items()) if sums[0] > 0]
+            rows = _rows(found)
             is_partial = sum(row.requests for row in rows) < recorded
             since_s = _first_hour(connection, whole, live_s) if is_partial else None
         return LatencyReport(start_s, end_s, rows, recorded, since_s)
+
+    def _count(self, query: UsageQuery) -> int:
+        return sum(row.requests for row in UsageReader(self.engine).rows(query))
+
+    def _of_entries(self, query: UsageQuery, recorded: int) -> LatencyReport:
+        with reading(self.engine) as connection:
+            rows = _rows(_counted(connection, query, query.start_s))
+            since_s = min(max(query.start_s, pruned_until_s(connection)), query.end_s)
+        return LatencyReport(query.start_s, query.end_s, rows, recorded, since_s)
 
     def _live_from(self, start_s: int, end_s: int, now_s: float) -> int:
         """Return the hour from which on entries are counted."""
         first_s = max(start_s, floor_to(int(now_s), HOUR_S) - LIVE_HOURS * HOUR_S)
         hours = marked_hours(self.engine, first_s, end_s)
         return hours[-1].hour_s if hours else end_s
+
+
+def _rows(found: Mapping[Key, Sums]) -> list[LatencyRow]:
+    return [_row(key, sums) for key, sums in sorted(found.items()) if sums[0] > 0]
 
 
 def _row(key: Key, sums: Sums) -> LatencyRow:
@@ -112,12 +134,14 @@ def _read(connection: Connection, query: UsageQuery, live_s: int) -> Iterator[tu
     for width_s, start_s, end_s in _slices(query.start_s, live_s):
         yield from _stored(connection, query, width_s, start_s, end_s)
     if live_s < query.end_s:
-        of_range = (
-            entries.c.started_at_ms >= live_s * 1000,
-            entries.c.started_at_ms < query.end_s * 1000,
-        )
-        where = (*of_range, *conditions(query, entries))
-        yield from count_entries(connection, _NAMES, where).items()
+        yield from _counted(connection, query, live_s).items()
+
+
+def _counted(connection: Connection, query: UsageQuery, start_s: int) -> dict[Key, Sums]:
+    """Count the entries of a query from `start_s` on."""
+    time_ms = entries.c.started_at_ms
+    of_range = (time_ms >= start_s * 1000, time_ms < query.end_s * 1000)
+    return count_entries(connection, _NAMES, (*of_range, *conditions(query, entries)))
 
 
 def _slices(start_s: int, end_s: int) -> Iterator[tuple[int, int, int]]:

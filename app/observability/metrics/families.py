@@ -106,14 +106,14 @@ class Families:
         self.first_token = Histogram(
             "tollgate_first_token_seconds",
             "Time from the start of a streamed request to its first text.",
-            ("vendor",),
+            ("endpoint", "vendor"),
             buckets=FIRST_TOKEN_S,
             registry=self._registry,
         )
         self.duration = Histogram(
             "tollgate_completion_duration_seconds",
             "Time from the start of a completion request to its end.",
-            ("vendor", "stream"),
+            ("endpoint", "vendor", "stream"),
             buckets=DURATION_S,
             registry=self._registry,
         )

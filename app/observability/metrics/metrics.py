@@ -179,7 +179,8 @@ class Metrics:
             self._create_model_series(vendor, model)
         for status in WATCHED_VENDOR_STATUSES:
             self._families.vendor_errors.labels(vendor, status)
-        self._families.first_token.labels(vendor)
+        for endpoint in ENDPOINTS:
+            self._families.first_token.labels(endpoint, vendor)
 
     def _create_model_series(self, vendor: str, model: str) -> None:
         for endpoint, status in product(ENDPOINTS, WATCHED_STATUSES):
@@ -193,8 +194,8 @@ class _Series:
         endpoint, vendor, model, status, stream = key
         self._completions = families.completions.labels(endpoint, vendor, model, status)
         self._calls = families.vendor_calls.labels(vendor)
-        self._duration = families.duration.labels(vendor, _flag(stream))
-        self._first_token = families.first_token.labels(vendor) if stream else None
+        self._duration = families.duration.labels(endpoint, vendor, _flag(stream))
+        self._first_token = families.first_token.labels(endpoint, vendor) if stream else None
         self._tokens = [
             (operator.attrgetter(name), families.tokens.labels(endpoint, vendor, model, kind))
             for kind, name in TOKENS.items()

@@ -9,7 +9,7 @@ from app.admission.at_most import CostCandidate
 from app.admission.limiter import Admission, AdmissionRequest
 from app.pricing.price_book import PriceBook
 from app.tracing.trace_context import Trace
-from app.usage.cost import cost_of_calls
+from app.usage.cost import NO_COST, Cost, cost_of_calls
 from app.usage.messages.call_usage import CallUsage
 from app.usage.messages.event import SideSource, UsageEvent
 from app.usage.messages.event_id import new_event_id
@@ -60,6 +60,7 @@ class Meter:
         self.started_at_ms = time.time_ns() // 1_000_000
         self._calls: list[CallMeter] = []
         self._recorded = False
+        self._cost: Cost | None = None
         self._admission = Admission()
         self.event_id = new_event_id(self.started_at_ms)
 
@@ -68,7 +69,7 @@ class Meter:
 
         Raises: LimitReached, StreamUnavailable; then the vendor must not be called.
         """
-        live = LiveRequest(self.admission_request, self.checkpoint)
+        live = LiveRequest(self.admission_request, self.checkpoint, lambda: self._cost)
         self._admission = self._recorder.open(live, self.opening())
         self._context.observer.opened(stream=self._request.stream)
 
@@ -101,12 +102,9 @@ class Meter:
     @property
     def admission_request(self) -> AdmissionRequest:
         """What decides whether the request is admitted."""
+        limits, candidates = self._context.limits, self._candidates
         return AdmissionRequest(
-            self.event_id,
-            self.started_at_ms,
-            self._context.limits,
-            self._request,
-            self._candidates,
+            self.event_id, self.started_at_ms, limits, self._request, candidates
         )
 
     @property
@@ -147,7 +145,8 @@ class Meter:
         None if nothing was used, or a price is unknown. To be read when the calls are over.
         """
         used = [served for call in self._calls if (served := call.served) is not None]
-        return cost_of_calls(used, prices, self.started_at_ms).nanousd if used else None
+        self._cost = cost_of_calls(used, prices, self.started_at_ms) if used else NO_COST
+        return self._cost.nanousd
 
     def record(
         self, status: Status, error: BaseException | None = None, *, read_to_end: bool = False

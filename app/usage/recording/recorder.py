@@ -155,7 +155,7 @@ class Recorder:
         request = self._live.get(event.event_id)
         if self._limiter is None or request is None or not request.admission.limits:
             return None
-        return charge_of(event, self._limiter.prices)
+        return charge_of(event, self._limiter.prices, request.cost())
 
     def note(self, event_id: str) -> None:
         """Have a request checkpointed soon: its vendor has reported a count.

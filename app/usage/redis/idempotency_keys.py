@@ -96,11 +96,13 @@ class IdempotencyKeys:
     def claim(
         self, account_id: str, key: str, body: bytes, request_id: str
     ) -> "Claim | StoredResponse":
-        """Return the stored response to this request, or the claim to make one.
+        """Prepare a claim, and attempt it once."""
+        return self.attempt(self.prepare(account_id, key, body, request_id))
 
-        Raises: InvalidRequest if the key is invalid; IdempotencyConflict; RateLimited if the
-        account has used too many keys; StreamUnavailable, since a key that cannot be looked up must
-        not be ignored.
+    def prepare(self, account_id: str, key: str, body: bytes, request_id: str) -> "Claim":
+        """Return the claim that a request would have; nothing is asked of Redis.
+
+        Raises: InvalidRequest if the key is invalid.
         """
         identity = _identity(account_id, key)
         note = Note(
@@ -110,8 +112,16 @@ class IdempotencyKeys:
             owner=self._owner(),
             claim=secrets.token_hex(8),
         )
-        claim = Claim(self.room, Place.of(account_id, identity), note)
-        found = self.room.put_first(claim.place, note.encode(), CLAIM_S)
+        return Claim(self.room, Place.of(account_id, identity), note)
+
+    def attempt(self, claim: "Claim") -> "Claim | StoredResponse":
+        """Return the stored response to the request, or the claim if it is now in force.
+
+        Raises: IdempotencyConflict; its subclass IdempotencyInProgress if another request has the
+        key, so that a later attempt may succeed; RateLimited if the account has used too many keys;
+        StreamUnavailable, since a key that cannot be looked up must not be ignored.
+        """
+        found = self.room.put_first(claim.place, claim.note.encode(), CLAIM_S)
         if found is None:
             return claim
         if isinstance(found, int):

@@ -142,7 +142,7 @@ class IdempotencyKeyReused(IdempotencyConflict):
 
 
 class IdempotencyInProgress(IdempotencyConflict):
-    """The earlier request is still running; `retry-after` gives the time to retry."""
+    """The earlier request still runs after a long wait; `retry-after` gives the time to retry."""
 
     code = "idempotency_in_progress"
     acts = "nobody: the earlier request's response comes with a later retry."

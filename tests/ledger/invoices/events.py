@@ -1,5 +1,6 @@
 """Ledgers to be invoiced: a month of requests, its prices, and its invoice."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,12 +8,13 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from app.ledger.invoices.invoice import Invoice, InvoiceReader
-from app.ledger.invoices.lines import merged
+from app.ledger.invoices.lines import GroupBy, merged
 from app.ledger.invoices.month import Month
 from app.ledger.invoices.origin import Completeness, read_origin
 from app.pricing.price_book import PriceBook, load_prices
 from app.usage.messages.event import UsageEvent
 from app.vocabulary.completion import Usage
+from app.vocabulary.request import ENDPOINTS
 from tests.support.events import usage_event
 
 NOVEMBER = Month(2026, 11)
@@ -96,6 +98,7 @@ def requests(draw: st.DrawFn) -> list[UsageEvent]:
             draw(st.floats(0.9, 31.1)),
             account_id=draw(st.sampled_from(["acme", "beta"])),
             api_key_id=draw(st.sampled_from(["key_1", "key_2"])),
+            endpoint=draw(st.sampled_from(ENDPOINTS)),
             model=draw(st.sampled_from(["m", "long", "new"])),
             status=draw(st.sampled_from(["completed", "failed"])),
             source=draw(st.sampled_from(["vendor", "estimated"])),
@@ -111,12 +114,12 @@ def invoice_of(
     month: Month = NOVEMBER,
     completeness: Completeness = COMPLETE,
     *,
-    by_key: bool = False,
+    by: Sequence[GroupBy] = (),
 ) -> Invoice:
     """Return an invoice that is read when its month is over."""
     reader = InvoiceReader(engine)
     steps = reader.steps(month)
-    lines = merged(it for step in steps for it in reader.lines(account_id, step, by_key=by_key))
+    lines = merged(it for step in steps for it in reader.lines(account_id, step, by=by))
     return Invoice(
         account_id=account_id,
         account_name=account_id,

@@ -1,5 +1,6 @@
 """A whole invoice."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from sqlalchemy import Engine
 
 from app.ledger.invoices.cents import cents_of
+from app.ledger.invoices.lines import GroupBy
 from app.ledger.invoices.month import Month
 from app.ledger.invoices.origin import Completeness
 from app.ledger.posting import Ledger
@@ -58,17 +60,17 @@ def test_a_local_month_has_its_own_requests(
     assert (it.totals.requests, list(it.draft_reasons())) == (2, [])
 
 
-@pytest.mark.parametrize("by_key", [False, True])
+@pytest.mark.parametrize("by", [(), ("api_key",), ("endpoint", "api_key")])
 def test_days_whose_entries_were_pruned_keep_their_amounts(
-    engine: Engine, prices: PriceBook, by_key: bool
+    engine: Engine, prices: PriceBook, by: Sequence[GroupBy]
 ) -> None:
     Ledger(engine, prices).post(
         [*(request(day + 0.5) for day in range(1, 31)), request(2, model="new")]
     )
-    before = invoice_of(engine, by_key=by_key)
+    before = invoice_of(engine, by=by)
     assert before.origin.pruned_until_s is None
     list(prune(engine, NOVEMBER.start_s + 10 * 86_400))
-    after = invoice_of(engine, by_key=by_key)
+    after = invoice_of(engine, by=by)
     assert after.origin.pruned_until_s == NOVEMBER.start_s + 10 * 86_400
     assert (after.exact_nanousd, after.total_cents) == (before.exact_nanousd, before.total_cents)
     assert after.unpriced_requests == 1
@@ -79,7 +81,7 @@ def test_days_whose_entries_were_pruned_keep_their_amounts(
     ]
     assert list(after.draft_reasons()) == []
     list(prune(engine, NOVEMBER.end_s + 86_400))
-    assert invoice_of(engine, by_key=by_key).total_cents == before.total_cents
+    assert invoice_of(engine, by=by).total_cents == before.total_cents
 
 
 def test_an_invoice_is_a_draft_until_its_month_is_over_and_complete(

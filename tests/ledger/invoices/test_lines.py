@@ -1,5 +1,6 @@
 """The lines of an invoice."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
@@ -8,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from sqlalchemy import Engine
 
-from app.ledger.invoices.lines import InvoiceLine, line_of_rollup, lines_of_entries, merged
+from app.ledger.invoices.lines import (
+    GroupBy,
+    InvoiceLine,
+    line_of_rollup,
+    lines_of_entries,
+    merged,
+)
 from app.ledger.posting import Ledger
 from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import UsageReader
@@ -31,9 +38,11 @@ def prices(tmp_path_factory: pytest.TempPathFactory) -> PriceBook:
     return book(folder)
 
 
-def lines(engine: Engine, account_id: str = "acme", *, by_key: bool = False) -> list[InvoiceLine]:
+def lines(
+    engine: Engine, account_id: str = "acme", *, by: Sequence[GroupBy] = ()
+) -> list[InvoiceLine]:
     with reading(engine) as connection:
-        return merged(lines_of_entries(connection, account_id, SPAN_S, by_key=by_key))
+        return merged(lines_of_entries(connection, account_id, SPAN_S, by=by))
 
 
 def brief(line: InvoiceLine) -> tuple[str, list[int], int, int | None]:
@@ -107,7 +116,8 @@ def test_lines_may_be_by_key_and_have_the_times_of_their_requests(
     )
     start_ms = NOVEMBER.start_s * 1000
     found = [
-        (it.api_key_id, it.requests, it.first_ms, it.last_ms) for it in lines(engine, by_key=True)
+        (it.api_key_id, it.requests, it.first_ms, it.last_ms)
+        for it in lines(engine, by=("api_key",))
     ]
     day_ms = 86_400_000
     assert found == [
@@ -115,6 +125,14 @@ def test_lines_may_be_by_key_and_have_the_times_of_their_requests(
         ("b", 1, start_ms + 2 * day_ms, start_ms + 2 * day_ms),
     ]
     assert [it.api_key_id for it in lines(engine)] == [None]
+
+
+def test_lines_may_be_by_endpoint(engine: Engine, prices: PriceBook) -> None:
+    asked = [request(endpoint=it) for it in ("chat.completions", "completions", "chat.completions")]
+    Ledger(engine, prices).post(asked)
+    found = [(it.endpoint, it.requests) for it in lines(engine, by=("endpoint",))]
+    assert found == [("chat.completions", 2), ("completions", 1)]
+    assert [(it.endpoint, it.requests) for it in lines(engine)] == [(None, 3)]
 
 
 @settings(max_examples=40)
@@ -132,7 +150,7 @@ def test_tokens_times_unit_prices_are_the_amount_and_nothing_is_lost(
                 and SPAN_S[0] <= it.started_at_ms // 1000 < SPAN_S[1]
                 and not it.is_empty
             ]
-            found = lines(engine, account_id, by_key=True)
+            found = lines(engine, account_id, by=("api_key",))
             costs = [cost_of(it, prices).nanousd for it in own]
             assert sum(it.requests for it in found) == len(own)
             assert sum(it.unpriced for it in found) == costs.count(None)

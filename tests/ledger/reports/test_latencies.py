@@ -11,6 +11,7 @@ from app.ledger.latencies import compute_latencies
 from app.ledger.posting import Ledger
 from app.ledger.reports.latencies import LatencyReader, LatencyReport
 from app.ledger.reports.query import UsageQuery
+from app.ledger.retention import prune
 from app.storage.sql.tables import DAY_S, HOUR_S, latency_hours
 from tests.ledger.damage import change
 from tests.ledger.ledgers import MIDNIGHT_S, at
@@ -108,9 +109,54 @@ def test_rows_say_who_was_asked_who_served_and_how_it_ended(engine: Engine) -> N
     ]
 
 
-def test_users_and_endpoints_are_not_known(engine: Engine) -> None:
-    for query in (
-        replace(WEEK, users=frozenset({"u"})),
-        replace(WEEK, endpoints=frozenset({"completions"})),
-    ):
-        assert LatencyReader(engine).read(query, NOW_S) is None
+@pytest.mark.parametrize(
+    ("filters", "times"),
+    [
+        ({"users": frozenset({"u"})}, (20, 30)),
+        ({"endpoints": frozenset({"completions"})}, (10, 20)),
+        ({"endpoints": frozenset({"chat.completions"})}, (30, 40)),
+        ({"endpoints": frozenset({"chat.completions", "completions"})}, (10, 20, 30, 40)),
+        ({"endpoints": frozenset({"chat.completions"}), "users": frozenset({"u"})}, (30,)),
+        ({"endpoints": frozenset({"completions"}), "users": frozenset({"v"})}, ()),
+    ],
+)
+def test_those_of_users_and_endpoints_are_counted_from_entries(
+    engine: Engine, filters: dict[str, Any], times: tuple[int, ...]
+) -> None:
+    chat = {"endpoint": "chat.completions"}
+    Ledger(engine).post(
+        [
+            at(0, duration_ms=10),
+            at(DAY_S, duration_ms=20, user="u"),
+            at(DAY_S + 1, duration_ms=30, user="u", **chat),
+            at(2 * DAY_S, duration_ms=40, **chat),
+        ]
+    )
+    compute_latencies(engine, NOW_S)
+    report = read(engine, replace(WEEK, **filters))
+    assert (report.requests, report.recorded, report.is_complete) == (len(times), len(times), True)
+    assert sum(row.duration for row in report.rows) == histogram.of(*times)
+
+
+def test_of_pruned_entries_no_endpoint_is_known(engine: Engine) -> None:
+    Ledger(engine).post(
+        at(it, endpoint="chat.completions") for it in (0, HOUR_S, DAY_S, DAY_S + HOUR_S)
+    )
+    compute_latencies(engine, NOW_S)
+    assert sum(prune(engine, MIDNIGHT_S + DAY_S)) == 2
+    chat = replace(WEEK, endpoints=frozenset({"chat.completions"}))
+    report = read(engine, chat)
+    assert (report.requests, report.recorded) == (2, 4)
+    assert report.since_s == MIDNIGHT_S + DAY_S
+    assert read(engine, WEEK).requests == 4
+
+
+def test_a_range_with_too_many_entries_is_not_read_for_an_endpoint(
+    used: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = replace(WEEK, endpoints=frozenset({"chat.completions"}))
+    assert read(used, chat).rows == []
+    monkeypatch.setattr("app.ledger.reports.latencies.ENTRIES_LIMIT", 3)
+    assert LatencyReader(used).read(chat, NOW_S) is None
+    assert LatencyReader(used).read(replace(chat, end_s=MIDNIGHT_S + HOUR_S), NOW_S) is not None
+    assert read(used, WEEK).is_complete

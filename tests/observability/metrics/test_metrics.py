@@ -116,9 +116,11 @@ def test_a_request_is_counted_with_its_tokens_times_and_calls(metrics: Metrics) 
         assert value(metrics, series) == tokens
     assert value(metrics, 'tollgate_vendor_calls_total{vendor="sim"}') == 3
     assert value(metrics, 'tollgate_estimated_completions_total{vendor="sim"}') == 1
-    assert value(metrics, 'tollgate_first_token_seconds_sum{vendor="sim"}') == 0.25
-    duration = 'tollgate_completion_duration_seconds_sum{stream="true",vendor="sim"}'
-    assert value(metrics, duration) == 1.5
+    first_token = 'tollgate_first_token_seconds_sum{endpoint="%s",vendor="sim"}'
+    assert value(metrics, first_token % "completions") == 0.25
+    assert value(metrics, first_token % "chat.completions") == 0
+    labels = 'endpoint="completions",stream="true",vendor="sim"'
+    assert value(metrics, f"tollgate_completion_duration_seconds_sum{{{labels}}}") == 1.5
 
 
 def test_a_failover_is_counted_where_it_was_served(metrics: Metrics) -> None:
