@@ -78,8 +78,7 @@ class CallMeter:
         model: str | None = None,
     ) -> None:
         self.vendor = vendor
-        self._name = request.model_name
-        self.model_asked = self._name if model is None else model
+        self.model_asked = request.model_name if model is None else model
         self.vendor_request_id: str | None = None
         self.http_status: int | None = None
         #: The vendor's word for how it served the call, if it named one.
@@ -96,7 +95,7 @@ class CallMeter:
         self.started_s = self.ended_s = time.monotonic()
         #: How the call failed, if it did.
         self.error: GatewayError | None = None
-        self._request, self._on_count = request, on_count
+        self._request, self._name, self._on_count = request, request.model_name, on_count
         self._texts: defaultdict[int, list[str]] = defaultdict(list)
         self._since_report: list[str] = []
         self._reported: Usage | None = None
