@@ -6,10 +6,13 @@ from typing import Any
 from marshmallow.fields import Field
 
 from app.gateways.bedrock.common import QUIRKS
+from app.gateways.conversation.origins import SIGNATURES
 from app.vendors.model_rules import MODELS
 
 CHAT_QUIRKS: Mapping[str, Field[Any]] = {
     **QUIRKS,
+    # the name of those whose signatures its Claude models accept
+    "signatures": SIGNATURES,
     # rules for models by glob: `unsupported` parameters, `efforts` and `traits`
     "models": MODELS,
 }

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.formats import strict_json
+from app.gateways.conversation.origins import issuer_of, marked
 from app.gateways.decoding.parsing import failed, plain_mapping
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.reply import Reply
@@ -75,7 +76,9 @@ class ReplyBlocks:
             if thought.get("signature") or "data" in thought
         ]
         self._thoughts = {}
-        return Reply(extra={"thinking_blocks": blocks}) if blocks else None
+        if not blocks:
+            return None
+        return Reply(extra=marked({"thinking_blocks": blocks}, issuer_of(self._vendor)))
 
     def _reasoning(self, index: int, reasoning: Mapping[str, Any]) -> Reply | None:
         if redacted := _text(reasoning, "redactedContent"):

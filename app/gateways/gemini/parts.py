@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.formats import strict_json
+from app.gateways.conversation.origins import marked
 from app.gateways.decoding.parsing import plain_mapping
 from app.vocabulary.chat.reply import Reply
 from app.vocabulary.chat.tools import ToolCall
@@ -29,9 +30,13 @@ class _Found:
 
 
 class Parts:
-    """Reads the parts of one candidate, through all events of a stream."""
+    """Reads the parts of one candidate, through all events of a stream.
 
-    def __init__(self) -> None:
+    With its end comes the mark of the `issuer` of its signatures, if it has any.
+    """
+
+    def __init__(self, issuer: str) -> None:
+        self._issuer, self._is_signed = issuer, False
         self._calls = self._images = self._others = 0
         self._signature: str | None = None
 
@@ -53,6 +58,8 @@ class Parts:
         if is_end and self._signature is not None:
             extra |= signed(self._signature)
             self._signature = None
+        if is_end and self._is_signed:
+            extra, self._is_signed = marked(extra, self._issuer), False
         reply = Reply("".join(found.thoughts), "", tuple(found.calls), extra or None)
         return "".join(found.texts), None if reply == _NOTHING else reply
 
@@ -60,6 +67,7 @@ class Parts:
         signature = part.get("thoughtSignature")
         signature = signature if isinstance(signature, str) and signature else None
         kept = {} if signature is None else signed(signature)
+        self._is_signed = self._is_signed or signature is not None
         if "functionCall" in part:
             found.calls.append(_call(self._calls, plain_mapping(part["functionCall"]), kept))
             self._calls += 1

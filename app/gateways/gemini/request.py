@@ -20,6 +20,7 @@ from app.gateways.conversation.omissions import (
     check_old_functions,
     narrowed,
 )
+from app.gateways.conversation.origins import SIGNATURES, issuer_of, own_signatures
 from app.gateways.conversation.turns import conversation
 from app.gateways.gemini import errors
 from app.gateways.gemini.contents import contents, system_instruction
@@ -73,7 +74,8 @@ class GeminiGateway(ChatGateway):
     """Chat with Gemini: several samples per call; signatures of thoughts survive loops of tools.
 
     The vendor entry's quirks, beside `models`: `file_uris`, the beginnings of URLs of files that
-    the vendor has itself; `labels`, whether it takes `metadata` as labels.
+    the vendor has itself; `labels`, whether it takes `metadata` as labels; `signatures`, the name
+    of those whose signatures it accepts.
     """
 
     unsupported: ClassVar[frozenset[str]] = frozenset({"logit_bias", "user"})
@@ -82,6 +84,7 @@ class GeminiGateway(ChatGateway):
         "models": MODELS,
         "file_uris": fields.List(fields.String()),
         "labels": fields.Boolean(),
+        "signatures": SIGNATURES,
     }
 
     def encode(self, vendor: Vendor, request: ChatRequest) -> VendorRequest:
@@ -89,13 +92,14 @@ class GeminiGateway(ChatGateway):
         check_range(vendor, request, "max_tokens", 1)  # the vendor takes 0 for "not set"
         parameters, dropped = supported(vendor, request, self._unsupported(vendor, request))
         omissions = Omissions(vendor)
+        request, foreign = own_signatures(issuer_of(vendor), request)
         body = _body(vendor, narrowed(request, parameters), omissions)
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream" if request.stream else "application/json",
             **vendor.headers,
         }
-        names = (*dropped, *omissions.names)
+        names = (*dropped, *foreign, *omissions.names)
         return VendorRequest(_url(vendor, request), headers, strict_json.dump(body), names)
 
     def decoder(self, vendor: Vendor, request: ChatRequest) -> GeminiDecoder:

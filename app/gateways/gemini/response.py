@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.formats import strict_json
+from app.gateways.conversation.origins import issuer_of
 from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.parsing import failed, plain_mapping
@@ -30,7 +31,8 @@ class GeminiDecoder(Decoder):
     def __init__(self, vendor: Vendor, request: ChatRequest) -> None:
         super().__init__(vendor, request)
         self._created = int(time.time())
-        self._parts: defaultdict[int, Parts] = defaultdict(Parts)  # of each choice
+        issuer = issuer_of(vendor)
+        self._parts: defaultdict[int, Parts] = defaultdict(lambda: Parts(issuer))  # of each choice
         self._search = _Search(vendor, request) if _searches(request) else None
 
     def read(self, payload: Any) -> Completion:

@@ -7,6 +7,7 @@ not support is rejected by name, or dropped and named if the entry says so.
 from collections.abc import Mapping
 from typing import Any
 
+from app.gateways.conversation.origins import issuer_of, own_signatures
 from app.gateways.openai.chat_messages import MessageWriter, unmarked
 from app.gateways.openai.chat_quirks import unsupported_in_chat, ways_of
 from app.gateways.openai.dialects import DIALECTS, OPENAI
@@ -30,7 +31,9 @@ def chat_body(vendor: Vendor, request: ChatRequest) -> tuple[dict[str, Any], tup
 
     Raises: UnsupportedParameter, InvalidRequest.
     """
-    return _Body(vendor, request).write()
+    request, foreign = own_signatures(issuer_of(vendor), request)
+    body, dropped = _Body(vendor, request).write()
+    return body, tuple(sorted({*dropped, *foreign})) if foreign else dropped
 
 
 class _Body:
