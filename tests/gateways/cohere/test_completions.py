@@ -158,6 +158,8 @@ def pair(prompt: float, generated: float) -> dict[str, float]:
         ({"billed_units": pair(3.0, 2.0), "cached_tokens": 480.0}, 3, 2, 3),
         ({"billed_units": {"search_units": 1}, "tokens": pair(486, 2)}, 486, 2, 0),
         ({"billed_units": pair(0, 0), "tokens": pair(486, 2)}, 486, 2, 0),
+        ({"billed_units": {"output_tokens": 2}, "tokens": pair(486, 9)}, 486, 2, 0),
+        ({"billed_units": {"input_tokens": 3}, "tokens": pair(486, 9)}, 3, 9, 0),
     ],
 )
 def test_what_the_vendor_bills_is_its_count(
