@@ -41,7 +41,6 @@ class ConverseGateway(ChatGateway):
             "store",
             "top_logprobs",
             "verbosity",
-            "web_search_options",
         }
     )
     quirks: ClassVar[Mapping[str, Field[Any]]] = CHAT_QUIRKS

@@ -17,7 +17,13 @@ CHAT_QUIRKS: Mapping[str, Field[Any]] = {
     "models": MODELS,
 }
 
-#: The model takes cache points.
+#: The model takes sounds.
+AUDIO = "audio"
+#: It takes videos.
+VIDEO = "video"
+#: It can search the web.
+WEB_SEARCH = "web_search"
+#: It takes cache points.
 CACHES = "caches"
 #: It can be forced to call a tool.
 FORCED_TOOLS = "forced_tools"
@@ -29,3 +35,6 @@ STRUCTURED = "structured"
 CLAUDE = "claude"
 #: It is Nova, which has a configuration of its own for reasoning.
 NOVA = "nova"
+
+#: The vendor's own tool for `web_search_options`, which it runs itself.
+GROUNDING = "nova_grounding"

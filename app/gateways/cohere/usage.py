@@ -1,7 +1,8 @@
 """Cohere's token counts.
 
-A response has two: `billed_units`, and `tokens`, those that the model processed. The second are more:
-they include Cohere's own instructions and special tokens, which a caller neither sends nor pays.
+A response has two: `billed_units`, and `tokens`, those that the model processed. The second are
+more: they include Cohere's own instructions and special tokens, which a caller neither sends nor
+pays.
 The usage is what is billed, for prices, limits and budgets, and callers get the same numbers.
 OpenTelemetry's conventions ask for the billed count, too.
 Source: docs.cohere.com, "How does Cohere's pricing work?".
