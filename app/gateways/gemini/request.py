@@ -27,6 +27,7 @@ from app.gateways.gemini.contents import contents, system_instruction
 from app.gateways.gemini.media import shared_resolution
 from app.gateways.gemini.models import bare_name
 from app.gateways.gemini.response import GeminiDecoder
+from app.gateways.gemini.speech import modality_fields, supported_modalities
 from app.gateways.gemini.thinking import thinking_config
 from app.gateways.gemini.tools import response_format, tool_fields
 from app.gateways.parameters import check_extra, check_range, supported
@@ -116,7 +117,7 @@ class GeminiGateway(ChatGateway):
 
     def _unsupported(self, vendor: Vendor, request: ChatRequest) -> frozenset[str]:
         """Return the parameters without an equivalent: all but those that are encoded here."""
-        known = NAMES.keys() | OTHERS
+        known = NAMES.keys() | OTHERS | supported_modalities(vendor, request)
         if vendor.quirks.get("labels"):
             known = known | {"metadata"}
         if request.service_tier is not None and request.service_tier not in TIERS:
@@ -134,6 +135,7 @@ def _body(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[st
         **_sampling(request),
         **thinking_config(vendor, request, omissions),
         **response_format(vendor, request, omissions),
+        **modality_fields(vendor, request),
         **shared_resolution(vendor, request.model_name, request.messages),
     }
     tier, labels = request.options.get("service_tier"), request.options.get("metadata")
