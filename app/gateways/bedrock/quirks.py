@@ -27,6 +27,8 @@ WEB_SEARCH = "web_search"
 CACHES = "caches"
 #: It can be forced to call a tool.
 FORCED_TOOLS = "forced_tools"
+#: It cannot, although its family can.
+NO_FORCED_TOOLS = "no_forced_tools"
 #: It takes instructions in the middle of a conversation.
 LATER_SYSTEM = "later_system"
 #: It follows a JSON Schema, in replies and in strict tools.

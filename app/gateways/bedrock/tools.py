@@ -3,7 +3,14 @@
 from typing import Any
 
 from app.gateways.bedrock.parts import Block, PartEncoder
-from app.gateways.bedrock.quirks import CLAUDE, FORCED_TOOLS, GROUNDING, STRUCTURED, WEB_SEARCH
+from app.gateways.bedrock.quirks import (
+    CLAUDE,
+    FORCED_TOOLS,
+    GROUNDING,
+    NO_FORCED_TOOLS,
+    STRUCTURED,
+    WEB_SEARCH,
+)
 from app.gateways.conversation.marks import mark_of
 from app.gateways.conversation.omissions import Omissions, unsupported
 from app.gateways.conversation.tools import called_tools, object_schema, offered_tools, unforced
@@ -94,7 +101,7 @@ class ToolEncoder:
             return None
         if choice.mode == "allowed" and not choice.is_required:
             return None
-        if FORCED_TOOLS not in self._traits:
+        if FORCED_TOOLS not in self._traits or NO_FORCED_TOOLS in self._traits:
             raise unforced(self._vendor, request, "it cannot be forced to call a tool: use 'auto'")
         if self._is_manual:
             why = "it cannot be forced to call a tool while it thinks: leave out `reasoning_effort`"
