@@ -65,22 +65,22 @@ def own_signatures(issuer: str, request: ChatRequest) -> tuple[ChatRequest, tupl
 
     Returns the names of the fields that were left out, too.
     """
+    for message in request.messages:
+        if SIGNED_PART in message.source:
+            break
+    else:
+        return request, ()  # the usual request
     kept: list[Message] = []
     dropped: dict[str, None] = {}
-    is_changed = False
     for message in request.messages:
         mark = _mark_of(message)
         if mark is None:
             kept.append(message)
-            continue
-        is_changed = True
-        if mark == {"issuer": issuer}:
+        elif mark == {"issuer": issuer}:
             kept.append(_unmarked(message))
         else:
             dropped |= dict.fromkeys(_signed_fields(message))
             kept.append(_unsigned(message))
-    if not is_changed:
-        return request, ()
     return replace(request, messages=tuple(kept)), tuple(dropped)
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.contract.chat.scenarios import ROME, WEATHER
 from tests.contract.chat.site import Site
 from tests.support.vendors.chat.rows import CHAT_WIRES
-from tests.support.vendors.chat.script import Answer, Call, Text, Thought
+from tests.support.vendors.chat.script import Answer, Call, Counts, Text, Thought, signature
 
 #: Entries whose replies come back with signatures or reasoning, and the model, if it is not usual.
 ROWS = {
@@ -75,3 +75,28 @@ def test_a_loop_goes_on_if_a_client_has_lost_where_the_signatures_come_from(
     messages = goes_on(site, [first, second, first], stream=False, forgets=True)
     assert messages[-1]["content"] == "It is warm."
     assert len(site.gateway.events(3)) == 3
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_a_rejected_signature_is_left_out_and_the_caller_is_told(site: Site, stream: bool) -> None:
+    site.says("gemini", Answer((Text("Warm."),)))
+    signed = {"extra_content": {"google": {"thought_signature": signature("theirs")}}}
+    call = {"id": "c1", "type": "function", **signed}
+    call["function"] = {"name": "weather", "arguments": "{}"}
+    body = {
+        "model": "gemini/gemini-3-pro-preview",
+        "messages": [
+            {"role": "user", "content": "Where is it warm?"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "warm"},
+        ],
+        "tools": [WEATHER],
+        "stream": stream,
+    }
+    response = site.gateway.chat(body)
+    assert response.status_code == 200
+    assert response.headers["x-tollgate-dropped"] == "extra_content"
+    first, second = (asked.body["contents"][1]["parts"][0] for asked in site.vendor.asked)
+    assert first["thoughtSignature"] == signature("theirs")
+    assert second["thoughtSignature"] == "skip_thought_signature_validator"
+    assert site.gateway.event().completion_tokens == Counts().completion
