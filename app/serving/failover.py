@@ -8,6 +8,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
+from app.gateways.conversation.origins import disowned
 from app.gateways.decoding.overflow import CODE
 from app.serving.attempt import CallContext, Put
 from app.serving.backoff import is_retryable
@@ -182,12 +183,21 @@ class Calls:
             try:
                 self._run_parallel(context, put)
             except VendorRejected as error:
-                if self._put_any or not self._router.learn(self._plan, error):
+                if self._put_any or not (self._disowns(error) or self._learns(error)):
                     raise
                 self._plan = self._router.plan(self._plan.candidate, self._request)
             else:
                 return
         self._run_parallel(context, put)
+
+    def _learns(self, error: VendorRejected) -> bool:
+        return self._router.learn(self._plan, error)
+
+    def _disowns(self, error: VendorRejected) -> bool:
+        """Go on without signatures if the vendor has rejected one: another has given it."""
+        request = disowned(self._request, error)
+        self._request = request or self._request
+        return request is not None
 
     def _run_parallel(self, context: CallContext, put: Put) -> None:
         """Make the calls of all sub-requests; the first failure ends the others."""

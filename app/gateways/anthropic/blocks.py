@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.formats import strict_json
+from app.gateways.conversation.origins import issuer_of, marked
 from app.gateways.decoding.parsing import failed, plain_mapping
 from app.gateways.decoding.typed_events import text_of
 from app.gateways.stops import StopCutter
@@ -107,7 +108,9 @@ class Blocks:
         """Return what is given out once, with the text that was held back: at the end alone."""
         text = "" if self._cutter.is_cut else self._cutter.flush()
         lists = {"thinking_blocks": self._thoughts, "annotations": self._annotations}
-        extra = {name: items for name, items in lists.items() if items}
+        extra: dict[str, Any] = {name: items for name, items in lists.items() if items}
+        if self._thoughts:
+            extra = marked(extra, issuer_of(self._vendor))
         self._thoughts, self._annotations = [], []
         return text, Reply(refusal=refusal, extra=extra or None) if refusal or extra else None
 

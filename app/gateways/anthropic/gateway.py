@@ -12,6 +12,7 @@ from app.gateways.anthropic.request import SAMPLING, SUPPORTED, body_of
 from app.gateways.anthropic.response import AnthropicDecoder
 from app.gateways.base import ChatGateway
 from app.gateways.conversation.omissions import Omissions, narrowed
+from app.gateways.conversation.origins import issuer_of, own_signatures
 from app.gateways.decoding import failures
 from app.gateways.parameters import check_extra, supported
 from app.vendors.vendor import Vendor
@@ -48,6 +49,7 @@ class AnthropicGateway(ChatGateway):
         unknown = request.options.keys() - SUPPORTED
         parameters, dropped = supported(vendor, request, self.unsupported.union(fixed, unknown))
         omissions = Omissions(vendor)
+        request, foreign = own_signatures(issuer_of(vendor), request)
         body = body_of(vendor, narrowed(request, parameters), omissions)
         headers = {
             "content-type": "application/json",
@@ -58,7 +60,7 @@ class AnthropicGateway(ChatGateway):
             f"{vendor.base_url}/messages",
             headers,
             strict_json.dump(body),
-            (*dropped, *omissions.names),
+            (*dropped, *foreign, *omissions.names),
         )
 
     def decoder(self, vendor: Vendor, request: ChatRequest) -> AnthropicDecoder:

@@ -6,6 +6,7 @@ from typing import Any
 
 from marshmallow import fields, validate
 
+from app.gateways.conversation.origins import SIGNATURES
 from app.vendors.model_rules import MODELS, rules_of
 from app.vendors.vendor import Vendor
 
@@ -19,6 +20,8 @@ QUIRKS: Mapping[str, fields.Field[Any]] = {
     ),
     # globs of models that reject temperature and top_p
     "no_sampling": fields.List(fields.String(), load_default=list),
+    # the name of those whose signatures it accepts
+    "signatures": SIGNATURES,
     # the type of the vendor's own tool for `web_search_options`
     "web_search": fields.String(),
     # rules for models by glob; `efforts` are words of `output_config.effort`, budgets in tokens,

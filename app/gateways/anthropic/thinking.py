@@ -12,6 +12,13 @@ the vendor rejects while the model thinks, the request is sent without thinking,
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.gateways.conversation.claude import (
+    effort_without_thinking,
+    efforts_of,
+    keeps_notes,
+    switched_off,
+    thinks_unasked,
+)
 from app.gateways.conversation.efforts import effort_of, fitting_budget
 from app.gateways.conversation.omissions import Omissions
 from app.gateways.conversation.reasoning import lacks_thinking
@@ -45,17 +52,17 @@ def thinking_of(
     Raises: UnsupportedParameter for an effort that the model does not have; InvalidRequest for a
     limit below the least budget.
     """
-    efforts = rules_of(vendor, request.model_name).efforts
+    rules = rules_of(vendor, request.model_name)
+    efforts, keeps = efforts_of(rules), keeps_notes(rules)
     effort = effort_of(vendor, request, efforts, omissions)
-    cannot_stop = bool(efforts) and "none" not in efforts
     if effort is None:
-        return Thinking(is_on=cannot_stop)
+        return Thinking(is_on=thinks_unasked(rules))
     if effort == 0:
-        return Thinking(_switched_off())
+        return Thinking(switched_off(rules), is_on=keeps)
     word = effort if isinstance(effort, str) else None
-    if not cannot_stop and lacks_thinking(talk):
+    if "none" in efforts and lacks_thinking(talk):
         omissions.leave_out_hint("reasoning_effort")
-        return Thinking(_switched_off(), word)
+        return Thinking(switched_off(rules), effort_without_thinking(word), is_on=keeps)
     if isinstance(effort, int):
         budget = fitting_budget(effort, limit)
         return Thinking(
@@ -64,7 +71,3 @@ def thinking_of(
     # Without `display`, the reasoning comes without its text.
     shown = {"type": "adaptive", "display": "summarized"}
     return Thinking({"thinking": shown}, word, is_on=True)
-
-
-def _switched_off() -> dict[str, Any]:
-    return {"thinking": {"type": "disabled"}}

@@ -121,6 +121,7 @@ class Delta:
     usage: Usage | None = None
     tier: str | None = None
     reply: Reply | None = None
+    extra: Mapping[str, Any] | None = None
 
 
 class BedrockDecoder(Decoder):
@@ -148,6 +149,7 @@ class BedrockDecoder(Decoder):
             choices=(choice,) if is_choice else (),
             usage=delta.usage,
             service_tier=delta.tier,
+            extra=delta.extra,
         )
 
 

@@ -15,6 +15,7 @@ from app.gateways.bedrock.converse_request import SUPPORTED, body_of
 from app.gateways.bedrock.converse_response import ConverseDecoder
 from app.gateways.bedrock.quirks import CHAT_QUIRKS
 from app.gateways.conversation.omissions import Omissions, narrowed
+from app.gateways.conversation.origins import issuer_of, own_signatures
 from app.gateways.parameters import check_extra, supported
 from app.vendors.model_rules import rules_of
 from app.vendors.vendor import Vendor
@@ -40,7 +41,6 @@ class ConverseGateway(ChatGateway):
             "store",
             "top_logprobs",
             "verbosity",
-            "web_search_options",
         }
     )
     quirks: ClassVar[Mapping[str, Field[Any]]] = CHAT_QUIRKS
@@ -52,9 +52,10 @@ class ConverseGateway(ChatGateway):
         refused = self.unsupported.union(rules.unsupported, unknown)
         parameters, dropped = supported(vendor, request, refused)
         omissions = Omissions(vendor)
+        request, foreign = own_signatures(issuer_of(vendor), request)
         body = body_of(vendor, narrowed(request, parameters), omissions)
         operation = "converse-stream" if request.stream else "converse"
-        left_out = (*dropped, *omissions.names)
+        left_out = (*dropped, *foreign, *omissions.names)
         return vendor_request(vendor, request, operation, body, dropped=left_out)
 
     def decoder(self, vendor: Vendor, request: ChatRequest) -> ConverseDecoder:

@@ -10,7 +10,7 @@ from app.formats import strict_json
 from app.gateways.bedrock.common import request_metadata
 from app.gateways.bedrock.messages import MessageEncoder
 from app.gateways.bedrock.parts import PartEncoder
-from app.gateways.bedrock.quirks import CACHES, LATER_SYSTEM, STRUCTURED
+from app.gateways.bedrock.quirks import LATER_SYSTEM, STRUCTURED
 from app.gateways.bedrock.reasoning import Reasoning, reasoning_of
 from app.gateways.bedrock.tools import ToolEncoder
 from app.gateways.conversation.omissions import (
@@ -52,6 +52,7 @@ SUPPORTED = CACHE_HINTS | {
     "tool_choice",
     "tools",
     "user",
+    "web_search_options",
 }
 
 #: The contract's service tiers -> the vendor's; `auto` is its default.
@@ -66,7 +67,7 @@ def body_of(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[
     traits = rules_of(vendor, request.model_name).traits
     talk = _conversation(vendor, request, traits, omissions)
     reasoning = reasoning_of(vendor, request, talk, omissions)
-    parts = PartEncoder(vendor, omissions, caches=CACHES in traits)
+    parts = PartEncoder(vendor, omissions, traits)
     encoder = MessageEncoder(parts, omissions, thinks=reasoning.is_on)
     tools = ToolEncoder(vendor, parts, omissions, traits, is_manual=reasoning.is_manual)
     tool_config = tools.config(request)

@@ -45,7 +45,8 @@ class ConverseDecoder(BedrockDecoder):
                 finish = finish if finish.reason else Finish("stop")
                 return self.completion(Delta(finish=finish, reply=self._blocks.end()))
             case "metadata":
-                return self.completion(Delta(usage=self.usage(payload), tier=_tier(body)))
+                told = Delta(usage=self.usage(payload), tier=_tier(body), extra=_trace(body))
+                return self.completion(told)
         return None
 
     def read_whole(self, payload: Any) -> Completion:
@@ -59,7 +60,7 @@ class ConverseDecoder(BedrockDecoder):
         text = "".join(text for text, _ in pieces)
         reply = merged(reply for _, reply in pieces if reply is not None)
         finish = narrow(self.vendor, response.get("stopReason"))
-        delta = Delta(text, finish, self.usage(payload), _tier(response), reply)
+        delta = Delta(text, finish, self.usage(payload), _tier(response), reply, _trace(response))
         return self.completion(delta, is_whole=True)
 
     def usage(self, payload: Any) -> Usage | None:
@@ -69,6 +70,7 @@ class ConverseDecoder(BedrockDecoder):
         more = {
             "cache_write_1h_tokens": _written_for_an_hour(counts.get("cacheDetails")),
             "reasoning_tokens": self._reasoning_tokens,
+            "web_search_calls": self._blocks.searches,
         }
         return decode_usage(counts, COUNTS, {name: count for name, count in more.items() if count})
 
@@ -88,6 +90,12 @@ def _written_for_an_hour(details: Any) -> int:
     """Return the tokens written to the cache for an hour; `details` is a list by life time."""
     entries = [plain_mapping(entry) for entry in details] if isinstance(details, list) else []
     return sum(whole(it.get("inputTokens")) or 0 for it in entries if it.get("ttl") == "1h")
+
+
+def _trace(body: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what guardrails and prompt routers have done, as the vendor tells it; or None."""
+    trace = plain_mapping(body.get("trace"))
+    return {"trace": trace} if trace else None
 
 
 def _tier(body: Mapping[str, Any]) -> str | None:

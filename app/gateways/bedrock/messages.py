@@ -51,12 +51,12 @@ class MessageEncoder:
         for message in turn.messages:
             blocks += self._parts.blocks(marked_parts(message))
         if not any("text" in block for block in blocks):
-            self._check_no_file(turn)
+            self._check_no_document(turn, blocks)
         return [*results, *blocks]
 
-    def _check_no_file(self, turn: Turn) -> None:
-        """Refuse a file in a turn without a text."""
-        for message in turn.messages:
+    def _check_no_document(self, turn: Turn, blocks: list[Block]) -> None:
+        """Refuse a document in a turn without a text."""
+        for message in turn.messages if any("document" in block for block in blocks) else ():
             if any(isinstance(part, FilePart) for part in message.parts):
                 path = f"{message.path}.content"
                 raise InvalidRequest(

@@ -10,11 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.gateways.bedrock.quirks import CLAUDE, NOVA
+from app.gateways.conversation.claude import (
+    effort_without_thinking,
+    efforts_of,
+    keeps_notes,
+    switched_off,
+    thinks_unasked,
+)
 from app.gateways.conversation.efforts import effort_of, fitting_budget
 from app.gateways.conversation.omissions import Omissions
 from app.gateways.conversation.reasoning import lacks_thinking
 from app.gateways.conversation.turns import Conversation
-from app.vendors.model_rules import rules_of
+from app.vendors.model_rules import ModelRules, rules_of
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.request import ChatRequest
 
@@ -54,10 +61,9 @@ def reasoning_of(
     limit below the least budget.
     """
     rules = rules_of(vendor, request.model_name)
-    effort = effort_of(vendor, request, rules.efforts, omissions)
+    effort = effort_of(vendor, request, efforts_of(rules), omissions)
     if CLAUDE in rules.traits:
-        cannot_stop = bool(rules.efforts) and "none" not in rules.efforts
-        return _of_claude(request, effort, talk, omissions, cannot_stop=cannot_stop)
+        return _of_claude(request, effort, talk, omissions, rules)
     if effort is None:
         return Reasoning()
     if NOVA in rules.traits:
@@ -71,17 +77,17 @@ def _of_claude(
     effort: str | int | None,
     talk: Conversation,
     omissions: Omissions,
-    *,
-    cannot_stop: bool,
+    rules: ModelRules,
 ) -> Reasoning:
+    keeps = keeps_notes(rules)
     if effort is None:
-        return Reasoning(is_on=cannot_stop)
+        return Reasoning(is_on=thinks_unasked(rules))
     if effort == 0:
-        return Reasoning({"thinking": OFF})
+        return Reasoning(switched_off(rules), is_on=keeps)
     word = effort if isinstance(effort, str) else None
-    if not cannot_stop and lacks_thinking(talk):
+    if "none" in efforts_of(rules) and lacks_thinking(talk):
         omissions.leave_out_hint("reasoning_effort")
-        return Reasoning({"thinking": OFF}, word)
+        return Reasoning(switched_off(rules), effort_without_thinking(word), is_on=keeps)
     if isinstance(effort, int):
         limit = request.max_tokens
         budget = effort if limit is None else fitting_budget(effort, limit)

@@ -1,14 +1,18 @@
 """The content blocks of one of Converse's replies, whole or as they stream. No I/O.
 
 Text and reasoning begin with their first piece. Signed reasoning is given out once, at the end, as
-`thinking_blocks`. Images are in the message's `images`, as data URLs. Blocks of tools that the
-vendor runs itself have nothing for the caller.
+`thinking_blocks`, and so are the web pages that it cites, as `annotations`. Images are in the
+message's `images`, as data URLs. Blocks of tools that the vendor runs itself have nothing for the
+caller; its searches are counted.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from app.formats import strict_json
+from app.gateways.bedrock.citations import Citations
+from app.gateways.bedrock.quirks import GROUNDING
+from app.gateways.conversation.origins import issuer_of, marked
 from app.gateways.decoding.parsing import failed, plain_mapping
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.reply import Reply
@@ -25,6 +29,9 @@ class ReplyBlocks:
         self._vendor = vendor
         self._calls: set[int] = set()  # indices of blocks with calls of the caller's tools
         self._thoughts: dict[int, dict[str, str]] = {}
+        self._citations = Citations()
+        #: How often the vendor has searched the web.
+        self.searches = 0
         self._images = 0
         self._formats: dict[int, str] = {}  # of the images whose bytes follow, by their blocks
 
@@ -33,7 +40,7 @@ class ReplyBlocks:
         drawn = plain_mapping(plain_mapping(event.get("start")).get("image"))
         self._formats[_index(event)] = _text(drawn, "format")
         used = plain_mapping(plain_mapping(event.get("start")).get("toolUse"))
-        if not used or used.get("type"):
+        if not used or self._is_the_vendors(used):
             return "", None
         index = _index(event)
         self._calls.add(index)
@@ -49,23 +56,28 @@ class ReplyBlocks:
             return "", self._reasoning(index, reasoning)
         if drawn := plain_mapping(delta.get("image")):
             return "", self._image({"format": self._formats.get(index), **drawn})
-        return self._checked(delta), None
+        if cited := delta.get("citation"):
+            self._citations.cite(index, [cited])
+        return self._checked(index, delta), None
 
     def whole(self, index: int, block: Any) -> Piece:
         """Add a block of a whole reply."""
         block = plain_mapping(block)
         if used := plain_mapping(block.get("toolUse")):
             arguments = strict_json.dump(plain_mapping(used.get("input"))).decode()
-            return "", None if used.get("type") else _call(index, used, arguments)
+            return "", None if self._is_the_vendors(used) else _call(index, used, arguments)
         if reasoning := plain_mapping(block.get("reasoningContent")):
             signed = plain_mapping(reasoning.get("reasoningText"))
             return "", self._reasoning(index, {**signed, **reasoning})
-        if cited := plain_mapping(block.get("citationsContent")).get("content"):
-            parts = cited if isinstance(cited, list) else []
-            return "".join(self._checked(plain_mapping(part)) for part in parts), None
+        if cited := plain_mapping(block.get("citationsContent")):
+            parts, pages = cited.get("content"), cited.get("citations")
+            texts = map(plain_mapping, parts if isinstance(parts, list) else [])
+            text = "".join([self._checked(index, part) for part in texts])
+            self._citations.cite(index, pages if isinstance(pages, list) else [])
+            return text, None
         if drawn := plain_mapping(block.get("image")):
             return "", self._image(drawn)
-        return self._checked(block), None
+        return self._checked(index, block), None
 
     def end(self) -> Reply | None:
         """Return what is given out once, at the end. Reasoning without a signature is not."""
@@ -74,8 +86,21 @@ class ReplyBlocks:
             for _, thought in sorted(self._thoughts.items())
             if thought.get("signature") or "data" in thought
         ]
-        self._thoughts = {}
-        return Reply(extra={"thinking_blocks": blocks}) if blocks else None
+        self._thoughts, citations = {}, self._citations
+        self._citations = Citations()
+        extra: dict[str, Any] = {}
+        if blocks:
+            extra = marked({"thinking_blocks": blocks}, issuer_of(self._vendor))
+        if annotations := citations.annotations():
+            extra["annotations"] = annotations
+        return Reply(extra=extra) if extra else None
+
+    def _is_the_vendors(self, used: Mapping[str, Any]) -> bool:
+        """Whether a use of a tool is one that the vendor runs itself; count its searches."""
+        is_theirs = bool(used.get("type"))
+        if is_theirs and used.get("name") == GROUNDING:
+            self.searches += 1
+        return is_theirs
 
     def _reasoning(self, index: int, reasoning: Mapping[str, Any]) -> Reply | None:
         if redacted := _text(reasoning, "redactedContent"):
@@ -99,12 +124,12 @@ class ReplyBlocks:
         entry = {"type": "image_url", "image_url": {"url": url}, "index": at}
         return Reply(extra={"images": [entry]})
 
-    def _checked(self, block: Mapping[str, Any]) -> str:
+    def _checked(self, index: int, block: Mapping[str, Any]) -> str:
         """Return a block's text; "" for a block of another kind."""
         text = block.get("text") or ""
         if not isinstance(text, str):
             raise failed(self._vendor, "sent a content block without text")
-        return text
+        return self._citations.text(index, text)
 
 
 def _call(index: int, used: Mapping[str, Any], arguments: str) -> Reply:

@@ -3,9 +3,16 @@
 from typing import Any
 
 from app.gateways.bedrock.parts import Block, PartEncoder
-from app.gateways.bedrock.quirks import CLAUDE, FORCED_TOOLS, STRUCTURED
+from app.gateways.bedrock.quirks import (
+    CLAUDE,
+    FORCED_TOOLS,
+    GROUNDING,
+    NO_FORCED_TOOLS,
+    STRUCTURED,
+    WEB_SEARCH,
+)
 from app.gateways.conversation.marks import mark_of
-from app.gateways.conversation.omissions import Omissions
+from app.gateways.conversation.omissions import Omissions, unsupported
 from app.gateways.conversation.tools import called_tools, object_schema, offered_tools, unforced
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.request import ChatRequest
@@ -37,26 +44,41 @@ class ToolEncoder:
         """
         tools = offered_tools(self._vendor, request)
         called = called_tools(request.messages)
-        choice = request.tool_choice
+        choice, search = request.tool_choice, self._search(request)
         if choice is not None and choice.mode == "none" and tools:
             if called:
                 why = "it has no `none` beside earlier calls: leave `tools` out, or use 'auto'"
                 raise unforced(self._vendor, request, why)
-            return {}
-        specs = [block for tool in tools or called for block in self._tool(tool)]
+            return {"tools": search} if search else {}
+        specs = [block for tool in tools or called for block in self._tool(tool)] + search
         forced = self._forced(request) if tools else None
         config: dict[str, Any] = {"tools": specs} if specs else {}
         return config if forced is None else {**config, "toolChoice": forced}
 
     def single_call(self, request: ChatRequest, config: dict[str, Any]) -> dict[str, Any]:
         """Return the model's own field with which it makes one call at most; {} if it may more."""
-        if request.options.get("parallel_tool_calls") is not False or not config:
+        is_about = any("toolSpec" in block for block in config.get("tools", ()))
+        if request.options.get("parallel_tool_calls") is not False or not is_about:
             return {}
         if CLAUDE not in self._traits:
             self._omissions.leave_out("parallel_tool_calls", "parallel_tool_calls")
             return {}
         kind = {} if "toolChoice" in config else {"type": "auto"}
         return {"tool_choice": {**kind, "disable_parallel_tool_use": True}}
+
+    def _search(self, request: ChatRequest) -> list[Block]:
+        """Return the tool that searches the web; the model decides whether it does."""
+        options = request.options.get("web_search_options")
+        if options is None:
+            return []
+        if WEB_SEARCH not in self._traits:
+            self._omissions.leave_out("web_search_options", "web_search_options")
+            return []
+        for name, value in options.items():
+            if value is not None and (name, value) != ("search_context_size", "medium"):
+                path = f"web_search_options.{name[:64]}"
+                raise unsupported(self._vendor, path, "leave it out")
+        return [{"systemTool": {"name": GROUNDING}}]
 
     def _tool(self, tool: Tool) -> list[Block]:
         spec: Block = {"name": tool.name}
@@ -79,7 +101,7 @@ class ToolEncoder:
             return None
         if choice.mode == "allowed" and not choice.is_required:
             return None
-        if FORCED_TOOLS not in self._traits:
+        if FORCED_TOOLS not in self._traits or NO_FORCED_TOOLS in self._traits:
             raise unforced(self._vendor, request, "it cannot be forced to call a tool: use 'auto'")
         if self._is_manual:
             why = "it cannot be forced to call a tool while it thinks: leave out `reasoning_effort`"

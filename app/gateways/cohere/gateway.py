@@ -22,6 +22,7 @@ from app.gateways.conversation.omissions import (
     check_old_functions,
     narrowed,
 )
+from app.gateways.conversation.origins import issuer_of, own_signatures
 from app.gateways.decoding import failures
 from app.gateways.parameters import check_extra, check_range, supported
 from app.gateways.stops import as_list
@@ -82,10 +83,13 @@ class CohereGateway(ChatGateway):
         names = self.unsupported.union(unknown, rules.unsupported)
         parameters, dropped = supported(vendor, request, names)
         omissions = Omissions(vendor)
+        request, foreign = own_signatures(issuer_of(vendor), request)
         body = _body(vendor, narrowed(request, parameters), omissions)
         headers = {"content-type": "application/json", **vendor.headers}
         url = f"{vendor.base_url}/chat"
-        return VendorRequest(url, headers, strict_json.dump(body), (*dropped, *omissions.names))
+        return VendorRequest(
+            url, headers, strict_json.dump(body), (*dropped, *foreign, *omissions.names)
+        )
 
     def decoder(self, vendor: Vendor, request: ChatRequest) -> CohereDecoder:
         return CohereDecoder(vendor, request)

@@ -1,4 +1,12 @@
-"""Cohere's token counts."""
+"""Cohere's token counts.
+
+A response has two: `billed_units`, and `tokens`, those that the model processed. The second are
+more: they include Cohere's own instructions and special tokens, which a caller neither sends nor
+pays.
+The usage is what is billed, for prices, limits and budgets, and callers get the same numbers.
+OpenTelemetry's conventions ask for the billed count, too.
+Source: docs.cohere.com, "How does Cohere's pricing work?".
+"""
 
 from typing import Any
 
@@ -10,17 +18,23 @@ from app.vocabulary.completion import Usage
 def decode_usage(usage: Any) -> Usage | None:
     """Return the billed tokens, otherwise those that the model processed; None if neither came.
 
-    The model also processes the vendor's own instructions, which are not billed and may be cached:
-    cached tokens count up to the billed ones.
+    The model also processes the vendor's own instructions, which may be cached: cached tokens count
+    up to the billed ones.
     """
     reported = plain_mapping(usage)
     parts = {"cached_tokens": whole(reported.get("cached_tokens")) or 0}
-    counts = _pair(reported.get("billed_units")) or _pair(reported.get("tokens"))
-    return counts and put_together("cohere", *counts, None, parts)
+    billed, processed = _pair(reported.get("billed_units")), _pair(reported.get("tokens"))
+    if not any(billed):
+        billed = processed
+    prompt, generated = (
+        side if side is not None else other for side, other in zip(billed, processed, strict=True)
+    )
+    if not (prompt or generated):
+        return None
+    return put_together("cohere", prompt, generated, None, parts)
 
 
-def _pair(counts: Any) -> tuple[int | None, int | None] | None:
-    """Return input and output tokens, each None if invalid; None if both are missing or 0."""
+def _pair(counts: Any) -> tuple[int | None, int | None]:
+    """Return input and output tokens, each None if it is missing or invalid."""
     pair = plain_mapping(counts)
-    prompt, generated = (whole(pair.get(n)) for n in ("input_tokens", "output_tokens"))
-    return (prompt, generated) if prompt or generated else None
+    return whole(pair.get("input_tokens")), whole(pair.get("output_tokens"))

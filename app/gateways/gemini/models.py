@@ -17,6 +17,11 @@ FORMAT_WITH_TOOLS = "format_with_tools"
 #: Google bills each query of a search; otherwise, each answer that it found sources for.
 SEARCH_BY_QUERY = "search_by_query"
 
+#: It answers with speech.
+SPEECH = "speech"
+#: It answers with images.
+IMAGES = "images"
+
 
 def bare_name(model_name: str) -> str:
     """Return a model's name without Google's own `models/`."""

@@ -20,12 +20,14 @@ from app.gateways.conversation.omissions import (
     check_old_functions,
     narrowed,
 )
+from app.gateways.conversation.origins import SIGNATURES, issuer_of, own_signatures
 from app.gateways.conversation.turns import conversation
 from app.gateways.gemini import errors
 from app.gateways.gemini.contents import contents, system_instruction
 from app.gateways.gemini.media import shared_resolution
 from app.gateways.gemini.models import bare_name
 from app.gateways.gemini.response import GeminiDecoder
+from app.gateways.gemini.speech import modality_fields, supported_modalities
 from app.gateways.gemini.thinking import thinking_config
 from app.gateways.gemini.tools import response_format, tool_fields
 from app.gateways.parameters import check_extra, check_range, supported
@@ -73,7 +75,8 @@ class GeminiGateway(ChatGateway):
     """Chat with Gemini: several samples per call; signatures of thoughts survive loops of tools.
 
     The vendor entry's quirks, beside `models`: `file_uris`, the beginnings of URLs of files that
-    the vendor has itself; `labels`, whether it takes `metadata` as labels.
+    the vendor has itself; `labels`, whether it takes `metadata` as labels; `signatures`, the name
+    of those whose signatures it accepts.
     """
 
     unsupported: ClassVar[frozenset[str]] = frozenset({"logit_bias", "user"})
@@ -82,6 +85,7 @@ class GeminiGateway(ChatGateway):
         "models": MODELS,
         "file_uris": fields.List(fields.String()),
         "labels": fields.Boolean(),
+        "signatures": SIGNATURES,
     }
 
     def encode(self, vendor: Vendor, request: ChatRequest) -> VendorRequest:
@@ -89,13 +93,14 @@ class GeminiGateway(ChatGateway):
         check_range(vendor, request, "max_tokens", 1)  # the vendor takes 0 for "not set"
         parameters, dropped = supported(vendor, request, self._unsupported(vendor, request))
         omissions = Omissions(vendor)
+        request, foreign = own_signatures(issuer_of(vendor), request)
         body = _body(vendor, narrowed(request, parameters), omissions)
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream" if request.stream else "application/json",
             **vendor.headers,
         }
-        names = (*dropped, *omissions.names)
+        names = (*dropped, *foreign, *omissions.names)
         return VendorRequest(_url(vendor, request), headers, strict_json.dump(body), names)
 
     def decoder(self, vendor: Vendor, request: ChatRequest) -> GeminiDecoder:
@@ -112,7 +117,7 @@ class GeminiGateway(ChatGateway):
 
     def _unsupported(self, vendor: Vendor, request: ChatRequest) -> frozenset[str]:
         """Return the parameters without an equivalent: all but those that are encoded here."""
-        known = NAMES.keys() | OTHERS
+        known = NAMES.keys() | OTHERS | supported_modalities(vendor, request)
         if vendor.quirks.get("labels"):
             known = known | {"metadata"}
         if request.service_tier is not None and request.service_tier not in TIERS:
@@ -130,6 +135,7 @@ def _body(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[st
         **_sampling(request),
         **thinking_config(vendor, request, omissions),
         **response_format(vendor, request, omissions),
+        **modality_fields(vendor, request),
         **shared_resolution(vendor, request.model_name, request.messages),
     }
     tier, labels = request.options.get("service_tier"), request.options.get("metadata")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.formats import strict_json
+from app.gateways.conversation.origins import issuer_of
 from app.gateways.decoding.decoder import Decoder
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.parsing import failed, plain_mapping
@@ -15,6 +16,7 @@ from app.gateways.gemini.grounding import annotations, searches
 from app.gateways.gemini.logprobs import decode_logprobs
 from app.gateways.gemini.models import SEARCH_BY_QUERY, traits_of
 from app.gateways.gemini.parts import Malformed, Parts
+from app.gateways.gemini.speech import speaks
 from app.gateways.gemini.usage import decode_tier, decode_usage
 from app.gateways.openai.response import index_of
 from app.vendors.vendor import Vendor
@@ -30,7 +32,9 @@ class GeminiDecoder(Decoder):
     def __init__(self, vendor: Vendor, request: ChatRequest) -> None:
         super().__init__(vendor, request)
         self._created = int(time.time())
-        self._parts: defaultdict[int, Parts] = defaultdict(Parts)  # of each choice
+        issuer, is_speech = issuer_of(vendor), speaks(request)
+        #: Of each choice.
+        self._parts = defaultdict[int, Parts](lambda: Parts(issuer, speaks=is_speech))
         self._search = _Search(vendor, request) if _searches(request) else None
 
     def read(self, payload: Any) -> Completion:

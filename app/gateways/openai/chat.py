@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from marshmallow.fields import Field
 
 from app.gateways.base import ChatGateway
+from app.gateways.conversation.origins import SIGNATURES
 from app.gateways.openai import errors
 from app.gateways.openai.chat_body import chat_body
 from app.gateways.openai.chat_quirks import CHAT
@@ -30,6 +31,7 @@ class OpenAIChatGateway(ChatGateway):
         **OpenAIGateway.quirks,
         "chat": CHAT,
         "models": MODELS,
+        "signatures": SIGNATURES,
     }
 
     def encode(self, vendor: Vendor, request: ChatRequest) -> VendorRequest:

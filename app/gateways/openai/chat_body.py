@@ -7,8 +7,9 @@ not support is rejected by name, or dropped and named if the entry says so.
 from collections.abc import Mapping
 from typing import Any
 
+from app.gateways.conversation.origins import issuer_of, own_signatures
 from app.gateways.openai.chat_messages import MessageWriter, unmarked
-from app.gateways.openai.chat_quirks import unsupported_in_chat, ways_of
+from app.gateways.openai.chat_quirks import FORCED_WITHOUT_REASONING, unsupported_in_chat, ways_of
 from app.gateways.openai.dialects import DIALECTS, OPENAI
 from app.gateways.parameters import supported
 from app.gateways.stops import as_list
@@ -30,7 +31,9 @@ def chat_body(vendor: Vendor, request: ChatRequest) -> tuple[dict[str, Any], tup
 
     Raises: UnsupportedParameter, InvalidRequest.
     """
-    return _Body(vendor, request).write()
+    request, foreign = own_signatures(issuer_of(vendor), request)
+    body, dropped = _Body(vendor, request).write()
+    return body, tuple(sorted({*dropped, *foreign})) if foreign else dropped
 
 
 class _Body:
@@ -54,6 +57,8 @@ class _Body:
             self._put_format(request.response_format)
         if "reasoning_effort" in self._fields:
             self._put_effort()
+        if FORCED_WITHOUT_REASONING in self._rules.traits:
+            self._stop_reasoning_if_forced()
         if quirks.get("stop_list") and "stop" in self._fields:
             self._fields["stop"] = as_list(self._fields["stop"])
         if self._ways.get("integer_logprobs"):
@@ -136,6 +141,20 @@ class _Body:
         elif efforts:
             self._fields["reasoning_effort"] = efforts[word]
 
+    def _stop_reasoning_if_forced(self) -> None:
+        """Turn reasoning off if a call of a tool is forced; refuse both of them together."""
+        choice = self._request.tool_choice
+        is_forced = choice is not None and (choice.mode == "required" or _names_one(choice))
+        if not is_forced or "tool_choice" not in self._fields:
+            return
+        if self._fields.get("reasoning_effort") is not None:
+            if not self._vendor.drop_unsupported:
+                why = "It cannot be forced to call a tool while it reasons: "
+                raise self._error("tool_choice", f"{why}leave out `reasoning_effort`.")
+            del self._fields["reasoning_effort"]
+            self._dropped.add("reasoning_effort")
+        self._fields |= self._rules.without_reasoning
+
     def _put_integer_logprobs(self) -> None:
         """Write the log probabilities as the number of alternatives."""
         wanted, top = self._fields.pop("logprobs", None), self._fields.pop("top_logprobs", 0)
@@ -156,8 +175,12 @@ class _Body:
         )
 
 
+def _names_one(choice: ToolChoice) -> bool:
+    return choice.mode == "named" or choice.is_required
+
+
 def _word_for(choice: ToolChoice) -> str | None:
     """Return what a choice among some tools is if the vendor gets only these; None: no such."""
-    if choice.mode == "named" or choice.is_required:
+    if _names_one(choice):
         return "required" if choice.names else None
     return "auto" if choice.names else None

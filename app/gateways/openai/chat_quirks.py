@@ -66,6 +66,10 @@ class _ChatSchema(Schema):
     dialect = fields.String(validate=validate.OneOf(sorted(DIALECTS)))
 
 
+#: The trait of a model that cannot be forced to call a tool while it reasons, which it does unless
+#: the request turns it off: its `without_reasoning` says how.
+FORCED_WITHOUT_REASONING = "forced_without_reasoning"
+
 #: The `chat` table of a vendor's quirks.
 CHAT = fields.Nested(_ChatSchema)
 

@@ -6,8 +6,10 @@ call. Source: OpenAI's CreateChatCompletionResponse; docs/vendors.md.
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
+from app.gateways.conversation.origins import is_signed, issuer_of, marked
 from app.gateways.decoding.finish import narrow
 from app.gateways.openai.chat_reply import Thoughts, read_reply
 from app.gateways.openai.logprobs import chat_logprobs
@@ -44,6 +46,7 @@ class OpenAIChatDecoder(ObjectDecoder):
         options = request.options
         self._wants_logprobs = bool(options.get("logprobs") or options.get("top_logprobs"))
         self._thoughts: defaultdict[int, Thoughts] = defaultdict(Thoughts)
+        self._marked: set[int] = set()  # choices whose signatures have their mark
         #: Fields of chunks without choices: they go with the next chunk.
         self._waiting: Mapping[str, Any] | None = None
 
@@ -85,6 +88,9 @@ class OpenAIChatDecoder(ObjectDecoder):
         text, reply = found
         if not text and isinstance(beside := choice.get("text"), str):
             text = beside
+        if reply is not None and index not in self._marked and is_signed(reply):
+            reply = replace(reply, extra=marked(reply.extra or {}, issuer_of(self.vendor)))
+            self._marked.add(index)
         reason, native = narrow(self.vendor, choice.get("finish_reason"))
         logprobs = None
         if self._wants_logprobs and (choice.get("logprobs") is not None or "token" in choice):

@@ -120,19 +120,24 @@ def _anthropic(redacted: str) -> list[Any]:
     ]
 
 
-THOUGHTS = [("First. Where?", signature("First. Where?")), ("Next.", signature("Next."))]
-SIGNED = [
-    ("Rome", signature("weather", ROME.arguments)),
-    ("Oslo", signature("weather", OSLO.arguments)),
-    ("Bern", None),
-]
+def _thoughts(by: str = "") -> list[Any]:
+    return [(said, signature(said, by=by)) for said in ("First. Where?", "Next.")]
+
+
+def _signed(by: str = "") -> list[Any]:
+    return [
+        ("Rome", signature("weather", ROME.arguments, by=by)),
+        ("Oslo", signature("weather", OSLO.arguments, by=by)),
+        ("Bern", None),
+    ]
+
 
 #: Row -> the model, what reads the vendor's last request, and what must be in it.
 LOOPS: Mapping[str, tuple[str, Callable[[Any], list[Any]], list[Any]]] = {
     "anthropic": ("", anthropic_blocks, _anthropic(sealed("A secret."))),
     "bedrock": ("", bedrock_blocks, _anthropic(b64encode(sealed("A secret.").encode()).decode())),
-    "gemini": ("gemini-3-pro-preview", gemini_parts, SIGNED),
-    "vertex_ai": ("gemini-3-pro-preview", gemini_parts, SIGNED),
+    "gemini": ("gemini-3-pro-preview", gemini_parts, _signed()),
+    "vertex_ai": ("gemini-3-pro-preview", gemini_parts, _signed("vertex_ai")),
     "deepseek": ("", reasoning_of("reasoning_content"), ["First. Where?", "Next."]),
     "fireworks_ai": ("", reasoning_of("reasoning_content"), ["First. Where?", "Next."]),
     "xai": ("", reasoning_of("reasoning_content"), ["First. Where?", "Next."]),
@@ -142,8 +147,8 @@ LOOPS: Mapping[str, tuple[str, Callable[[Any], list[Any]], list[Any]]] = {
     "groq": ("", reasoning_of("reasoning"), ["First. Where?", "Next."]),
     "ollama": ("", reasoning_of("reasoning"), ["First. Where?", "Next."]),
     "vllm": ("", reasoning_of("reasoning"), ["First. Where?", "Next."]),
-    "openrouter": ("", details_of, THOUGHTS),
-    "mistral": ("", mistral_chunks, THOUGHTS),
+    "openrouter": ("", details_of, _thoughts()),
+    "mistral": ("", mistral_chunks, _thoughts("mistral")),
 }
 
 

@@ -179,7 +179,6 @@ FEATURES: Mapping[str, tuple[list[Any], Mapping[str, Any], str]] = {
 
 #: What depends on more than the entry can tell: the vendor itself refuses it, in its words.
 VENDOR_REFUSES: Mapping[str, Mapping[str, str]] = {
-    "deepseek": {"tool choice required": "Thinking mode does not support this tool_choice"},
     "mistral": {
         "a result and a user": "Unexpected role 'user' after role 'tool'",
         "a tier": "'auto', 'standard_only'",

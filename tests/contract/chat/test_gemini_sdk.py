@@ -189,7 +189,7 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
                 RESULT,
             ]
         },
-        "not valid",
+        "Corrupted thought signature",
     ),
     "an id at an old model": (
         OLD,

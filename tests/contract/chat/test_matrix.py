@@ -18,7 +18,7 @@ from tests.support.vendors.chat.script import Answer, Call
 
 #: Row -> scenario -> the field that the refusal names.
 CANNOT: Mapping[str, Mapping[str, str]] = {
-    "deepseek": {"structured output": "response_format", "image": "messages[0].content[1].type"},
+    "deepseek": {"structured output": "response_format"},
     "llmengine": {"structured output": "response_format"},
     "ollama": {"forced call": "tool_choice"},
     "xai": {"stop": "stop"},
@@ -26,7 +26,6 @@ CANNOT: Mapping[str, Mapping[str, str]] = {
 
 #: What the vendor itself refuses, in its words: it depends on more than the entry can tell.
 VENDOR_REFUSES: Mapping[str, Mapping[str, str]] = {
-    "deepseek": {"forced call": "Thinking mode does not support this tool_choice"},
     "groq": {"structured output stream": "not supported with streaming"},
 }
 

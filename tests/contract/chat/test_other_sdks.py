@@ -47,7 +47,7 @@ def test_mistrals_client_brings_signatures_back(mistral: Mistral, vendor: Simula
         message: Any = answer.choices[0].message
         messages += [message, *results_of(message.tool_calls)]
     sent = vendor.asked[-1].body["messages"]
-    assert sent[1]["content"][0]["signature"] == signature("First. Where?")
+    assert sent[1]["content"][0]["signature"] == signature("First. Where?", by="mistral")
     assert [call["id"] for call in sent[3]["tool_calls"]] == [OSLO.id, "callBern3"]
     assert messages[-1].content[-1].text == "It is warm."
 
@@ -60,7 +60,7 @@ def test_mistrals_client_reads_a_stream(mistral: Mistral, vendor: SimulatedVendo
     assert "".join(d.content for d in deltas if isinstance(d.content, str)) == "I look."
     thoughts = [part for d in deltas if isinstance(d.content, list) for part in d.content]
     assert "".join(text.text for part in thoughts for text in part.thinking) == "First. Where?"
-    assert thoughts[-1].signature == signature("First. Where?")
+    assert thoughts[-1].signature == signature("First. Where?", by="mistral")
     (call,) = [call for d in deltas for call in d.tool_calls or []]
     assert json.loads(call.function.arguments) == ROME.input
     assert chunks[-1].choices[0].finish_reason == "tool_calls"

@@ -48,6 +48,44 @@ def test_a_file_has_its_true_format(kind: str, word: str) -> None:
     assert found["document"]["format"] == word
 
 
+SOUND = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
+VOXTRAL, PREMIER = "mistral.voxtral-small-24b-2507", "us.amazon.nova-premier-v1:0"
+
+
+@pytest.mark.parametrize(
+    ("model", "part", "block", "word"),
+    [
+        (VOXTRAL, SOUND, "audio", "wav"),
+        (VOXTRAL, file("audio/mpeg"), "audio", "mp3"),
+        (PREMIER, file("video/mp4"), "video", "mp4"),
+        (PREMIER, file("video/3gpp"), "video", "three_gp"),
+        (PREMIER, file("video/quicktime"), "video", "mov"),
+        (BUDGETS, file("image/jpg"), "image", "jpeg"),
+    ],
+)
+def test_sounds_videos_and_images_have_blocks_where_the_model_takes_them(
+    model: str, part: dict[str, Any], block: str, word: str
+) -> None:
+    (turn,) = sent(model, [{"role": "user", "content": [part, TEXT]}])["messages"]
+    assert turn["content"][0] == {block: {"format": word, "source": {"bytes": "AAAA"}}}
+
+
+def test_a_model_refuses_what_it_does_not_take() -> None:
+    assert ROW.refused(PREMIER, asks(SOUND)) == "messages[0].content[1].type"
+    path = "messages[0].content[1].file.file_data"
+    assert ROW.refused(BUDGETS, asks(file("video/mp4"))) == path
+    assert ROW.refused(PREMIER, asks(file("audio/mpeg"))) == path
+    odd = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "g722"}}
+    assert ROW.refused(VOXTRAL, asks(odd)) == "messages[0].content[1].input_audio.format"
+
+
+def test_only_a_document_needs_a_text_beside_it() -> None:
+    video = [{"role": "user", "content": [file("video/mp4")]}]
+    assert [list(block) for block in sent(PREMIER, video)["messages"][0]["content"]] == [["video"]]
+    document = [{"role": "user", "content": [file("application/pdf")]}]
+    assert ROW.refused(PREMIER, document) == "messages[0].content"
+
+
 def test_names_of_files_are_legal_and_each_its_own() -> None:
     names = ["a b.pdf", "a b.txt", "a__b.pdf", "\u00e4.pdf", None, "x" * 300]
     found = blocks(*(file("application/pdf", name) for name in names[:5]))

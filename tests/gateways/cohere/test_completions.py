@@ -4,9 +4,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from app.gateways.cohere.usage import decode_usage
 from app.transport.auth.schemes import authenticated
-from app.vocabulary.completion import Usage
 from app.vocabulary.errors import (
     GatewayError,
     InvalidRequest,
@@ -141,39 +139,6 @@ def test_an_answer_that_is_none_fails(body: Any) -> None:
 def test_an_error_in_an_answer_keeps_its_words() -> None:
     assert "no luck" in ROW.refusal({"id": "c14c", "message": "no luck"}).message
     assert "no luck" in ROW.broken([end(finish_reason="ERROR", error="no luck")]).message
-
-
-# Counts.
-
-
-def pair(prompt: float, generated: float) -> dict[str, float]:
-    return {"input_tokens": prompt, "output_tokens": generated}
-
-
-@pytest.mark.parametrize(
-    ("usage", "prompt", "generated", "cached"),
-    [
-        ({"billed_units": pair(3.0, 2.0), "tokens": pair(486.0, 2.0)}, 3, 2, 0),
-        ({"billed_units": pair(3.0, 2.0), "cached_tokens": 2.0}, 3, 2, 2),
-        ({"billed_units": pair(3.0, 2.0), "cached_tokens": 480.0}, 3, 2, 3),
-        ({"billed_units": {"search_units": 1}, "tokens": pair(486, 2)}, 486, 2, 0),
-        ({"billed_units": pair(0, 0), "tokens": pair(486, 2)}, 486, 2, 0),
-    ],
-)
-def test_what_the_vendor_bills_is_its_count(
-    usage: Any, prompt: int, generated: int, cached: int
-) -> None:
-    assert decode_usage(usage) == Usage(
-        prompt_tokens=prompt,
-        completion_tokens=generated,
-        total_tokens=prompt + generated,
-        cached_tokens=cached,
-    )
-
-
-@pytest.mark.parametrize("usage", [None, {}, [], {"tokens": pair(0, 0)}, {"tokens": {"x": "y"}}])
-def test_no_count_is_none(usage: Any) -> None:
-    assert decode_usage(usage) is None
 
 
 # Whatever a vendor may say.

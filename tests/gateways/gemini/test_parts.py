@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from app.gateways.conversation.origins import marked
 from app.gateways.decoding.choices.calls import NO_ARGUMENTS
 from app.vocabulary.chat.reply import Reply
 from app.vocabulary.chat.tools import ToolCall
@@ -147,16 +148,16 @@ def test_an_argument_that_is_half_a_character_is_no_failure() -> None:
 )
 def test_a_texts_signature_is_the_messages(signed_part: Any) -> None:
     part = {**signed_part, "thoughtSignature": "dGV4dA=="}
-    assert reply_of(answered("A", part)).extra == signed("dGV4dA==")
+    assert reply_of(answered("A", part)).extra == marked(signed("dGV4dA=="), "gemini")
     choice, _ = joined(GEMINI.chunks(streamed(["A"], [part])))
-    assert reply_of(choice).extra == signed("dGV4dA==")
+    assert reply_of(choice).extra == marked(signed("dGV4dA=="), "gemini")
 
 
 def test_a_signature_comes_once_for_clients_append_texts() -> None:
     part = {"text": "", "thoughtSignature": "c2ln"}
     chunks = GEMINI.chunks(streamed(["A", part], [part], [part]))
     extras = [x.reply.extra for chunk in chunks for x in chunk.choices if x.reply]
-    assert extras == [signed("c2ln")]
+    assert extras == [marked(signed("c2ln"), "gemini")]
 
 
 # Images.

@@ -286,6 +286,72 @@ def test_an_effort_is_sent_in_the_models_word_or_refused(
         assert row.sent(model, reasoning_effort=word) == expected
 
 
+OFF = {"thinking": {"type": "disabled"}}
+F = {"type": "function", "function": {"name": "f"}}
+FORCED: tuple[Any, ...] = (
+    "required",
+    F,
+    {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [F]}},
+)
+NOT_FORCED: tuple[Any, ...] = (
+    None,
+    "auto",
+    "none",
+    {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [F]}},
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "off"),
+    [
+        ("deepseek", "deepseek-flash", OFF),
+        ("deepseek", "deepseek-v4-pro", OFF),
+        ("together", "deepseek-ai/DeepSeek-V4-Pro", {"reasoning": {"enabled": False}}),
+        ("together", "m", {}),
+    ],
+)
+def test_a_model_that_cannot_be_forced_while_it_reasons_does_not_reason(
+    name: str, model: str, off: Any
+) -> None:
+    def fields(**asked: Any) -> dict[str, Any]:
+        body = ROWS[name].sent(model, tools=[function()], **asked)
+        return {key: body[key] for key in ("thinking", "reasoning") if key in body}
+
+    for choice in FORCED:
+        assert fields(tool_choice=choice) == off
+        assert fields(tool_choice=choice, reasoning_effort="none") == (
+            off or {"reasoning": {"enabled": False}}
+        )
+    for choice in NOT_FORCED:
+        assert fields(**({} if choice is None else {"tool_choice": choice})) == {}
+
+
+def test_a_forced_call_beside_an_effort_is_refused_or_goes_without_reasoning() -> None:
+    asked: dict[str, Any] = {"tools": [function()], "tool_choice": "required"}
+    row = ROWS["deepseek"]
+    error = refusal(row, "deepseek-flash", reasoning_effort="high", **asked)
+    assert (error.param, "reasoning_effort" in error.message) == ("tool_choice", True)
+    lax = ChatRow("deepseek", ENV, drop_unsupported=True)
+    body = lax.sent("deepseek-flash", reasoning_effort="high", **asked)
+    assert body["thinking"] == {"type": "disabled"}
+    assert "reasoning_effort" not in body
+    own = row.sent("deepseek-flash", extra={"thinking": {"type": "enabled"}}, **asked)
+    assert own["thinking"] == {"type": "enabled"}  # the caller decides, and the vendor
+
+
+@pytest.mark.parametrize(
+    ("model", "field"),
+    [
+        ("grok-4.20-reasoning", "stop"),
+        ("grok-4-1-fast-reasoning", "presence_penalty"),
+        ("grok-4-fast-non-reasoning", "reasoning_effort"),
+    ],
+)
+def test_what_a_grok_does_not_take_is_refused(model: str, field: str) -> None:
+    asked: Any = {"stop": "x", "presence_penalty": 1, "reasoning_effort": "low"}[field]
+    assert refusal(ROWS["xai"], model, **{field: asked}).param == field
+
+
 def test_what_only_text_completions_want_is_not_sent_to_callers_of_chat() -> None:
     assert ROWS["deepseek"].sent("deepseek-v4-pro") == PLAIN | {"model": "deepseek-v4-pro"}
     assert ROWS["groq"].sent("qwen/qwen3-32b") == PLAIN | {"model": "qwen/qwen3-32b"}

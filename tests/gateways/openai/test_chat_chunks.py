@@ -227,6 +227,7 @@ def test_content_in_parts_streams_as_text_and_reasoning() -> None:
     assert reply_of(found).extra == {
         "thinking_blocks": [block],
         "content_parts": [{**reference, "index": 0}],
+        "extra_content": {"tollgate": {"issuer": "mistral"}},
     }
 
 

@@ -133,8 +133,10 @@ def _of_tools(body: Body) -> Iterator[str]:
 
 
 def _of_thinking(body: Body) -> Iterator[str]:
-    thinking = body.get("thinking", {"type": "disabled"})
+    thinking = body.get("thinking") or {"type": unasked(body["model"])}
     thinks = thinking["type"] != "disabled"
+    effort = (body.get("output_config") or {}).get("effort")
+    yield from wrongly_off(body["model"], thinking["type"], effort)
     if thinking["type"] == "enabled":
         if ONLY_ADAPTIVE.match(body["model"]):
             yield '"thinking.type.enabled" is not supported for this model.'
@@ -151,11 +153,32 @@ def _of_thinking(body: Body) -> Iterator[str]:
         if message["role"] == "assistant":
             yield from _of_thoughts(at, blocks, thinks=thinks)
     looping = _loop(body["messages"])
-    if thinks and looping and "thinking" not in blocks_of(looping["content"])[0]["type"]:
+    is_manual = thinking["type"] == "enabled"
+    if is_manual and looping and "thinking" not in blocks_of(looping["content"])[0]["type"]:
         yield (
             "messages.content.0.type: Expected `thinking` or `redacted_thinking`, "
             "but found `tool_use`."
         )
+
+
+def unasked(model: str) -> str:
+    """Return how a model of Claude's thinks if a request does not say."""
+    return "adaptive" if re.search(r"claude-(opus|sonnet|haiku)-5|fable|mythos", model) else OFF
+
+
+OFF = "disabled"
+
+
+def wrongly_off(model: str, kind: str, effort: str | None) -> Iterator[str]:
+    """Yield what is wrong with a way to switch a model's thinking off."""
+    if kind == OFF and re.search("opus-5-5|fable|mythos", model):
+        yield '"thinking.type.disabled" is not supported for this model.'
+    if kind == OFF and "sonnet-5-5" in model:
+        yield 'To turn thinking off on this model, send "thinking": {"type": "between_tools"}.'
+    if kind == "between_tools" and "sonnet-5-5" not in model:
+        yield '"thinking.type.between_tools" is not supported for this model.'
+    if kind in (OFF, "between_tools") and effort in ("xhigh", "max") and "-5" in model:
+        yield f'"{kind}" is not supported at this effort.'
 
 
 def _loop(messages: Sequence[Body]) -> Body | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from tests.support.vendors.chat.anthropic_rules import schemas_in
+from tests.support.vendors.chat.anthropic_rules import schemas_in, unasked, wrongly_off
 from tests.support.vendors.chat.script import is_sealed, signature
 
 Body = Mapping[str, Any]
@@ -119,7 +119,10 @@ def _of_tools(model: str, body: Body) -> Iterator[str]:
 
 def _of_thinking(model: str, body: Body) -> Iterator[str]:
     thinking = body.get("additionalModelRequestFields", {}).get("thinking", {})
-    thinks = thinking.get("type") in ("enabled", "adaptive")
+    kind = thinking.get("type") or unasked(model)
+    thinks = kind != "disabled"
+    effort = body.get("outputConfig", {}).get("effort")
+    yield from wrongly_off(model, kind, effort) if "anthropic" in model else ()
     if thinking.get("type") == "enabled":
         limit = body.get("inferenceConfig", {}).get("maxTokens", 2**31)
         if not 1024 <= thinking.get("budget_tokens", 0) < limit:
@@ -133,7 +136,7 @@ def _of_thinking(model: str, body: Body) -> Iterator[str]:
                 if not thinks and "anthropic" in model:
                     yield f"messages.{at}: reasoning is sent, but thinking is not enabled"
     last = body["messages"][-2:]
-    looping = thinks and len(last) == 2 and _ids(last[1], "toolResult")
+    looping = kind == "enabled" and len(last) == 2 and _ids(last[1], "toolResult")
     if looping and "reasoningContent" not in last[0]["content"][0]:
         yield (
             "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found "

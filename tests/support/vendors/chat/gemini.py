@@ -51,6 +51,9 @@ class GeminiChat(GeminiWire):
     #: Fields of a request that this API alone has.
     own: Mapping[str, Any] = {"store": bool}
 
+    #: Whose signatures these are: another one's are refused.
+    issuer = ""
+
     def check_body(self, asked: Asked) -> Reply | None:
         """Refuse what Google refuses of a conversation."""
         wrong = next(self._wrong(asked), None)
@@ -63,7 +66,7 @@ class GeminiChat(GeminiWire):
                 yield f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.'
             elif (wrong := complaint(value, known[name])) is not None:
                 yield f"Invalid JSON payload received. {name}.{wrong}"
-        yield from complaints(model_of(asked), in_camel_case(asked.body))
+        yield from complaints(model_of(asked), in_camel_case(asked.body), self.issuer)
 
     def says(self, asked: Asked, said: Answer) -> Reply:
         """Answer as the script says, whole or streamed."""
@@ -72,7 +75,7 @@ class GeminiChat(GeminiWire):
         if said.breaks == "error":
             return self.refuse(asked, "server_error")
         config = asked.body.get("generationConfig", {})
-        parts = _joined([part for parts in _parts(asked, said) for part in parts])
+        parts = _joined([part for parts in _parts(asked, said, self.issuer) for part in parts])
         samples = range(config.get("candidateCount", 1))
         candidates = [candidate(at, parts, said) for at in samples]
         body = self._response(asked, candidates, usage_of(said.counts, len(candidates)))
@@ -87,7 +90,7 @@ class GeminiChat(GeminiWire):
         }
         frames = [
             self._response(asked, [candidate(at, parts, None) for at in samples], so_far)
-            for parts in _parts(asked, said)
+            for parts in _parts(asked, said, self.issuer)
         ]
         if said.breaks is None:
             ends = [candidate(at, [], said) for at in samples]
@@ -103,6 +106,7 @@ class GeminiChat(GeminiWire):
 class VertexChat(GeminiChat, VertexWire):
     """Vertex AI."""
 
+    issuer = "vertex_ai"
     own: Mapping[str, Any] = {"labels": dict[str, str], "modelArmorConfig": dict}
 
 
@@ -143,7 +147,7 @@ def _modalities(tokens: int, images: int) -> list[dict[str, Any]]:
     return [{"modality": name, "tokenCount": count} for name, count in counted.items() if count]
 
 
-def _parts(asked: Asked, said: Answer) -> Iterator[list[dict[str, Any]]]:
+def _parts(asked: Asked, said: Answer, issuer: str) -> Iterator[list[dict[str, Any]]]:
     """Yield the parts of each event; of calls side by side, the first alone is signed."""
     body = in_camel_case(asked.body)
     config = body.get("generationConfig", {})
@@ -153,7 +157,7 @@ def _parts(asked: Asked, said: Answer) -> Iterator[list[dict[str, Any]]]:
         if isinstance(block, Call):
             call = {"functionCall": _call(model_of(asked), block)}
             first = not isinstance(before, Call)
-            signed = {"thoughtSignature": signature(block.name, block.arguments)}
+            signed = {"thoughtSignature": signature(block.name, block.arguments, by=issuer)}
             yield [call | (signed if signs and first else {})]
         elif isinstance(block, Text):
             for piece in block.pieces():
@@ -162,7 +166,7 @@ def _parts(asked: Asked, said: Answer) -> Iterator[list[dict[str, Any]]]:
             yield [{"text": block.text, "thought": True}]
         before = block if not _is_hidden(block) else before
     if signs and said.thoughts and not said.calls and not said.breaks:
-        yield [{"text": "", "thoughtSignature": signature("text")}]
+        yield [{"text": "", "thoughtSignature": signature("text", by=issuer)}]
 
 
 def _is_hidden(block: Block) -> bool:

@@ -52,15 +52,15 @@ def in_camel_case(value: Any) -> Any:
     return {name: one if name in FREE else in_camel_case(one) for name, one in named.items()}
 
 
-def complaints(model: str, body: Body) -> Iterator[str]:
-    """Yield what is wrong with a request, in Google's words."""
+def complaints(model: str, body: Body, issuer: str = "") -> Iterator[str]:
+    """Yield what is wrong with a request, in Google's words; `issuer` has signed what it takes."""
     if not body.get("contents"):
         yield "* GenerateContentRequest.contents: contents is not specified\n"
     for at, content in enumerate(body["contents"]):
         yield from _of_content(model, at, content)
     turns = _turns(body["contents"])
     yield from _of_turns(turns)
-    yield from _of_signatures(model, turns)
+    yield from _of_signatures(model, turns, issuer)
     yield from _of_tools(body)
     yield from _of_config(model, body)
 
@@ -133,7 +133,7 @@ def _answers(result: Body, call: Body) -> bool:
     return (result["name"], result.get("id", named[1])) == named
 
 
-def _of_signatures(model: str, contents: Sequence[Body]) -> Iterator[str]:
+def _of_signatures(model: str, contents: Sequence[Body], issuer: str) -> Iterator[str]:
     """Of the turn that goes on, the first call of each step is signed; none is changed.
 
     It begins with the last content of the user that holds anything but results.
@@ -157,15 +157,15 @@ def _of_signatures(model: str, contents: Sequence[Body]) -> Iterator[str]:
             given = part.get("thoughtSignature", DUMMY)
             # the SDK writes the bytes with base64's other alphabet
             plain = given.translate(str.maketrans("-_", "+/"))
-            if given not in DUMMIES and plain != _signature_of(part):
-                yield "Thought signature is not valid."
+            if given not in DUMMIES and plain != _signature_of(part, issuer):
+                yield "Corrupted thought signature."
 
 
-def _signature_of(part: Body) -> str:
+def _signature_of(part: Body, issuer: str) -> str:
     if "functionCall" not in part:
-        return signature("text")
+        return signature("text", by=issuer)
     call = part["functionCall"]
-    return signature(call["name"], json.dumps(call.get("args", {})))
+    return signature(call["name"], json.dumps(call.get("args", {})), by=issuer)
 
 
 def _of_tools(body: Body) -> Iterator[str]:

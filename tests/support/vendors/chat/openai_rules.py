@@ -85,8 +85,8 @@ def deepseek(body: Body) -> Iterator[str]:
         if message.get("tool_calls") and thinks and "reasoning_content" not in message:
             yield "The reasoning_content in the thinking mode must be passed back to the API."
         for part in parts_of(message):
-            if part["type"] != "text":
-                yield f"unknown variant `{part['type']}`, expected `text`"
+            if part["type"] not in ("text", "image_url"):
+                yield f"unknown variant `{part['type']}`, expected `text` or `image_url`"
     if (body.get("response_format") or {}).get("type") == "json_schema":
         yield "This response_format type is unavailable now"
     choice = body.get("tool_choice")
