@@ -92,7 +92,7 @@ def findings_of(
     except Unavailable as exc:
         yield Finding(subject, "down", exc.message, processes)
     except TimeoutError:
-        yield Finding(subject, "down", "no response in time", processes)
+        yield Finding(subject, "down", "no response in time: check host and port", processes)
     else:
         yield Finding(subject, "ok", message, processes)
 

@@ -24,7 +24,7 @@ from app.startup.server_settings import (
     read_server_settings,
     temporary_directory,
 )
-from app.storage.sql.start_check import check_server
+from app.storage.sql.start_check import check_replica
 from app.tracing.setup import check_tracing
 from app.transport.trust import TrustUnreadable, trust_in
 from app.vendors.table import load_vendors
@@ -78,7 +78,7 @@ def _replica(settings: Settings) -> Iterator[Finding]:
     if settings.database_read_url is None:
         return
     url = settings.database_read_url
-    check = Check(lambda: check_server(url), REPLICA_S)
+    check = Check(lambda: check_replica(url), REPLICA_S)
     for found in findings_of("DATABASE_READ_URL", check.result, WEB):
         if found.state == "ok":
             yield found

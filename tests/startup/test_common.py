@@ -69,7 +69,10 @@ def test_a_service_that_hangs_is_down() -> None:
         port = silent.getsockname()[1]
         url = f"postgresql://u:hunter2@127.0.0.1:{port}/d?connect_timeout=2&sslmode=disable"
         (found,) = check_release({"DATABASE_URL": url})
-    assert (found.state, found.message) == ("down", "no response in time")
+    assert (found.state, found.message) == (
+        "down",
+        "no response in time: check host and port",
+    )
     assert found.processes == ("release",)
 
 
