@@ -8,6 +8,7 @@ from app.accounts.apikey import secret_digest
 from app.gateways.families import GATEWAY_SPECS
 from app.observability.disk_alarms import DiskAlarms
 from app.observability.logs import configure
+from app.server.arguments import VARIABLE, arguments_fault
 from app.settings import Settings
 from app.startup.common import (
     ReadSettings,
@@ -26,7 +27,7 @@ from app.startup.server_settings import (
 )
 from app.storage.sql.start_check import check_replica
 from app.tracing.setup import check_tracing
-from app.transport.trust import TrustUnreadable, trust_in
+from app.transport.trust import TrustUnreadable, check_trust
 from app.vendors.table import load_vendors
 
 #: How long a read replica may take to respond, in seconds.
@@ -42,6 +43,8 @@ def check_web(read: ReadSettings) -> Iterator[Finding]:
     settings = read.settings
     _, problems = read_server_settings(settings.env)
     yield from setting_findings(problems, WEB)
+    if fault := arguments_fault(settings.env):
+        yield Finding(VARIABLE, "refused", fault, WEB)
     if "TOLLGATE_VENDORS" not in read.problems:
         yield from _vendors(settings)
     yield from findings_of("OTEL_*", lambda: check_tracing(settings.env), WEB)
@@ -67,7 +70,7 @@ def _check_vendors(settings: Settings) -> str:
 def _trust(env: Mapping[str, str]) -> Iterator[Finding]:
     """Yield a warning if the certificates cannot be read: calls of vendors over TLS fail then."""
     try:
-        trust_in(env)
+        check_trust(env)
     except TrustUnreadable as exc:
         name, _, problem = str(exc).partition(" ")
         yield Finding(name, "warning", f"{problem}: vendors cannot be called over TLS", WEB)
