@@ -26,6 +26,15 @@ def arguments_fault(env: Mapping[str, str]) -> str | None:
     return None
 
 
+def temporary_directory_given(env: Mapping[str, str]) -> str | None:
+    """Return the directory that `--worker-tmp-dir` names; None without one."""
+    try:
+        directory: str | None = _parsed(shlex.split(env.get(VARIABLE, ""))).worker_tmp_dir
+    except ValueError:  # which `arguments_fault` reports
+        return None
+    return directory
+
+
 def _parsed(words: list[str]) -> Namespace:
     """Return the options.
 

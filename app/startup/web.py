@@ -8,7 +8,7 @@ from app.accounts.apikey import secret_digest
 from app.gateways.families import GATEWAY_SPECS
 from app.observability.disk_alarms import DiskAlarms
 from app.observability.logs import configure
-from app.server.arguments import VARIABLE, arguments_fault
+from app.server.arguments import VARIABLE, arguments_fault, temporary_directory_given
 from app.settings import Settings
 from app.startup.common import (
     ReadSettings,
@@ -120,7 +120,7 @@ def _creation_fault(parent: Path) -> str | None:
 def check_host(settings: Settings) -> Iterator[Finding]:
     """Check the directories and the port of this host, for a process that may run already."""
     yield from spool_findings(settings)
-    fault = directory_fault(temporary_directory())
+    fault = directory_fault(temporary_directory_given(settings.env) or temporary_directory())
     yield _host_finding("TMPDIR", fault, "the metrics and gunicorn's files can be written")
     server, problems = read_server_settings(settings.env)
     if "PORT" in problems:

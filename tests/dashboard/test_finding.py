@@ -41,6 +41,7 @@ def test_accounts_and_keys_are_found_by_their_ids_and_names(site: DashboardSite,
     assert "&lt;g" in site.page(path, find="<g")
     page = site.page(path, find="nosuch")
     assert (rows(page, "accounts"), rows(page, "keys")) == (set(), set())
+    assert "No key contains this text" in page
 
 
 def test_nothing_is_found_that_the_user_may_not_see(site: DashboardSite) -> None:

@@ -78,6 +78,7 @@ def test_a_file_without_certificates_is_a_warning(tmp_path: Path) -> None:
 
 def test_options_of_gunicorn_are_checked() -> None:
     assert found_for(GUNICORN_CMD_ARGS="--wokers 3")["GUNICORN_CMD_ARGS"].state == "refused"
+    assert found_for(GUNICORN_CMD_ARGS="--worker-tmp-dir=/nope")["TMPDIR"].state == "refused"
 
 
 def test_a_spool_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
