@@ -179,3 +179,9 @@ def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:
 def test_a_file_that_no_parser_ends_well_with_is_a_fault_of_the_file(load: Load, text: str) -> None:
     with pytest.raises(ConfigError):
         load(text)
+
+
+def test_a_file_of_windows_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "vendors.toml"
+    path.write_bytes(b'\xef\xbb\xbf[vendors.mine]\ngateway = "openai"\nbase_url = "http://h/v1"\n')
+    assert load_vendors(path, {}, GATEWAY_SPECS).find("mine").base_url == "http://h/v1"
