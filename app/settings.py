@@ -19,7 +19,6 @@ T = TypeVar("T")
 LogFormat = Literal["json", "text"]
 HttpAdapter = Literal["tollgate", "requests"]
 
-
 REDIS_SCHEMES = ("redis://", "rediss://", "redis+sentinel://", "rediss+sentinel://")
 
 NO_CLUSTER = (
@@ -231,7 +230,8 @@ def _choice(
 def _file(env: Mapping[str, str], variable: str, problems: list[str]) -> Path | None:
     path = Path(env[variable]) if env.get(variable) else None
     if path is not None and not path.is_file():
-        problems.append(f"{variable} must be the path of a file, not {str(path)!r}")
+        kind = "which is a directory" if path.is_dir() else "which does not exist"
+        problems.append(f"{variable} must be the path of a file, not {str(path)!r}, {kind}")
     return path
 
 

@@ -40,6 +40,11 @@ def rotate_key(
 
 def unknown_key(key_id: str) -> AccountsError:
     """Return the error for a key that does not exist."""
+    if key_id.startswith("tg_"):
+        return AccountsError(
+            "This is a key, or the beginning of one, and not a key's ID. Find the ID: tollgate keys"
+            " find"
+        )
     return AccountsError(f"There is no key {key_id!r}. List keys with `tollgate keys list`.")
 
 

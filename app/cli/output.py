@@ -7,15 +7,21 @@ key that is shown only once.
 import contextlib
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copymode
 from typing import Any
 
 import click
 
 #: Longest line of an error, in characters.
 LINE_LIMIT = 600
+
+
+#: A key of Tollgate; what is stored of it in clear is the first group.
+_API_KEY = re.compile(r"(tg_[\w-]{8})[\w-]{35}", re.ASCII)
 
 
 class OutputFailed(click.ClickException):
@@ -42,9 +48,9 @@ def checked_output() -> Iterator[None]:
 def readable(message: str) -> str:
     """Return a message that cannot control a terminal, each line at most LINE_LIMIT characters.
 
-    It may repeat an argument, which somebody has pasted.
+    It may repeat an argument, which somebody has pasted: of an API key, its beginning stays.
     """
-    return "\n".join(map(_readable_line, message.split("\n")))
+    return "\n".join(map(_readable_line, _API_KEY.sub(r"\1…", message).split("\n")))
 
 
 def _readable_line(line: str) -> str:
@@ -56,16 +62,27 @@ def _readable_line(line: str) -> str:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Replace a file atomically.
+    """Replace a file atomically; it keeps its mode. A link's target is replaced, not the link.
 
+    What is no file (a device such as /dev/null or /dev/stdout, a pipe) is written to as it is.
     Raises: OSError, with the path as it was given.
     """
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+        else:
+            _replace(path.resolve(), content)
+    except OSError as exc:
+        raise OSError(exc.errno, exc.strerror, str(path)) from exc
+
+
+def _replace(path: Path, content: bytes) -> None:
     new = path.with_name(f".{path.name}.new")
     try:
         new.write_bytes(content)
+        if path.exists():
+            copymode(path, new)
         new.replace(path)
-    except OSError as exc:
-        raise OSError(exc.errno, exc.strerror, str(path)) from exc
     finally:
         new.unlink(missing_ok=True)
 

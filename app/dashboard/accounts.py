@@ -4,11 +4,12 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from flask import Response
+from flask import Response, request
 
 from app.accounts.accounts import Account
 from app.accounts.apikey import ApiKey
 from app.container import services
+from app.dashboard.finding import find
 from app.dashboard.preferences import zoned_page
 from app.dashboard.sign_in import SessionUser, current_user
 from app.dashboard.site import dashboard_blueprint
@@ -29,14 +30,19 @@ def accounts() -> Response:
     """Show the signed-in user's accounts; an admin sees all accounts."""
     now_ms = int(time.time() * 1000)
     stored = services().accounts
-    shown = [it for it in stored.list() if _is_visible(current_user(), it)]
-    keys = _key_lines(stored.list_keys(), current_user(), now_ms)
-    subjects = {("account", it.account_id) for it in shown}
+    finding = find(request.args, [it for it in stored.list() if _is_visible(current_user(), it)])
+    keys = [
+        line
+        for line in _key_lines(stored.list_keys(), current_user(), now_ms)
+        if finding.has(line.key, line.account_ids)
+    ]
+    subjects = {("account", it.account_id) for it in finding.accounts}
     subjects |= {("key", line.key.key_id) for line in keys}
     limits = [it for it in stored.list_limits() if (it.kind, it.subject_id) in subjects]
     return zoned_page(
         "accounts.html",
-        accounts=shown,
+        finding=finding,
+        accounts=finding.accounts,
         keys=keys,
         allowances=read_allowances(
             services().usage_reader, limits, current_user().account_ids, now_ms

@@ -56,7 +56,7 @@ class PriceFile:
         Raises: ConfigError, which lists all problems of the file.
         """
         try:
-            table = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+            table = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
         except (OSError, ValueError, RecursionError) as exc:  # not UTF-8, not TOML, too deep
             raise ConfigError(f"the price file {path} cannot be read: {exc}") from exc
         problems = list(_problems(table))

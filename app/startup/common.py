@@ -54,7 +54,7 @@ def check_common(read: ReadSettings, limit_s: float = LIMIT_S) -> Iterator[Findi
     yield from setting_findings(read.problems, SERVING)
     if not read.problems:
         yield Finding("settings", "ok", "the variables that all of them read are valid")
-    yield from misspelt(settings.env)
+    yield from misspelt({k: v for k, v in settings.env.items() if k not in read.problems})
     # Before the time of the services begins: reading prices takes the processor.
     if "TOLLGATE_PRICES" not in read.problems:
         yield from findings_of("TOLLGATE_PRICES", lambda: _check_prices(settings))
@@ -92,7 +92,7 @@ def findings_of(
     except Unavailable as exc:
         yield Finding(subject, "down", exc.message, processes)
     except TimeoutError:
-        yield Finding(subject, "down", "no response in time", processes)
+        yield Finding(subject, "down", "no response in time: check host and port", processes)
     else:
         yield Finding(subject, "ok", message, processes)
 

@@ -24,6 +24,10 @@ SETTINGS = frozenset(
     }
 )
 
+#: Settings of which other tools set variables with similar names, so a name that is nearly one of
+#: these counts only while the setting itself is missing.
+SHARED = frozenset({"DATABASE_URL", "REDIS_URL", "WEB_CONCURRENCY"})
+
 #: How alike two names are. Kubernetes sets TOLLGATE_REDIS_PORT for a service `tollgate-redis`,
 #: which is less like TOLLGATE_REDIS_CERT.
 _ALIKE = 0.82
@@ -31,10 +35,14 @@ _ALIKE = 0.82
 
 def misspelt(env: Mapping[str, str]) -> Iterator[Finding]:
     """Yield a warning for each variable that nothing reads, and that is nearly a setting's name."""
-    known = [name.removeprefix(_PREFIX) for name in sorted(SETTINGS)]
-    for name in sorted(env):
-        if not name.startswith(_PREFIX) or name in SETTINGS:
-            continue
-        if near := get_close_matches(name.removeprefix(_PREFIX), known, 1, _ALIKE):
-            meant = f"is not a setting, so it has no effect: is {_PREFIX}{near[0]} meant?"
+    missing = sorted(name for name in SHARED if not env.get(name))
+    own = sorted(name.removeprefix(_PREFIX) for name in SETTINGS)
+    for name in sorted(env.keys() - SETTINGS - SHARED):
+        if name.upper().startswith(_PREFIX):
+            found = get_close_matches(name.upper().removeprefix(_PREFIX), own, 1, _ALIKE)
+            near = [f"{_PREFIX}{it}" for it in found]
+        else:
+            near = get_close_matches(name.upper(), missing, 1, _ALIKE)
+        if near:
+            meant = f"is not a setting, so it has no effect: is {near[0]} meant?"
             yield Finding(name, "warning", meant)

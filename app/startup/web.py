@@ -9,6 +9,7 @@ from app.accounts.apikey import secret_digest
 from app.gateways.families import GATEWAY_SPECS
 from app.observability.disk_alarms import DiskAlarms
 from app.observability.logs import configure
+from app.server.arguments import VARIABLE, arguments_fault, temporary_directory_given
 from app.settings import Settings
 from app.startup.common import (
     ReadSettings,
@@ -25,9 +26,9 @@ from app.startup.server_settings import (
     read_server_settings,
     temporary_directory,
 )
-from app.storage.sql.start_check import check_server
+from app.storage.sql.start_check import check_replica
 from app.tracing.setup import check_tracing
-from app.transport.trust import TrustUnreadable, trust_in
+from app.transport.trust import TrustUnreadable, check_trust
 from app.vendors.table import load_vendors
 
 #: No program is known to listen on a port.
@@ -46,6 +47,8 @@ def check_web(read: ReadSettings) -> Iterator[Finding]:
     settings = read.settings
     _, problems = read_server_settings(settings.env)
     yield from setting_findings(problems, WEB)
+    if fault := arguments_fault(settings.env):
+        yield Finding(VARIABLE, "refused", fault, WEB)
     if "TOLLGATE_VENDORS" not in read.problems:
         yield from _vendors(settings)
     yield from findings_of("OTEL_*", lambda: check_tracing(settings.env), WEB)
@@ -71,7 +74,7 @@ def _check_vendors(settings: Settings) -> str:
 def _trust(env: Mapping[str, str]) -> Iterator[Finding]:
     """Yield a warning if the certificates cannot be read: calls of vendors over TLS fail then."""
     try:
-        trust_in(env)
+        check_trust(env)
     except TrustUnreadable as exc:
         name, _, problem = str(exc).partition(" ")
         yield Finding(name, "warning", f"{problem}: vendors cannot be called over TLS", WEB)
@@ -82,7 +85,7 @@ def _replica(settings: Settings) -> Iterator[Finding]:
     if settings.database_read_url is None:
         return
     url = settings.database_read_url
-    check = Check(lambda: check_server(url), REPLICA_S)
+    check = Check(lambda: check_replica(url), REPLICA_S)
     for found in findings_of("DATABASE_READ_URL", check.result, WEB):
         if found.state == "ok":
             yield found
@@ -124,7 +127,7 @@ def check_host(settings: Settings, users: Mapping[int, str] = NOBODY) -> Iterato
     `users`: port -> what is known to listen on it, and what to do then.
     """
     yield from spool_findings(settings)
-    fault = directory_fault(temporary_directory())
+    fault = directory_fault(temporary_directory_given(settings.env) or temporary_directory())
     yield _host_finding("TMPDIR", fault, "the metrics and gunicorn's files can be written")
     server, problems = read_server_settings(settings.env)
     if "PORT" in problems:

@@ -1,6 +1,7 @@
 """Which certificate authorities are trusted, according to the usual environment variables."""
 
 import os
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -41,6 +42,26 @@ def trust_in(env: Mapping[str, str]) -> Trust:
         if value and not os.path.exists(value):
             raise TrustUnreadable(f"{setting} names a path that does not exist")
     return Trust(path, directory)
+
+
+def check_trust(env: Mapping[str, str]) -> None:
+    """Check that the certificates can be read.
+
+    Raises: TrustUnreadable.
+    """
+    path = trust_in(env).path
+    if path is None:
+        return
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        if os.path.isdir(path):
+            context.load_verify_locations(capath=path)
+        else:
+            context.load_verify_locations(cafile=path)
+    except OSError as exc:  # ssl.SSLError is one
+        reason = "it has no certificates" if isinstance(exc, ssl.SSLError) else exc.strerror
+        problem = f"names a file that cannot be used ({reason})"
+        raise TrustUnreadable(f"{_file_variable(env)} {problem}") from None
 
 
 def ca_directory(env: Mapping[str, str]) -> str | None:

@@ -102,7 +102,7 @@ def _lines(path: str, messages: Any) -> Iterator[str]:
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError) as exc:  # not UTF-8, not TOML, too deep
         raise ConfigError(f"{path}: {exc}") from exc
     tables = document.pop("vendors", {})

@@ -63,9 +63,14 @@ class Limits:
     @property
     def problem(self) -> str | None:
         """The first invalid value, as a sentence; None if all are valid."""
-        for number in (self.requests_per_minute, self.tokens_per_minute, self.streams):
+        numbers = {
+            "requests per minute": self.requests_per_minute,
+            "tokens per minute": self.tokens_per_minute,
+            "concurrent streams": self.streams,
+        }
+        for name, number in numbers.items():
             if number is not None and not 1 <= number <= NUMBER_LIMIT:
-                return f"A limit must be 1 to {NUMBER_LIMIT:,}, not {number:,}."
+                return f"The limit of {name} must be 1 to {NUMBER_LIMIT:,}, not {number:,}."
         for nanousd in (self.budget_nanousd, self.soft_nanousd):
             if nanousd is not None and not 0 <= nanousd <= BUDGET_LIMIT_NANOUSD:
                 most = show_usd(BUDGET_LIMIT_NANOUSD)

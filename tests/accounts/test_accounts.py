@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from app.accounts.accounts import Account, Accounts
-from app.accounts.apikey import ApiKey
+from app.accounts.apikey import ApiKey, new_secret
 from app.accounts.errors import AccountsError
 from app.storage.sql.audit import Actor, AuditQuery, audit_entries
 from app.storage.sql.engine import create_engine
@@ -152,6 +152,13 @@ def test_a_key_that_is_not_there_cannot_be_revoked_or_rotated(
         accounts.revoke(key_id)
     with pytest.raises(AccountsError, match="no key"):
         accounts.rotate(key_id)
+
+
+def test_a_key_in_the_place_of_its_id_is_not_repeated(accounts: Accounts) -> None:
+    for secret in ("tg_ePUKb3xw", new_secret()):
+        with pytest.raises(AccountsError, match="Find the ID: tollgate keys find") as caught:
+            accounts.revoke(secret)
+        assert secret not in str(caught.value)
 
 
 def test_a_database_that_is_not_there_is_unavailable() -> None:

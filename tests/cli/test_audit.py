@@ -31,9 +31,13 @@ def test_changes_are_listed_newest_first_and_filtered(tollgate: Tollgate) -> Non
         return [it["action"] for it in found]
 
     assert listed("--account", "acme") == ["key.create", "account.update", "account.create"]
-    assert listed("--account", "other") == []
+    ann.run("accounts", "create", "other", "--name", "Other")
+    assert listed("--account", "other") == ["account.create"]
+    for kind in ("account", "key"):
+        said = ann.run("audit", "list", f"--{kind}", "nosuch", exit_code=1).stderr
+        assert f"There is no {kind} nosuch." in said
     assert listed("--key", key.key_id) == ["key.create"]
-    assert listed("--actor", "ann") == ["account.update", "account.create"]
+    assert listed("--actor", "ann") == ["account.create", "account.update", "account.create"]
 
 
 def test_only_changes_of_the_range_are_listed(tollgate: Tollgate) -> None:

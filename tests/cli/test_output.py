@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from app.accounts.accounts import Accounts
-from app.cli.output import write_whole
+from app.accounts.apikey import new_secret
+from app.cli.output import readable, write_whole
 from app.ledger.posting import Ledger
 from app.settings import ROOT
 from app.storage.sql.engine import create_engine
@@ -270,6 +271,32 @@ def test_a_file_that_cannot_be_written_is_told_and_stays_as_it_was(
 @contextmanager
 def _devnull() -> Iterator[int]:
     yield subprocess.DEVNULL
+
+
+def test_what_is_no_file_is_written_to_and_stays(tmp_path: Path) -> None:
+    """`--output /dev/null`, run by root, must not replace the device of the whole host."""
+    pipe, link, target = (tmp_path / name for name in ("pipe", "link", "target"))
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, b"to the pipe")
+    assert os.read(reader, 100) == b"to the pipe"
+    os.close(reader)
+    assert pipe.is_fifo()
+    target.write_bytes(b"before")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    write_whole(link, b"after")
+    assert link.is_symlink()
+    assert (target.read_bytes(), target.stat().st_mode & 0o777) == (b"after", 0o600)
+    link.unlink()
+    link.symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(link, b"x")
+
+
+def test_an_error_does_not_repeat_a_key() -> None:
+    secret = new_secret()
+    assert readable(f"There is no key {secret}.") == f"There is no key {secret[:11]}…."
 
 
 def test_a_file_that_cannot_be_written_is_named_as_it_was_given(tmp_path: Path) -> None:

@@ -21,4 +21,9 @@ def test_only_one_way_at_a_time(tollgate: Tollgate, tmp_path: Path, ways: tuple[
         for part in ([way, str(tmp_path / "file")] if way in WAYS[2:] else [way])
     ]
     said = tollgate.run("reconcile", *options, exit_code=2).stderr
-    assert "Use only one of --rebuild, --write-off, --bill and --from-log." in said
+    assert "--bill and --from-log are commands of their own: use one of them alone" in said
+
+
+def test_a_vendor_needs_its_bill(tollgate: Tollgate) -> None:
+    said = tollgate.run("reconcile", "--vendor", "openai", exit_code=2).stderr
+    assert "--vendor needs --bill FILE" in said

@@ -85,7 +85,7 @@ def test_requests_that_share_an_id_are_named(tollgate: Tollgate, ledger: Ledger)
         (["--endpoint", "chat.completions"], ["req_good"]),
         (["--endpoint", "completions"], ["req_failed"]),
         (["--since", "2099-01-01"], []),
-        (["--until", "2020-01-01"], []),
+        (["--since", "2019-01-01", "--until", "2020-01-01"], []),
         (["--limit", "1"], ["req_good"]),
     ],
 )
@@ -100,6 +100,12 @@ def test_list_shows_the_newest_first(
 @pytest.mark.usefixtures("ledger")
 def test_a_list_that_is_cut_says_so(tollgate: Tollgate) -> None:
     assert "more than these 1" in tollgate.run("requests", "list", "--limit", "1").stderr
+
+
+def test_a_range_that_ends_before_it_begins_is_an_error(tollgate: Tollgate) -> None:
+    for options in (("--since", "1h", "--until", "2h"), ("--until", "2020-01-01")):
+        said = tollgate.run("requests", "list", *options, exit_code=2).stderr
+        assert "--since must be before --until" in said
 
 
 @pytest.mark.usefixtures("ledger")

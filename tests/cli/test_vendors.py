@@ -161,6 +161,15 @@ def test_a_wrong_table_is_a_sentence(tmp_path: Path) -> None:
     assert "gateway" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "flags", [("--chat", "--markdown"), ("--chat", "--json"), ("--markdown", "--check")]
+)
+def test_only_one_table_at_a_time(flags: tuple[str, str]) -> None:
+    result = run(*flags)
+    assert result.exit_code == 2
+    assert "print other tables: use one of them alone" in result.stderr
+
+
 @pytest.mark.parametrize("flag", ["--check", "--json"])
 def test_the_help_says_what_a_flag_does(flag: str) -> None:
     assert flag in run("--help").stdout

@@ -209,7 +209,8 @@ def test_axe_finds_nothing_on_any_page(
         sign_in(chrome, served, "admin", f"?{RANGE}")
         for width in (390, 1440):
             with width_of(chrome, width):
-                for page in (*PAGES, "?since=2020-01-01&until=2020-01-02", "/requests/nothing"):
+                others = ("/requests/nothing", "/accounts?find=acme", "/admin?find=nosuch")
+                for page in (*PAGES, "?since=2020-01-01&until=2020-01-02", *others):
                     mark = "&" if "?" in page else "?"
                     query = "" if "since" in page else f"{mark}{RANGE}"
                     chrome.get(f"{served[0]}{page}{query}")

@@ -72,6 +72,22 @@ def known() -> dict[str, set[str]]:
     return labels
 
 
+def test_a_query_of_one_route_covers_both_endpoints() -> None:
+    """A board that shows text completions alone hides the trouble of chat."""
+    routes = [
+        (matcher.op, matcher.value)
+        for expression in expressions()
+        for selector in selectors(promql_parser.parse(expression))
+        for matcher in selector.matchers.matchers
+        if matcher.name == "route"
+    ]
+    assert routes
+    for op, value in routes:
+        assert op == promql_parser.MatchOp.Re
+        for route in ("/v5/completions", "/v5/chat/completions"):
+            assert re.fullmatch(value, route)
+
+
 @pytest.mark.parametrize("expression", expressions())
 def test_a_query_parses_and_names_metrics_and_labels_that_exist(
     expression: str, known: dict[str, set[str]]

@@ -102,3 +102,9 @@ def test_a_file_that_no_parser_ends_well_with_is_named(tmp_path: Path, text: str
     path.write_text(text)
     with pytest.raises(ConfigError, match=r"prices\.toml cannot be read"):
         PriceFile.read(path)
+
+
+def test_a_file_of_windows_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_bytes(b'\xef\xbb\xbf[[prices]]\nmodel = "a/b"\ninput = 1\noutput = 2\n')
+    assert [row.model for row in PriceFile.read(path).rows] == ["a/b"]

@@ -64,12 +64,21 @@ def test_each_invalid_variable_is_named_and_the_services_are_checked_all_the_sam
     assert next(it.line for it in found if it.subject == "REDIS_URL").startswith("REDIS_URL is not")
 
 
+def test_a_misspelt_name_is_named_beside_the_setting_that_is_missing(sqlite_url: str) -> None:
+    read = read_settings({"REDIS_ULR": "redis://h", "DATABASE_URL": sqlite_url})
+    found = by_subject(list(check_common(read, LONG_S)))
+    assert (found["REDIS_ULR"], found["REDIS_URL"]) == ("warning", "refused")
+
+
 def test_a_service_that_hangs_is_down() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         url = f"postgresql://u:hunter2@127.0.0.1:{port}/d?connect_timeout=2&sslmode=disable"
         (found,) = check_release({"DATABASE_URL": url})
-    assert (found.state, found.message) == ("down", "no response in time")
+    assert (found.state, found.message) == (
+        "down",
+        "no response in time: check host and port",
+    )
     assert found.processes == ("release",)
 
 

@@ -4,6 +4,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from certifi import where
 
 from app.accounts.apikey import new_secret
 from app.settings import Settings
@@ -79,6 +80,19 @@ def test_what_is_worse_without_it_is_a_warning(tmp_path: Path) -> None:
         assert found[subject].state == "warning", found[subject]
     assert "Reports read DATABASE_URL" in found["DATABASE_READ_URL"].message
     assert not any("hunter2" in it.message for it in found.values())
+
+
+def test_a_file_without_certificates_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("not a certificate")
+    found = found_for(REQUESTS_CA_BUNDLE=str(tmp_path / "ca.pem"))["REQUESTS_CA_BUNDLE"]
+    assert found.state == "warning"
+    assert "cannot be used (it has no certificates)" in found.message
+    assert "REQUESTS_CA_BUNDLE" not in found_for(REQUESTS_CA_BUNDLE=where())
+
+
+def test_options_of_gunicorn_are_checked() -> None:
+    assert found_for(GUNICORN_CMD_ARGS="--wokers 3")["GUNICORN_CMD_ARGS"].state == "refused"
+    assert found_for(GUNICORN_CMD_ARGS="--worker-tmp-dir=/nope")["TMPDIR"].state == "refused"
 
 
 def test_a_spool_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:

@@ -195,3 +195,9 @@ def test_a_key_of_tollgate_is_not_the_key_of_a_vendor_but_may_be_that_of_another
     new += 'api_key_env = "OPENAI_API_KEY"\n'
     assert load(new, OPENAI_API_KEY=own).find("other").api_key == own
     assert load(OPENAI_API_KEY="sk-vendor").find("openai").api_key == "sk-vendor"
+
+
+def test_a_file_of_windows_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "vendors.toml"
+    path.write_bytes(b'\xef\xbb\xbf[vendors.mine]\ngateway = "openai"\nbase_url = "http://h/v1"\n')
+    assert load_vendors(path, {}, GATEWAY_SPECS).find("mine").base_url == "http://h/v1"

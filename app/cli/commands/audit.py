@@ -7,6 +7,7 @@ from datetime import datetime
 import click
 
 from app.accounts.audit_text import detail_text
+from app.cli.filters import check_names
 from app.cli.ledger import open_ledger
 from app.cli.tables import Cell, format_table, on_terminal
 from app.cli.times import Moment, show_time
@@ -43,6 +44,7 @@ def list_audit(
         actor=actor,
     )
     with open_ledger() as engine:
+        check_names(engine, account_ids=_given(account_id), api_key_ids=_given(api_key_id))
         found = audit_entries(engine, query)
     if as_json:
         click.echo(json.dumps([_as_dict(entry) for entry in found], indent=2))
@@ -52,6 +54,10 @@ def list_audit(
             click.echo(line)
     else:
         click.echo("No changes in this range.", err=True)
+
+
+def _given(name: str | None) -> tuple[str, ...]:
+    return () if name is None else (name,)
 
 
 def _row(entry: AuditEntry) -> tuple[Cell, ...]:

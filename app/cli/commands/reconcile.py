@@ -26,9 +26,7 @@ from app.cli.reconcile_log import reconcile_log
     "--vendor",
     "vendors",
     multiple=True,
-    default=("openai",),
-    show_default=True,
-    help="Vendor entry that the bill belongs to; repeat the option for several.",
+    help="Vendor entry that the bill belongs to; repeat the option for several.  [default: openai]",
 )
 @click.option(
     "--write-off",
@@ -60,9 +58,14 @@ def reconcile(
     prints what to do on stderr.
     """
     if sum((rebuilds or writes_off, bill is not None, log is not None)) > 1:
-        raise click.UsageError("Use only one of --rebuild, --write-off, --bill and --from-log.")
+        raise click.UsageError(
+            "--bill and --from-log are commands of their own: use one of them alone, without"
+            " --rebuild and --write-off."
+        )
+    if vendors and bill is None:
+        raise click.UsageError("--vendor needs --bill FILE, the bill of that vendor.")
     if bill is not None:
-        reconcile_bill(bill, vendors, as_json)
+        reconcile_bill(bill, vendors or ("openai",), as_json)
     elif log is not None:
         reconcile_log(log, as_json)
     else:

@@ -105,6 +105,8 @@ def list_requests(
     **wanted: tuple[str, ...],
 ) -> None:
     """List the newest requests. Repeat an option to name several."""
+    if until is not None and since >= until:
+        raise click.UsageError("--since must be before --until")
     query = _query(since, until, wanted)
     with open_reports() as source:
         check_names(

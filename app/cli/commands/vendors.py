@@ -30,13 +30,18 @@ from app.vendors.vendor import Vendor
 @click.option("--markdown", is_flag=True, help="Print docs/vendors.md.")
 def vendors_command(check: bool, as_json: bool, chat: bool, markdown: bool) -> None:
     """List each vendor with its gateway, its base URL, and whether it is configured."""
+    if markdown + chat + (check or as_json) > 1:
+        raise click.UsageError("--chat and --markdown print other tables: use one of them alone.")
     if markdown:
         click.echo(vendors_page(), nl=False)
-        return
-    if chat:
+    elif chat:
         for line in chat_table():
             click.echo(line)
-        return
+    else:
+        _list_vendors(check, as_json)
+
+
+def _list_vendors(check: bool, as_json: bool) -> None:
     overlay, dev = os.environ.get("TOLLGATE_VENDORS"), running_dev(dev_env_path(os.environ))
     here = {name: value for name, value in os.environ.items() if value}
     env = {**dev.settings, **for_vendors(here)} if dev else here

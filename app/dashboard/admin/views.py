@@ -20,6 +20,7 @@ from app.dashboard.admin.action import Action, Context, Plan, Problems, Values
 from app.dashboard.admin.effects import last_use
 from app.dashboard.admin.key_actions import KEY_ACTIONS
 from app.dashboard.admin.limit_actions import LIMIT_ACTIONS
+from app.dashboard.finding import find
 from app.dashboard.preferences import zoned_page
 from app.dashboard.sign_in import current_user, require_form_token
 from app.dashboard.site import dashboard_blueprint, page
@@ -59,10 +60,13 @@ def admin() -> Response:
     """Show accounts and keys, with what can be done to them."""
     require_admin()
     context = _context()
-    keys = sorted(context.accounts.list_keys(), key=lambda it: not it.is_live(context.now_ms))
+    finding = find(request.args, context.accounts.list())
+    found = [it for it in context.accounts.list_keys() if finding.has(it, it.account_ids)]
+    keys = sorted(found, key=lambda it: not it.is_live(context.now_ms))
     return zoned_page(
         "admin/index.html",
-        accounts=context.accounts.list(),
+        finding=finding,
+        accounts=finding.accounts,
         keys=[(it, it.state(context.now_ms), last_use(it, context.now_ms)) for it in keys],
     )
 

@@ -3,6 +3,8 @@
 Does not know the stores that use a connection.
 """
 
+import re
+
 from redis import BlockingConnectionPool, Redis, SSLConnection
 
 from app.settings import ConfigError
@@ -42,7 +44,17 @@ def connect(url: str, timeout_s: float) -> "Redis":
     except ValueError:
         # The cause may quote the password, so it stays out of the traceback.
         raise ConfigError("REDIS_URL is not a Redis URL (redis://host:port/0)") from None
+    try:
+        pool.connection_class(**pool.connection_kwargs)  # it does not connect
+    except TypeError as exc:
+        raise ConfigError(f"REDIS_URL has {_unknown_option(exc)}: correct or remove it") from None
     return Redis.from_pool(pool)
+
+
+def _unknown_option(error: TypeError) -> str:
+    """Return which option of a URL redis-py rejects; one that is not a plain name is not quoted."""
+    name = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+    return f"an unknown option, `{name[1]}`" if name else "an option that redis-py rejects"
 
 
 def _pool(url: RedisURL, timeout_s: float) -> BlockingConnectionPool:

@@ -6,12 +6,14 @@ Does not know what Tollgate keeps in Redis.
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from redis import AuthenticationError, RedisError, ResponseError
 from redis.connection import parse_url
 from redis.exceptions import InvalidResponse, NoPermissionError
+from redis.exceptions import TimeoutError as RedisTimeout
 from redis.sentinel import MasterNotFoundError
 
 from app.settings import ConfigError
@@ -22,6 +24,9 @@ from app.vocabulary.errors import StreamUnavailable
 
 #: How long a connect and each response may take, in seconds.
 TIMEOUT_S = 3.0
+
+#: Options of the URL that name files.
+_FILE_OPTIONS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 
 #: Kind of error, a part of its message, and what is wrong and what to do.
 _FAULTS: tuple[tuple[type[Exception], str, str], ...] = (
@@ -50,6 +55,7 @@ def check_redis(url: str) -> Mapping[str, Any]:
     StreamUnavailable if the server is down. Neither message contains a password.
     """
     _check_login_is_quoted(url)
+    _check_files(url)
     with connect(url, TIMEOUT_S) as redis:
         try:
             redis.ping()
@@ -68,6 +74,20 @@ def _check_login_is_quoted(url: str) -> None:
     parts = urlsplit(url)
     if "sentinel" not in parts.scheme and "@" in f"{parts.path}{parts.query}{parts.fragment}":
         raise ConfigError("in the password, write / ? # @ as %2F %3F %23 %40")
+
+
+def _check_files(url: str) -> None:
+    """Raise ConfigError if a file that an option of the URL names cannot be read."""
+    for option, path in parse_qsl(urlsplit(url).query):
+        if option in _FILE_OPTIONS:
+            try:
+                Path(path).read_bytes()
+            except (OSError, ValueError) as exc:
+                why = getattr(exc, "strerror", None) or exc
+                raise ConfigError(
+                    f"the file that `{option}` names in the URL cannot be read ({why}): correct the"
+                    " path, or let this user read the file"
+                ) from None
 
 
 def _check_writes(redis: Any) -> None:
@@ -121,7 +141,11 @@ def _reason(error: BaseException) -> str:
     """Return a short reason why a server does not respond."""
     if isinstance(error, MasterNotFoundError):
         return "no sentinel knows a primary that is up: check the master name and sentinel_password"
+    if isinstance(error, TimeoutError | RedisTimeout):
+        return "no response in time: check host and port, and whether the server uses TLS"
     system = next((it for it in _causes(error) if isinstance(it, OSError) and it.strerror), None)
+    if system is None and "closed by server" in str(error):
+        return "it closes the connection: check that this is the host and port of Redis"
     return str(system.strerror) if system else type(error).__name__
 
 

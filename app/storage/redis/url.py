@@ -21,6 +21,9 @@ SENTINEL_SCHEMES = {"redis+sentinel": "redis", "rediss+sentinel": "rediss"}
 _SENTINEL_OPTIONS = {"sentinel_username": "username", "sentinel_password": "password"}
 
 _PARTS = re.compile(r"([^/?#]*)(?:/([^?#]*))?(?:\?([^#]*))?")
+#: What follows the host and is not a number. An `@` there is a password's: see `start_check`.
+_NO_DATABASE = re.compile(r"^[^/?#]*/(?![0-9]*\s*(?:[?#]|$))[^?#@]*(?:\?[^#@]*)?$")
+_DATABASE = "must end with the number of a database, such as redis://host:6379/0"
 # What urllib's parser takes; its own error would quote the password.
 _LOGIN = re.compile(r"[!-Z\\^-~]*")
 _MEMBER = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:\[\]@]+))(?::([0-9]{1,5}))?")
@@ -49,11 +52,13 @@ class RedisURL:
 def parse_redis_url(url: str) -> RedisURL:
     """Return the parts of REDIS_URL.
 
-    Raises: ConfigError that names the problem and quotes nothing of the URL. A `redis://` URL is
-    left to redis-py.
+    Raises: ConfigError that names the problem and quotes nothing of the URL. Of a `redis://` URL,
+    all but the database is left to redis-py, which would take 0 for one that is not a number.
     """
     scheme, _, rest = url.partition("://")
     if scheme not in SENTINEL_SCHEMES:
+        if _NO_DATABASE.search(rest):
+            raise ConfigError(f"REDIS_URL {_DATABASE}")
         return RedisURL(url)
     parts = _PARTS.fullmatch(rest)
     if parts is None:

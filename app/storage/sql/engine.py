@@ -29,6 +29,11 @@ def create_engine(url: str) -> Engine:
             f"DATABASE_URL needs a driver that is not installed: {exc.name}."
             " Run: pip install -e '.[postgres]'"
         ) from exc
+    except ValueError:  # it quotes what is where the port should be: a password, maybe
+        raise ConfigError(
+            "DATABASE_URL is not a database URL (postgresql://user:password@host:5432/database):"
+            " the port is not a number. In the password, write @ as %40"
+        ) from None
     except SQLAlchemyError as exc:
         raise ConfigError("DATABASE_URL is not a database URL") from exc
     raise ConfigError("DATABASE_URL must begin with sqlite:///, postgres:// or postgresql://")

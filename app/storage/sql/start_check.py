@@ -111,6 +111,18 @@ def check_server(url: str) -> str:
     return _connected(url, parsed)[0]
 
 
+def check_replica(url: str) -> str:
+    """Connect to a read replica of the ledger, as `check_server` does; it may lag behind.
+
+    Raises: ConfigError, also if it has no tables; LedgerUnavailable.
+    """
+    parsed = _parsed(url)
+    version, revision = _connected(url, parsed)
+    if revision is None:
+        raise ConfigError(f"{_name(parsed)} has no tables, so it is no replica of the ledger")
+    return version
+
+
 def fault_of(error: BaseException | None, url: str) -> str | None:
     """Return why a URL cannot work, from an error of the driver; None if the server may be down."""
     if not isinstance(error, DBAPIError):
@@ -156,6 +168,8 @@ def _check_file(url: URL) -> None:
         raise ConfigError("the URL names no file; several processes share the ledger")
     if not path.exists():
         raise ConfigError(f"there is no file {path} yet: {_UPGRADE}, or correct the path")
+    if path.is_dir():
+        raise ConfigError(f"{path} is a directory: add the name of a file in it")
     for needed in (path, path.parent):  # the files -wal and -shm are beside it
         if not os.access(needed, os.R_OK | os.W_OK):
             raise ConfigError(f"{needed} is not writable: check its owner and mode")
@@ -169,9 +183,15 @@ def _parsed(url: str) -> URL:
     if not url.startswith("sqlite:"):  # for SQLite, it would create the directory
         create_engine(url).dispose()
     parsed = make_url(url)
-    if "@" in (parsed.host or ""):
+    if parsed.get_backend_name() != "sqlite" and _has_two_ats(url):
         raise ConfigError("in the password, write @ as %40")
     return parsed
+
+
+def _has_two_ats(url: str) -> bool:
+    """Return whether an @ follows the login's: not in the value of an option, where it may be."""
+    rest = url.partition("@")[2]
+    return "@" in rest and "=" not in rest.partition("@")[0]
 
 
 def _version(engine: Engine) -> str:

@@ -75,13 +75,27 @@ def assert_no_secret(error: StreamUnavailable, port: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "localhost:6379", "http://hunter2@host", "redis://someone:hunter2/x@host:6379/0"]
+    "url",
+    [
+        "",
+        "localhost:6379",
+        "http://hunter2@host",
+        "redis://someone:hunter2/x@host:6379/0",
+        "redis://someone:hunter2@host:6379/0?tmeout=3",
+        "rediss://someone:hunter2@host:6379/0?socket_timeout=long",
+    ],
 )
 def test_an_invalid_url_is_rejected_without_quoting_it(url: str) -> None:
     with pytest.raises(ConfigError, match="REDIS_URL") as error:
         connect(url, timeout_s=1.0)
     assert "hunter2" not in str(error.value)
     assert error.value.__suppress_context__
+
+
+def test_an_unknown_option_is_named() -> None:
+    for scheme in ("redis://:hunter2@host:6379/0", "redis+sentinel://:hunter2@host/m"):
+        with pytest.raises(ConfigError, match="unknown option, `tmeout`: correct or remove it"):
+            connect(f"{scheme}?tmeout=3", timeout_s=1.0)
 
 
 def test_certificates_are_checked_unless_the_url_turns_that_off() -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingTCPServer
+from threading import Thread
 
 import pytest
 from redis import Redis
@@ -74,11 +76,38 @@ def test_a_password_that_is_not_quoted_is_refused_and_not_shown(login: str) -> N
     assert fault(f"redis://{login}127.0.0.1:{free_port()}/0").startswith("in the password, write /")
 
 
+@pytest.mark.parametrize("option", ["ssl_ca_certs", "ssl_certfile", "ssl_keyfile"])
+def test_a_file_that_cannot_be_read_is_refused(option: str, tmp_path: Path) -> None:
+    for path, reason in ((tmp_path, "Is a directory"), (tmp_path / "none", "No such file")):
+        url = f"rediss://:{SECRET}@127.0.0.1:{free_port()}/0?{option}={path}"
+        assert f"`{option}` names in the URL cannot be read ({reason}" in fault(url)
+
+
+class Closes(BaseRequestHandler):
+    """Reads a command, and closes the connection, as PostgreSQL does."""
+
+    def handle(self) -> None:
+        self.request.recv(100)
+
+
+def test_a_server_that_ends_each_connection_is_named() -> None:
+    with ThreadingTCPServer(("127.0.0.1", 0), Closes) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"redis://:{SECRET}@127.0.0.1:{server.server_address[1]}/0"
+        with pytest.raises(StreamUnavailable, match="it closes the connection: check that this is"):
+            check_redis(url)
+        server.shutdown()
+
+
 def test_a_server_that_is_down_is_unavailable(valkey: Valkey) -> None:
     valkey.pause()
     url = f"redis://:{SECRET}@127.0.0.1:{free_port()}/0"
     sentinel = f"redis+sentinel://:{SECRET}@127.0.0.1:{free_port()}/tollgate"
-    expected = {url: "Connection refused", valkey.url: "Timeout", sentinel: "no sentinel knows"}
+    expected = {
+        url: "Connection refused",
+        valkey.url: "no response in time",
+        sentinel: "no sentinel knows",
+    }
     for address, reason in expected.items():
         with pytest.raises(StreamUnavailable, match=reason) as caught:
             check_redis(address)

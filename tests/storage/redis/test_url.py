@@ -35,6 +35,18 @@ def test_a_url_names_the_sentinels_the_master_and_the_database(url: str, parts: 
     assert parts.has_tls == url.startswith("rediss")
 
 
+@pytest.mark.parametrize("end", ["", "/", "/0", "/15?ssl_ca_certs=/a/b.pem", "?db=3", "/ ", "/0\n"])
+def test_a_database_may_be_left_out(end: str) -> None:
+    assert parse_redis_url(f"redis://:pw@host:1{end}").server_url.endswith(end)
+
+
+@pytest.mark.parametrize("end", ["/zero", "/-1", "/1/2", "/0x?db=3"])
+def test_a_database_is_a_number(end: str) -> None:
+    with pytest.raises(ConfigError, match="must end with the number of a database") as error:
+        parse_redis_url(f"redis://:hunter2@host:1{end}")
+    assert "hunter2" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("rest", "problem"),
     [

@@ -10,7 +10,7 @@ from sqlalchemy.exc import OperationalError
 
 from app.settings import ConfigError
 from app.startup.deadline import Check
-from app.storage.sql.start_check import check_ledger, check_server, fault_of
+from app.storage.sql.start_check import check_ledger, check_replica, check_server, fault_of
 from app.vocabulary.errors import LedgerUnavailable
 from tests.support.ports import free_port
 from tests.support.services.pgbouncer import PgBouncer, find_pgbouncer
@@ -41,6 +41,9 @@ def test_a_migrated_database_is_named_with_its_version(database_url: str) -> Non
         ("postgresql+psycopg://u:hunter2@127.0.0.1:1/d?sslmode=perhaps", "invalid port or option"),
         ("postgresql+psycopg://u:hunter2@127.0.0.1:1/d?nosuch=1", "invalid port or option"),
         ("postgresql+psycopg://u:p@hunter2@h/d", "in the password, write @ as %40"),
+        ("postgresql+psycopg://u:p@hunter2/x@h/d", "in the password, write @ as %40"),
+        ("postgresql+psycopg://u:p@hunter2?x@h/d", "in the password, write @ as %40"),
+        ("postgresql+psycopg://u:p@h:hunter2/d", "the port is not a number"),
         ("sqlite:///", "names no file"),
         ("sqlite:///:memory:", "names no file"),
     ],
@@ -98,6 +101,16 @@ def test_a_file_without_tables_is_told_apart_from_none(tmp_path: Path) -> None:
     assert not path.exists()
     path.touch()
     assert "has no tables yet: run `tollgate db upgrade`" in fault(f"sqlite:///{path}")
+
+
+def test_a_directory_is_no_ledger(tmp_path: Path) -> None:
+    assert "is a directory: add the name of a file" in fault(f"sqlite:///{tmp_path}")
+
+
+def test_a_replica_has_the_tables_of_the_ledger(postgres: Postgres, database_url: str) -> None:
+    with pytest.raises(ConfigError, match="has no tables, so it is no replica of the ledger"):
+        check_replica(postgres.create("template0"))
+    assert check_replica(database_url).startswith(("SQLite", "PostgreSQL"))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write to every file")
