@@ -85,9 +85,10 @@ class Router:
         """
         vendor = self._vendors.find(request.vendor)
         if is_pattern(request.model_name):
-            raise ModelNotFound(
-                f"`{request.model[:64]}` matches several models; name one of them.", param="model"
-            )
+            words = f"`{request.model[:64]}` matches several models; name one of them."
+            if "*" not in request.model_name:
+                words += " What follows a `?` must be `name=value`, as in `sandbox/echo?words=50`."
+            raise ModelNotFound(words, param="model")
         found = [Candidate(vendor, request.model_name)]
         for fallback in vendor.fallbacks:
             name, _, model = fallback.partition("/")

@@ -35,7 +35,7 @@ def check_messages(messages: Sequence[Message]) -> None:
         _check_content(message, str(role), path)
         if role == "tool":
             if message.get("tool_call_id") not in waiting:
-                text = "a tool's message must answer a tool call of the assistant's message before"
+                text = "must be the id of a tool call in the assistant's message before it"
                 raise _wrong(f"{path}.tool_call_id", text)
             waiting.remove(message["tool_call_id"])
             continue
@@ -128,7 +128,9 @@ def _calls(message: Message, path: str) -> list[str]:
         kind = call.get("type") if isinstance(call, dict) else None
         inner = call.get(kind) if kind in ("function", "custom") else None
         if not isinstance(inner, dict) or not isinstance(call.get("id"), str):
-            raise _wrong(f"{at}[{index}]", "must be a call of a tool with an id")
+            raise _wrong(
+                f"{at}[{index}]", "must be a call of the type function or custom, with an id"
+            )
         if not isinstance(inner.get("arguments" if kind == "function" else "input"), str):
             raise _wrong(f"{at}[{index}].{kind}", "must have a string of arguments")
     return [call["id"] for call in calls]
@@ -136,10 +138,10 @@ def _calls(message: Message, path: str) -> list[str]:
 
 def _check_answered(waiting: Sequence[str]) -> None:
     if waiting:
-        names = ", ".join(waiting)
-        text = f"These tool calls have no message with their result after them: {names}"
+        names = ", ".join(f"`{name[:64]}`" for name in waiting)
+        text = f"No message of the role `tool` has the result of these tool calls: {names}."
         raise SandboxError(text, param="messages")
 
 
 def _wrong(param: str, text: str) -> SandboxError:
-    return SandboxError(f"Invalid value for `{param}`: {text}", param=param)
+    return SandboxError(f"`{param}` {text}.", param=param)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from marshmallow import RAISE, Schema, fields, validate
 
 from app.sandbox.chat.messages import check_messages
+from app.sandbox.chat.names import check_names
 from app.sandbox.errors import SandboxError
 from app.sandbox.fields import StreamOptionsSchema, Text, boolean, integer, loaded, number
 from app.sandbox.knobs import Knobs, parse_model
@@ -92,6 +93,7 @@ def load_chat(body: Any) -> ChatEchoRequest:
     """
     given = loaded(_SCHEMA, body)
     _check_combination(given)
+    check_names(given)
     check_messages(given["messages"])
     tools = _read_tools(given.get("tools", ()))
     mode, names = _read_choice(given.get("tool_choice", "auto"), tools)
@@ -133,7 +135,7 @@ def _read_tools(tools: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, An
         kind = tool.get("type")
         inner = tool.get(kind) if kind in ("function", "custom") else None
         if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
-            text = "must be a function or a custom tool with a name"
+            text = "must be a tool of the type function or custom, with a name"
             raise _wrong(f"tools[{at}]", text)
         parameters = inner.get("parameters")
         if parameters is not None and not isinstance(parameters, dict):
@@ -179,4 +181,4 @@ def _read_format(form: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _wrong(param: str, text: str) -> SandboxError:
-    return SandboxError(f"Invalid value for `{param}`: {text}", param=param)
+    return SandboxError(f"`{param}` {text}.", param=param)
