@@ -86,10 +86,10 @@ def explain_fields(error: InvalidRequest, body: Mapping[str, Any]) -> None:
     details = []
     for it in error.details:
         said = str(it["message"])
-        if hint := _hint(body, it["param"], it["code"], said):
-            error.message = error.message.replace(said, f"{said} {hint}", 1)
-            it = {**it, "message": f"{said} {hint}"}
-        details.append(it)
+        hint = _hint(body, it["param"], it["code"], said)
+        more = f"{said} {hint}" if hint else said
+        error.message = error.message.replace(said, more, 1)
+        details.append({**it, "message": more})
     error.details, error.args = details, (error.message,)
 
 

@@ -156,18 +156,25 @@ def _of_authorization(value: str) -> str:
         if _SCHEME.fullmatch(text) and text:
             return "The header `authorization` has `Bearer` twice. Leave one out."
         return _of_text(text, "authorization")
-    if value.lower().startswith("basic "):
-        return f"Tollgate does not support Basic authentication. {_HOW}"
-    if other := _OTHER_SCHEME.match(value):
-        return f"The scheme of `authorization` is `Bearer`, not `{other[1]}`. {_HOW}"
-    if re.match(r"bearer\s*[:=]", value, re.I):
-        return f"The header `authorization` has a sign after `Bearer`. {_HOW}"
-    if not value or " " in value:
-        return f"The header `authorization` has no API key. {_HOW}"
     if is_key(value.strip(_QUOTES)):
         return "The header `authorization` lacks `Bearer` and a space before the key."
+    if found := _of_scheme(value):
+        return f"{found} {_HOW}"
     wrong = _form(value) or _FOREIGN
     return f"{wrong} The header `authorization` also lacks `Bearer` before the key."
+
+
+def _of_scheme(value: str) -> str | None:
+    """Return the sentence on an `authorization` of another scheme; None if it has none."""
+    if value.lower().startswith("basic "):
+        return "Tollgate does not support Basic authentication."
+    if other := _OTHER_SCHEME.match(value):
+        return f"The scheme of `authorization` is `Bearer`, not `{other[1]}`."
+    if re.match(r"bearer\s*[:=]", value, re.IGNORECASE):
+        return "The header `authorization` has a sign after `Bearer`."
+    if not value or " " in value:
+        return "The header `authorization` has no API key."
+    return None
 
 
 def _of_text(text: str, header: str | None) -> str:
