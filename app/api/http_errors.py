@@ -49,7 +49,7 @@ def _routes() -> Routes:
     """Return the routes of the application; of the dashboard, its address alone."""
     paths: dict[str, tuple[str, ...]] = {}
     for rule in current_app.url_map.iter_rules():
-        if rule.rule != "/" and (rule.rule == _DASHBOARD or not _is_below(rule.rule)):
+        if rule.rule != "/" and not _is_below(rule.rule):
             shown = _PART.sub(r"{\1}", rule.rule)
             paths[shown] = (*paths.get(shown, ()), *_own(rule.methods or ()))
     return Routes(paths, lambda path: [] if _is_below(path) else _allowed(path))
@@ -57,7 +57,7 @@ def _routes() -> Routes:
 
 def _is_below(path: str) -> bool:
     """Whether a path is one of the dashboard's, where every path leads to some page."""
-    return path.startswith(_DASHBOARD)
+    return path.startswith(f"{_DASHBOARD}/")
 
 
 def _allowed(path: str) -> list[str]:

@@ -120,7 +120,7 @@ def _at(value: Any, steps: Sequence[str]) -> Any:
 def _of_absent(path: str, name: str, holder: Mapping[str, Any]) -> str:
     """Return the sentence about a required field that an object has not."""
     if found := _misnamed(name, holder):
-        return f"Did you mean it by `{found[:_NAME_LIMIT]}`?"
+        return f"Is it `{found[:_NAME_LIMIT]}`? Rename that to `{name}`."
     for pattern, sentence in _FORMS:
         if holder and pattern.fullmatch(path):
             return sentence
@@ -147,8 +147,8 @@ def _of_type(path: str, value: Any, said: str) -> str:
         is_flag = value.strip().lower() in ("true", "false") and "true or false" in said
         if is_number or is_flag:
             return "Send it without quotes."
-    if isinstance(value, float) and value.is_integer() and "an integer" in said:
-        return "Send it without a decimal point."
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return "Send it without a decimal point." if "an integer" in said else ""
     return next(
         (
             sentence

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from app.sandbox.chat.names import instead_of
 from app.sandbox.errors import SandboxError
 
 ROLES = ("developer", "system", "user", "assistant", "tool")
@@ -109,8 +110,9 @@ def _check_content(message: Message, role: str, path: str) -> None:
     for at, part in enumerate(content):
         of_type = part.get("type") if isinstance(part, dict) else None
         if of_type not in PARTS[role]:
-            kinds = ", ".join(PARTS[role])
-            raise _wrong(f"{path}.content[{at}].type", f"must be one of {kinds}")
+            hint = instead_of(of_type, PARTS[role])
+            kinds = f"must be one of {', '.join(PARTS[role])}{hint}"
+            raise _wrong(f"{path}.content[{at}].type", kinds)
         wanted = dict if of_type not in ("text", "refusal") else str
         if not isinstance(part.get(of_type), wanted):
             kind = "a string" if wanted is str else "an object"

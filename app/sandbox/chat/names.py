@@ -1,4 +1,4 @@
-"""Misspelt names inside of a chat request: OpenAI ignores or rejects them, the sandbox says which.
+"""Misspelt names and words inside of a chat request, and which were meant.
 
 Names that are like none of OpenAI's are ignored: other vendors have fields of their own.
 """
@@ -37,6 +37,27 @@ NAMES: Mapping[str, Sequence[str]] = {
     "response_format": ("type", "json_schema"),
     "response_format.json_schema": ("name", "description", "schema", "strict"),
 }
+
+#: Types that other APIs have -> what stands for them here.
+_OTHER_TYPES: Mapping[str, str] = {
+    "image": "image_url",
+    "input_file": "file",
+    "input_image": "image_url",
+    "input_text": "text",
+    "json": "json_object",
+    "output_text": "text",
+    "tool_result": "a message of the role tool",
+    "tool_use": "the message's tool_calls",
+}
+
+
+def instead_of(word: Any, words: Sequence[str]) -> str:
+    """Return `: did you mean ...`, to be appended to a sentence; empty if no word is meant."""
+    if not isinstance(word, str):
+        return ""
+    close = get_close_matches(word[:64].lower(), words, 1, ALIKE)
+    found = _OTHER_TYPES.get(word) or (close[0] if close else None)
+    return f": did you mean {found}" if found else ""
 
 
 def check_names(body: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from marshmallow import RAISE, Schema, fields, validate
 
 from app.sandbox.chat.messages import check_messages
-from app.sandbox.chat.names import check_names
+from app.sandbox.chat.names import check_names, instead_of
 from app.sandbox.errors import SandboxError
 from app.sandbox.fields import StreamOptionsSchema, Text, boolean, integer, loaded, number
 from app.sandbox.knobs import Knobs, parse_model
@@ -18,6 +18,9 @@ from app.sandbox.knobs import Knobs, parse_model
 #: What the choice among the tools demands: no call, a call of named ones, or what the model wants.
 Mode = Literal["none", "auto", "required"]
 MODES: Mapping[str, Mode] = {"none": "none", "auto": "auto", "required": "required"}
+
+
+FORMATS = ("text", "json_object", "json_schema")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,8 +176,9 @@ def _name(tool: Any) -> str:
 def _read_format(form: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a format of a reply, of one of OpenAI's types."""
     kind, schema = form.get("type"), form.get("json_schema")
-    if kind not in ("text", "json_object", "json_schema"):
-        raise _wrong("response_format.type", "must be text, json_object or json_schema")
+    if kind not in FORMATS:
+        text = f"must be one of {', '.join(FORMATS)}{instead_of(kind, FORMATS)}"
+        raise _wrong("response_format.type", text)
     if kind == "json_schema" and not (isinstance(schema, dict) and schema.get("name")):
         raise _wrong("response_format.json_schema", "must be an object with a name and a schema")
     return form
