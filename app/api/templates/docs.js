@@ -73,7 +73,7 @@ const folds = Array.from(document.querySelectorAll("details"));
 
 // A link to what is folded opens it, also when it was closed again.
 function reveal(id) {
-  const target = id && document.getElementById(id);
+  const target = id ? document.getElementById(id) : null;
   for (let it = target?.closest("details"); it; it = it.parentElement.closest("details")) it.open = true;
 }
 addEventListener("hashchange", () => reveal(location.hash.slice(1)));
