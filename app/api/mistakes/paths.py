@@ -189,6 +189,8 @@ def _all(method: str, path: str, routes: Routes) -> Iterator[str]:
 def _base_url(path: str, near: tuple[str, str] | None, origin: str, client: Client | None) -> str:
     """Return the sentence on the base URL; empty if that cannot be what is wrong."""
     is_right = path.startswith(f"{PREFIX}/") and not path.startswith(f"{PREFIX}{PREFIX}")
+    if client is not None and near is not None:  # what an official client adds is right
+        is_right = is_right and not path.endswith(near[1].removeprefix(PREFIX))
     if is_right or (near is not None and not near[1].startswith(PREFIX)):
         return ""
     if client is not None:

@@ -25,6 +25,11 @@ PATHS = [
     lost("Ollama's chat", "/api/chat", f"Did you mean `POST {CHAT}`?", "`{root}/v5`"),
     lost("Ollama's models", "/api/tags", "Did you mean `GET /v5/models`?", **GET),
     lost("Ollama's completions", "/api/generate", f"`POST {TEXT}`"),
+    lost("Anthropic's client", "/v1/messages", "instead of this one", "`{root}/v5`",
+         headers={"user-agent": "Anthropic/Python 0.80.0", "x-stainless-lang": "python"}),
+    lost("door as base", f"{CHAT}/chat/completions", "`base_url` `{root}/v5`", headers=OPENAI),
+    lost("half a door as base", "/v5/chat/chat/completions", "`{root}/v5`", headers=OPENAI),
+    lost("Azure with a base", "/v5/deployments/m/chat/completions", "`{root}/v5`", headers=AZURE),
     lost("Gemini's", "/v1beta/models/gemini-2.5-pro:generateContent", f"`POST {CHAT}`"),
     lost("Gemini's stream", "/v5/v1beta/models/g:streamGenerateContent", f"`POST {CHAT}`"),
     lost("Bedrock's", "/model/anthropic.claude-v2/invoke", f"`POST {CHAT}`"),
@@ -51,7 +56,7 @@ PATHS = [
     lost("errors", "/errors", "`GET /docs/errors`?", **GET),
     lost("key as path", f"/{UNKNOWN}", "`/tg_***`", **GET, never=(UNKNOWN,)),
     lost("not found, POST", "/nowhere", f"`POST {TEXT}`", never=("/v5/organization",)),
-]
+]  # fmt: skip
 
 KEYS = [
     *keyless("Token", "`Bearer`, not `Token`", authorization=f"Token {UNKNOWN}"),
