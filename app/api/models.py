@@ -99,6 +99,12 @@ def retrieve_model(model_id: str) -> dict[str, Any]:
         meant = meant_model(model_id, services().vendors)
         raise _no_model(model_id, f" Did you mean `{meant}`?" if meant else "")
     vendor = services().vendors.find(vendor_name)
+    if name in vendor.models and is_pattern(name):
+        raise ModelNotFound(
+            f"`{model_id[:64]}` is a pattern, and not a model. Put a name that the vendor has for "
+            "a model in the place of `*`.",
+            param="model",
+        )
     if is_pattern(name) or not any(fnmatchcase(name, pattern) for pattern in vendor.models):
         listed = (f"{vendor.name}/{it}" for it in vendor.models)
         raise _no_model(model_id, did_you_mean(model_id, listed))

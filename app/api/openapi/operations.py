@@ -170,6 +170,8 @@ def _list(path: str, name: str, summary: str, query: Iterable[Any], schema: str)
         name,
         summary,
         parameters=tuple(query),
+        description="A vendor whose entry names no models has a pattern, such as `openai/*`: put"
+        " the vendor's own name of a model in the place of `*`, and send that as `model`.",
         answers={"200": ("The models.", {"application/json": _ref(schema)})},
         errors=LIST,
     )
