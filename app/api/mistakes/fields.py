@@ -5,6 +5,7 @@ The sentences repeat names of the body's fields, and none of its values.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from app.api.schemas.fields import MISSING, TYPE, VALUE
@@ -73,8 +74,9 @@ _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _ONE_OF = re.compile(r"must be (?:one of )?([\w-]+(?:, [\w-]+)+)")
 _STEP = re.compile(r"\[(\d+)\]|\.?([^.\[]+)")
 
-#: How much of a name is repeated.
-_NAME_LIMIT = 64
+#: How much of a name is repeated, and how many names of an object are compared: a body may hold
+#: hundreds of thousands.
+_NAME_LIMIT, _NAMES_LIMIT = 64, 64
 
 
 def explain_fields(error: InvalidRequest, body: Mapping[str, Any]) -> None:
@@ -133,7 +135,7 @@ def _of_absent(path: str, name: str, holder: Mapping[str, Any]) -> str:
 
 def _misnamed(name: str, holder: Mapping[str, Any]) -> str | None:
     """Return the field of an object that was most likely meant to be `name`."""
-    given = [key for key, value in holder.items() if value is not None]
+    given = [key for key, value in islice(holder.items(), _NAMES_LIMIT) if value is not None]
     trimmed = {key.strip(): key for key in given}
     if found := nearest(name, trimmed):
         return trimmed[found]

@@ -5,11 +5,14 @@ Names that are like none of OpenAI's are ignored: other vendors have fields of t
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
 from app.sandbox.errors import SandboxError
 from app.sandbox.problems import UNKNOWN
 
+#: How many names of an object are compared.
+NAMES_LIMIT = 64
 #: How alike a misspelt name is, from 0 to 1.
 ALIKE = 0.75
 
@@ -83,7 +86,7 @@ def _objects(value: Any, path: str, place: str) -> Iterator[tuple[str, str, Mapp
 
 def _check(value: Mapping[str, Any], path: str, names: Sequence[str]) -> None:
     free = [name for name in names if name not in value]
-    for name in value:
+    for name in islice(value, NAMES_LIMIT):
         if name in names:
             continue
         if found := get_close_matches(str(name)[:64].lower(), free, 1, ALIKE):

@@ -56,6 +56,12 @@ def test_a_field_that_resembles_nothing_gets_no_hint() -> None:
     assert fault({}).details[0]["message"] == "`model` is required."
 
 
+def test_of_many_names_only_the_first_are_compared() -> None:
+    """While they are, no other request gets a turn."""
+    many = {f"prompt{number}x" * 2: 1 for number in range(100)}
+    assert "Is it" not in fault({**many, "model": "a/b", "promt": "x"}, in_chat=False).message
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
     lambda inner: (

@@ -1,6 +1,7 @@
 """The tools of a request, and which of them the model may or must call."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Literal
 
 from app.api.schemas.chat.checks import (
@@ -25,6 +26,7 @@ TOOLS_LIMIT = 128
 MODES: tuple[Literal["none", "auto", "required"], ...] = ("none", "auto", "required")
 #: Members of a function, and names that other APIs have for its parameters.
 _FUNCTION = frozenset({"name", "description", "parameters", "strict"})
+NAMES_LIMIT = 64  # how many members are compared
 _SCHEMAS = ("input_schema", "inputSchema", "schema", "args")
 CHOICES = ("function", "custom", "allowed_tools")
 
@@ -105,7 +107,7 @@ def _function(function: Json, path: str) -> Mapping[str, Any]:
 
 def _check_misnamed(function: Json, path: str) -> None:
     """Reject a function whose parameters have another name: it would be called without any."""
-    given = [str(name) for name in function.keys() - _FUNCTION]
+    given = [name for name in islice(function, NAMES_LIMIT) if name not in _FUNCTION]
     schemas = (name for name in _SCHEMAS if name in given)
     if found := nearest("parameters", given) or next(schemas, None):
         at = f"{path}.{found[:64]}"
