@@ -37,6 +37,7 @@ FOREIGN: Mapping[str, str] = {
     "rerank": "reranking",
     "responses": "Responses API",
     "threads": "threads",
+    "tokenize": "tokenizer",
     "uploads": "uploads",
     "vector_stores": "vector stores",
     "videos": "video generation",
@@ -56,8 +57,16 @@ ALIASES: Mapping[str, str] = {
     "api/ps": "/v5/models",
     "api/show": "/v5/models",
     "engines": "/v5/models",
+    "costs": "/v5/organization/costs",
+    "requests": "/v5/organization/requests/{any_id}",
     "usage": "/v5/organization/usage/completions",
+    "admin": "/dashboard",
+    "login": "/dashboard",
+    "ui": "/dashboard",
+    "api": "/docs",
+    "api-docs": "/docs",
     "errors": "/docs/errors",
+    "openapi": "/openapi.json",
     "health": "/livez",
     "healthz": "/livez",
     "live": "/livez",
@@ -152,12 +161,14 @@ def _candidates(path: str, routes: Routes) -> Iterator[str]:
         if found := ALIASES.get("/".join(parts[-length:])):
             yield found
     for start in range(len(parts)):
-        if parts[start] == "models":  # the case of what follows is the model's
+        if parts[start] in ("model", "models"):  # the case of what follows is the model's
             yield "/".join((f"{PREFIX}/models", *named[start + 1 :]))
         rest = "/".join(parts[start:])
         if not rest.startswith("v5/"):
             yield f"{PREFIX}/{rest}"
         yield f"/{rest}"
+    if parts[:2] == ["docs", "errors"]:
+        yield "/docs/errors"
     for prefix in (PREFIX, "") if bare else ():
         if found := nearest(f"{prefix}/{'/'.join(bare)}", routes.paths, 0.8):
             yield found

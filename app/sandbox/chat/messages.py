@@ -124,8 +124,10 @@ def _calls(message: Message, path: str) -> list[str]:
     calls, at = message.get("tool_calls"), f"{path}.tool_calls"
     if calls is None:
         return []
-    if message["role"] != "assistant" or not isinstance(calls, list) or not calls:
-        raise _wrong(at, "must be an array of at least one call, of an assistant")
+    if message["role"] != "assistant":
+        raise _wrong(at, "is only allowed in a message of the role assistant")
+    if not isinstance(calls, list) or not calls:
+        raise _wrong(at, "must be an array of at least one call")
     for index, call in enumerate(calls):
         kind = call.get("type") if isinstance(call, dict) else None
         inner = call.get(kind) if kind in ("function", "custom") else None
