@@ -48,7 +48,9 @@ def select_account(key: ApiKey, selected: str | None) -> str:
     if selected:
         if selected not in key.account_ids:
             raise AccountNotAllowed(
-                "This API key does not belong to the selected account.", param=ACCOUNT_HEADER
+                "This API key does not belong to the selected account. Send the id of one of the "
+                "key's accounts; upper and lower case differ.",
+                param=ACCOUNT_HEADER,
             )
         if selected in key.disabled_account_ids:
             raise disabled_account(selected, ACCOUNT_HEADER)

@@ -12,6 +12,8 @@ from app.api.costs import in_usage, is_asked, set_cost
 from app.api.disconnect import client_of
 from app.api.errors import in_stream
 from app.api.idempotency import is_keyed, respond_once
+from app.api.mistakes.fields import explain_fields
+from app.api.mistakes.headers import check_headers
 from app.api.mistakes.models import explain_model
 from app.api.request_body import read_body
 from app.api.request_json import parsed
@@ -50,6 +52,7 @@ class Door:
         """
         key = authenticate("completions")
         account_id = selected_account(key)
+        check_headers(request.environ)
         body = read_body()
         asked = self._loaded(body)
         if len(body) > SMALL_BYTES:
@@ -71,6 +74,7 @@ class Door:
         try:
             return self.load(fields)
         except InvalidRequest as exc:
+            explain_fields(exc, fields)
             explain_model(exc, fields, services().vendors)
             raise
 

@@ -8,6 +8,7 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from app.api.http_errors import from_http
+from app.api.mistakes.keys import hidden
 from app.api.origin import origin
 from app.formats import strict_json
 from app.usage.messages.event_id import new_event_id
@@ -53,7 +54,9 @@ def in_stream(report: Callable[[TollgateError], None]) -> Callable[[TollgateErro
 
 def _body(error: TollgateError, request_id: str, environ: dict[str, Any]) -> bytes:
     doc_url = f"{origin(environ)}{ERRORS_PAGE}#{error.anchor}"
-    return strict_json.dump(error.body(request_id=request_id, doc_url=doc_url))
+    body = strict_json.dump(error.body(request_id=request_id, doc_url=doc_url))
+    # A caller may have put a key where a message repeats it: in a path, or as a field's name.
+    return hidden(body.decode()).encode()
 
 
 def _name_request() -> None:

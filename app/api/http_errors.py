@@ -17,6 +17,8 @@ _ADDED = frozenset({"HEAD", "OPTIONS"})
 #: A part of a rule that varies, such as `<path:model_id>`.
 _PART = re.compile(r"<(?:[^:<>]+:)?(\w+)>")
 
+_DASHBOARD = "/dashboard"
+
 #: Status -> why, for what the API's own routes never raise.
 _REASONS = {
     400: "The request cannot be read: its URL, a header or its form is malformed.",
@@ -44,13 +46,18 @@ def from_http(error: HTTPException) -> TollgateError:
 
 
 def _routes() -> Routes:
-    """Return the routes of the application, without the dashboard's."""
+    """Return the routes of the application; of the dashboard, its address alone."""
     paths: dict[str, tuple[str, ...]] = {}
     for rule in current_app.url_map.iter_rules():
-        if not rule.endpoint.startswith("dashboard.") and rule.rule != "/":
+        if rule.rule != "/" and not _is_below(rule.rule):
             shown = _PART.sub(r"{\1}", rule.rule)
             paths[shown] = (*paths.get(shown, ()), *_own(rule.methods or ()))
-    return Routes(paths, _allowed)
+    return Routes(paths, lambda path: [] if _is_below(path) else _allowed(path))
+
+
+def _is_below(path: str) -> bool:
+    """Whether a path is one of the dashboard's, where every path leads to some page."""
+    return path.startswith(f"{_DASHBOARD}/")
 
 
 def _allowed(path: str) -> list[str]:

@@ -13,6 +13,7 @@ from flask import Blueprint, request
 from marshmallow import EXCLUDE, Schema, ValidationError, validates_schema
 
 from app.api.auth import authenticate
+from app.api.mistakes.models import meant_model
 from app.api.model_cards import card
 from app.api.schemas.fields import VALUE, Problem
 from app.api.schemas.problems import first_problem
@@ -94,15 +95,25 @@ def retrieve_model(model_id: str) -> dict[str, Any]:
     """Return one model. A pattern such as `vendor/*` is not a model."""
     authenticate("completions")
     vendor_name, _, name = model_id.partition("/")
+    if not name:
+        meant = meant_model(model_id, services().vendors)
+        raise _no_model(model_id, f" Did you mean `{meant}`?" if meant else "")
     vendor = services().vendors.find(vendor_name)
-    known = any(fnmatchcase(name, pattern) for pattern in vendor.models)
-    if not name or is_pattern(name) or not known:
-        hint = did_you_mean(model_id, (f"{vendor.name}/{it}" for it in vendor.models))
+    if name in vendor.models and is_pattern(name):
         raise ModelNotFound(
-            f"There is no model `{model_id[:64]}`.{hint} `GET /v5/models` lists the models.",
+            f"`{model_id[:64]}` is a pattern, and not a model. Put a name that the vendor has for "
+            "a model in the place of `*`.",
             param="model",
         )
+    if is_pattern(name) or not any(fnmatchcase(name, pattern) for pattern in vendor.models):
+        listed = (f"{vendor.name}/{it}" for it in vendor.models)
+        raise _no_model(model_id, did_you_mean(model_id, listed))
     return card(vendor_name, name)
+
+
+def _no_model(model_id: str, hint: str) -> ModelNotFound:
+    sentence = f"There is no model `{model_id[:64]}`.{hint} `GET /v5/models` lists the models."
+    return ModelNotFound(sentence, param="model")
 
 
 def _load(schema: Schema) -> dict[str, Any]:

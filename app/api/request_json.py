@@ -1,10 +1,12 @@
 """Parses a request's body as JSON, and says what it is if it is something else."""
 
+from json import JSONDecodeError
 from typing import Any
 
 from flask import request
 
 from app.api.mistakes.bodies import problem
+from app.api.mistakes.json_syntax import explained
 from app.formats import strict_json
 from app.vocabulary.errors import InvalidJSON
 
@@ -19,4 +21,7 @@ def parsed(body: bytes) -> dict[str, Any]:
     except InvalidJSON as exc:
         if found := problem(body, request.headers.get("content-type", "")):
             raise InvalidJSON(found) from exc
+        if isinstance(cause := exc.__cause__, JSONDecodeError):
+            sentence = explained(body, cause.msg, cause.lineno, cause.colno, cause.pos)
+            raise InvalidJSON(sentence) from exc
         raise

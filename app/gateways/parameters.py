@@ -33,6 +33,18 @@ NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "top_p": (1,),
 }
 
+#: Parameters of other APIs, for which the vendor's own is reached by another name.
+OTHER_NAMES: Mapping[str, str] = {
+    "extra_body": " Send its fields as parameters.",
+    "format": " Did you mean `response_format`?",
+    "max_output_tokens": " Did you mean `max_tokens`?",
+    "num_predict": " Did you mean `max_tokens`?",
+    "stop_sequences": " Did you mean `stop`?",
+    "stopSequences": " Did you mean `stop`?",
+    "system": " Send it as a message of the role `system`.",
+    "thinking": " Did you mean `reasoning_effort`?",
+}
+
 #: What to do instead.
 HINTS: Mapping[str, str] = {
     "function_call": " Use `tool_choice` instead.",
@@ -105,7 +117,7 @@ def check_extra(vendor: Vendor, request: GenerationRequest) -> None:
     faults = [
         UnsupportedParameter(
             f"The vendor `{vendor.name}` does not support the parameter `{name[:64]}`."
-            + did_you_mean(name, known),
+            + (OTHER_NAMES.get(name) or did_you_mean(name, known)),
             param=name[:64],
         )
         for name in islice(request.extra, LISTED_LIMIT)

@@ -17,7 +17,8 @@ class SandboxError(Exception):
         self.message = message
         self.status = status
         self.param = param
-        self.code = code
+        # What has no code of its own is a value that OpenAI would reject.
+        self.code = code or ("invalid_value" if status == 400 else None)
         self.headers = headers or {}
 
     def body(self) -> dict[str, dict[str, str | None]]:

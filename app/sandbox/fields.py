@@ -44,6 +44,9 @@ class StreamOptionsSchema(Schema):
     include_obfuscation = boolean()
 
 
+_NESTED = tuple(f"stream_options.{name}" for name in StreamOptionsSchema().fields)
+
+
 def loaded(schema: Schema, body: Any) -> dict[str, Any]:
     """Return the fields of `body`, parsed JSON, that are there and not null.
 
@@ -52,5 +55,5 @@ def loaded(schema: Schema, body: Any) -> dict[str, Any]:
     try:
         found = schema.load(body)
     except ValidationError as exc:
-        raise rejection(exc.messages, schema.fields) from exc
+        raise rejection(exc.messages, (*schema.fields, *_NESTED)) from exc
     return {name: value for name, value in found.items() if value is not None}

@@ -13,6 +13,33 @@ STATED_LIMIT = 5
 UNKNOWN = "unknown_parameter"
 _UNKNOWN = "Unknown field."
 
+_CLIENTS = "It is an option of the client, not of a request."
+#: Parameters of other services and of clients -> what to do instead.
+ELSEWHERE: Mapping[str, str] = {
+    "api_key": _CLIENTS,
+    "base_url": _CLIENTS,
+    "default_headers": _CLIENTS,
+    "extra_body": "Send its fields as parameters.",
+    "extra_headers": _CLIENTS,
+    "extra_query": _CLIENTS,
+    "format": "Did you mean `response_format`?",
+    "functions": "Use `tools` instead.",
+    "function_call": "Use `tool_choice` instead.",
+    "headers": _CLIENTS,
+    "max_length": "Did you mean `max_tokens`?",
+    "max_retries": _CLIENTS,
+    "n_predict": "Did you mean `max_tokens`?",
+    "num_predict": "Did you mean `max_tokens`?",
+    "options": "Send its fields as parameters.",
+    "stop_sequences": "Did you mean `stop`?",
+    "store": "",
+    "system": "Send it as a message of the role `system`, to `/v5/chat/completions`.",
+    "temp": "Did you mean `temperature`?",
+    "thinking": "Did you mean `reasoning_effort`?",
+    "timeout": _CLIENTS,
+    "top_k": "",
+}
+
 #: Marshmallow's message -> what is said after the field's name, and the code.
 _WORDS: Mapping[str, tuple[str, str]] = {
     _UNKNOWN: ("is not a parameter of the sandbox", UNKNOWN),
@@ -58,6 +85,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" Did you mean `{found[0]}`?" if found else ""
 
 
+def _hint(path: str, known: Iterable[str]) -> str:
+    """Return what to do about an unknown parameter, to be appended to a sentence."""
+    instead = ELSEWHERE.get(path)
+    if instead is None:
+        return did_you_mean(path, known)
+    return f" {instead}" if instead else ""
+
+
 def _faults(path: str, found: Any, known: list[str]) -> Iterator[tuple[str, str, str]]:
     """Yield the path of each faulty field, the sentence about it, and its code."""
     if isinstance(found, Mapping):
@@ -67,7 +102,7 @@ def _faults(path: str, found: Any, known: list[str]) -> Iterator[tuple[str, str,
         return
     message = found[0] if isinstance(found, list) else str(found)
     words, code = _WORDS.get(message) or (_bounds(message), "invalid_value")
-    hint = did_you_mean(path, known) if message == _UNKNOWN and "." not in path else ""
+    hint = _hint(path, known) if message == _UNKNOWN else ""
     yield path, f"`{path}` {words}.{hint}", code
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 import gevent
+from gunicorn.http.errors import ParseException
 from gunicorn.http.unreader import SocketUnreader
 
 from app.runtime.turns import TURN_S
@@ -38,6 +39,14 @@ SMALL_WAIT_S = 0.02
 
 _RECV_BYTES = 8 * 1024
 _HEAD_END = re.compile(rb"\n\r?\n")
+
+
+#: What a TLS connection begins with: the type of its first record, a handshake.
+_TLS = b"\x16"
+
+
+class TLSOnPlainPort(ParseException):  # type: ignore[misc]
+    """A client speaks TLS to a port without. It would wait for an answer until a time-out."""
 
 
 class Reader(SocketUnreader):  # type: ignore[misc]
@@ -87,6 +96,8 @@ class Reader(SocketUnreader):  # type: ignore[misc]
             data = self._receive(_RECV_BYTES)
             if data and not self.begun:
                 self.begun, self._until_s = True, time.monotonic() + HEAD_S
+                if data.startswith(_TLS):
+                    raise TLSOnPlainPort
             pieces.append(data)
             size, tail = size + len(data), tail + data
             if not data or size > HEAD_BYTES or _HEAD_END.search(tail):

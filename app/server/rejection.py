@@ -7,9 +7,19 @@ import socket
 import ssl
 import uuid
 
-from gunicorn.http.errors import ExpectationFailed, LimitRequestHeaders, LimitRequestLine
+from gunicorn.http.errors import (
+    ExpectationFailed,
+    InvalidHeader,
+    InvalidHeaderName,
+    InvalidHTTPVersion,
+    InvalidRequestLine,
+    InvalidRequestMethod,
+    LimitRequestHeaders,
+    LimitRequestLine,
+    UnsupportedTransferCoding,
+)
 
-from app.server.reader import HEAD_S
+from app.server.reader import HEAD_S, TLSOnPlainPort
 
 log = logging.getLogger(__name__)
 
@@ -35,12 +45,25 @@ _REJECTIONS = {
         f"The request's headers were not complete within {HEAD_S:g} s.",
     ),
 }
+#: Exception -> what is wrong with the request; nothing of it is repeated: it may hold a key.
+_MALFORMED = {
+    TLSOnPlainPort: "This port speaks HTTP without TLS. Begin the URL with `http://`.",
+    InvalidRequestMethod: "The method must be in capital letters, such as `POST`.",
+    InvalidRequestLine: "The request line must be a method, a path and `HTTP/1.1`.",
+    InvalidHTTPVersion: "The version of HTTP must be `HTTP/1.1` or `HTTP/1.0`.",
+    InvalidHeaderName: "The name of a header has a character that names cannot have.",
+    InvalidHeader: "A header is malformed: a line without a colon, a value with a control "
+    "character, or a `content-length` that is not a number.",
+    UnsupportedTransferCoding: "The only supported `transfer-encoding` is `chunked`.",
+}
 _INVALID = ("400 Bad Request", "invalid_http", "The request is not valid HTTP.")
 
 
 def reject(client: socket.socket, exc: BaseException) -> str:
     """Send the error response for `exc`, in the shape of the API's errors; return its code."""
     status, code, message = _REJECTIONS.get(type(exc), _INVALID)
+    if malformed := _MALFORMED.get(type(exc)):
+        message = f"{message} {malformed}"
     request_id = f"req_{uuid.uuid4()}"
     log.info("rejected input that is not a request: %s, %s", code, request_id)
     error = {

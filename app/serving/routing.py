@@ -88,9 +88,12 @@ class Router:
         """
         vendor = self._vendors.find(request.vendor)
         if is_pattern(request.model_name):
-            raise ModelNotFound(
-                f"`{request.model[:64]}` matches several models; name one of them.", param="model"
-            )
+            words = f"`{request.model[:64]}` matches several models; name one of them."
+            if "*" in request.model_name:
+                words += f" Put a name that `{vendor.name}` has for a model in the place of `*`."
+            else:
+                words += " What follows a `?` must be `name=value`, as in `sandbox/echo?words=50`."
+            raise ModelNotFound(words, param="model")
         found = [Candidate(vendor, request.model_name)]
         for fallback in vendor.fallbacks:
             name, _, model = fallback.partition("/")

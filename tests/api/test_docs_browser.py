@@ -57,6 +57,55 @@ def complaints(chrome: webdriver.Chrome) -> list[Any]:
     return [it for it in logged if it["level"] == "SEVERE" and it["source"] != "network"]
 
 
+def open_all(chrome: webdriver.Chrome) -> None:
+    chrome.execute_script("for (const it of document.querySelectorAll('details')) it.open = 1")
+
+
+def opened(page: webdriver.Chrome, css: str) -> bool:
+    return bool(page.execute_script("return document.querySelector(arguments[0]).open", css))
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_what_is_long_is_folded(chrome: webdriver.Chrome, root: str, width: int) -> None:
+    """Of a route, its sample is on the page; of an object, its name."""
+    with width_of(chrome, width):
+        chrome.get(f"{root}/docs")
+        assert chrome.execute_script("return document.documentElement.scrollHeight") < 20_000
+        sample = chrome.find_element(By.CSS_SELECTOR, "#createChatCompletion pre")
+        assert "chat/completions" in sample.text
+        assert not chrome.find_element(
+            By.CSS_SELECTOR, "#createChatCompletion table"
+        ).is_displayed()
+
+
+def test_a_link_opens_what_it_leads_to(page: webdriver.Chrome, root: str) -> None:
+    page.get(f"{root}/docs#Model")
+    wait_until(lambda: opened(page, "#Model"))
+    assert not opened(page, "#ModelList")
+    answers = "#listModels details:has(a[href='#ModelList'])"
+    page.execute_script("document.querySelector(arguments[0]).open = true", answers)
+    link = page.find_element(By.CSS_SELECTOR, f"{answers} a[href='#ModelList']")
+    for _ in range(2):  # also when it was closed again
+        page.execute_script("document.getElementById('ModelList').open = false")
+        page.execute_script("arguments[0].click()", link)
+        wait_until(lambda: opened(page, "#ModelList"))
+    assert complaints(page) == []
+
+
+def test_all_is_opened_at_once_and_by_keyboard(page: webdriver.Chrome) -> None:
+    summary = page.find_element(By.CSS_SELECTOR, "#createCompletion details > summary")
+    summary.send_keys(Keys.ENTER)
+    assert opened(page, "#createCompletion details")
+    button = page.find_element(By.ID, "unfold")
+    button.send_keys(Keys.ENTER)
+    assert button.text == "Close all sections"
+    left = "return document.querySelectorAll('details:not([open])').length"
+    assert page.execute_script(left) == 0
+    button.click()
+    assert button.text == "Open all sections"
+    assert not opened(page, "#Model")
+
+
 def test_tabs_show_one_language_by_mouse_and_by_keyboard(page: webdriver.Chrome) -> None:
     group = page.find_element(By.CSS_SELECTOR, "#quickstart [data-tabs]")
     tabs = group.find_elements(By.CSS_SELECTOR, "[role=tab]")
@@ -155,6 +204,7 @@ def test_no_name_is_broken_over_lines(
 ) -> None:
     with width_of(chrome, width):
         chrome.get(f"{root}{path}")
+        open_all(chrome)
         script = (
             "return Array.from(document.querySelectorAll(arguments[0]))"
             "  .map((it) => [it.textContent, it.getClientRects().length])"
@@ -208,7 +258,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(
 ) -> None:
     with scheme(chrome, name), width_of(chrome, width):
         chrome.get(f"{root}{path}")
-        chrome.execute_script("for (const it of document.querySelectorAll('details')) it.open = 1")
+        open_all(chrome)
         assert violations(chrome, axe) == []
         script = "return document.documentElement.scrollWidth <= innerWidth"
         assert chrome.execute_script(script)

@@ -11,6 +11,7 @@ from app.server.reader import (
     SMALL_READS,
     TURN_BYTES,
     Reader,
+    TLSOnPlainPort,
 )
 from tests.server.sockets import connected, nothing
 from tests.support.services.polling import wait_until
@@ -46,6 +47,16 @@ def test_a_head_without_an_end_is_given_up_at_a_bound() -> None:
         reader.wait_for_request(30)
         client.sendall(b"x" * (HEAD_BYTES + 10_000))
         assert HEAD_BYTES < len(reader.chunk()) <= HEAD_BYTES + 10_000
+
+
+def test_tls_is_rejected_at_once() -> None:
+    """Its client waits for an answer, and the head would never end."""
+    with connected() as (server, client):
+        reader = Reader(server, nothing)
+        reader.wait_for_request(30)
+        client.sendall(b"\x16\x03\x01\x02\x00\x01")
+        with pytest.raises(TLSOnPlainPort):
+            reader.chunk()
 
 
 def test_a_connection_without_a_request_has_a_deadline() -> None:

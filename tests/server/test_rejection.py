@@ -6,11 +6,17 @@ import socket
 import pytest
 from gunicorn.http.errors import (
     ExpectationFailed,
+    InvalidHeader,
+    InvalidHeaderName,
+    InvalidHTTPVersion,
     InvalidRequestLine,
+    InvalidRequestMethod,
     LimitRequestHeaders,
     LimitRequestLine,
+    UnsupportedTransferCoding,
 )
 
+from app.server.reader import TLSOnPlainPort
 from app.server.rejection import reject
 from tests.server.sockets import connected
 
@@ -19,6 +25,12 @@ CASES: list[tuple[BaseException, int, str]] = [
     (LimitRequestLine(1, 1), 414, "invalid_http"),
     (LimitRequestHeaders("x"), 431, "invalid_http"),
     (InvalidRequestLine("tg_secret"), 400, "invalid_http"),
+    (InvalidRequestMethod("tg_secret"), 400, "invalid_http"),
+    (InvalidHeader("tg_secret"), 400, "invalid_http"),
+    (InvalidHeaderName("tg_secret"), 400, "invalid_http"),
+    (InvalidHTTPVersion("tg_secret"), 400, "invalid_http"),
+    (UnsupportedTransferCoding("tg_secret"), 400, "invalid_http"),
+    (TLSOnPlainPort(), 400, "invalid_http"),
     (TimeoutError(), 408, "request_timeout"),
 ]
 
@@ -39,6 +51,13 @@ def test_the_error_has_the_apis_shape_and_names_its_kind(
     assert "tg_secret" not in error["message"]
     assert f"x-request-id: {error['request_id']}\r\n".encode() in head + b"\r\n"
     assert error["doc_url"] == f"/docs/errors#{code}"
+
+
+def test_what_is_malformed_is_named() -> None:
+    with connected() as (server, client):
+        reject(server, InvalidRequestMethod("post"))
+        server.shutdown(socket.SHUT_WR)
+        assert b"capital letters, such as `POST`" in client.recv(65536)
 
 
 def test_a_client_that_has_disconnected_is_not_an_error() -> None:

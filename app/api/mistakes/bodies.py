@@ -26,6 +26,10 @@ _BEGINNINGS: tuple[tuple[re.Pattern[bytes], str], ...] = (
         "The request's body begins with a byte-order mark. Send UTF-8 without one.",
     ),
     (
+        re.compile(rb"\xff\xfe\0\0|\0\0\xfe\xff|[{\[]\0\0\0|\0\0\0[{\[]"),
+        "The request's body is in UTF-32. Send UTF-8.",
+    ),
+    (
         re.compile(rb"\xff\xfe|\xfe\xff|[{\[]\x00|\x00[{\[]"),
         "The request's body is in UTF-16. Send UTF-8.",
     ),
@@ -46,6 +50,10 @@ _BEGINNINGS: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (
         re.compile("\\s*\\{\\s*[\u201c\u201d\u2018\u2019]".encode()),
         "The request's body has typographic quotes. JSON has plain double quotes.",
+    ),
+    (
+        re.compile(rb"(?:data|event):[ ]?"),
+        f"The request's body is an event stream, which only answers are. {_JSON}",
     ),
     (
         re.compile(rb"\s*@[\w./-]"),

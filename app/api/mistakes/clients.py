@@ -30,6 +30,10 @@ _AGENTS: tuple[tuple[re.Pattern[str], Client], ...] = (
     (re.compile(r"(Async)?AzureOpenAI/"), Client(_AZURE, _BASE, "/v5")),
     (re.compile(r"(Async)?OpenAI/JS"), Client(_OPENAI, _BASE_JS, "/v5")),
     (re.compile(r"(Async)?OpenAI/"), Client(_OPENAI, _BASE, "/v5")),
+    (
+        re.compile(r"(?i)(async)?(anthropic|google-genai|genai-js|cohere|ollama|mistral)"),
+        Client("OpenAI's client, instead of this one,", _BASE, "/v5"),
+    ),
     (re.compile(r"ai(-sdk)?/"), Client("The AI SDK", _BASE_JS, "/v5")),
     (re.compile(r"(?i)litellm"), Client("LiteLLM", "`api_base`", "/v5")),
 )

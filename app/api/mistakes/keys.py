@@ -10,7 +10,14 @@ from collections.abc import Mapping
 INVALID = "The API key is missing or invalid."
 
 _KEY = re.compile(r"tg_[A-Za-z0-9_-]{43}")
+
+#: What looks like a key, of ours or of another service, within a text.
+_SECRET = re.compile(r"(?<![A-Za-z0-9])(tg_|sk-)[A-Za-z0-9_-]{16,}")
 _KEY_LENGTH = 46
+_FOREIGN = (
+    f"{INVALID} A key of Tollgate begins with `tg_`: `tollgate keys create` makes one, on the "
+    "operator's machine."
+)
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 
 #: Forms of texts that are no keys, the first one that matches counts -> the sentence.
@@ -26,14 +33,41 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(
             r"(?:\$\{?\w{1,99}\}?|\$\(.{1,99}\)|%\w{1,99}%|\{\{.{1,99}\}\}|<.{1,99}>"
+            r"|\{\w{1,99}\}|\$env:\w{1,99}|(?:process\.env|os\.environ)\b.{0,99}"
             r"|your[-_ ].{1,99}|\w{0,50}_API_KEY)\Z",
             re.IGNORECASE,
         ),
         "The API key is a placeholder, or a variable that was not replaced. Send its value.",
     ),
     (
+        re.compile(r"[{<\[(].{1,200}[}>\])]\Z", re.DOTALL),
+        "The API key has brackets around it. Send it without them.",
+    ),
+    (
+        re.compile(r"(?:export\s+)?[a-z_]{0,50}(?:key|token)=(?=.)", re.IGNORECASE),
+        "The API key has the name of a variable before it: `{found}`. Send the value alone.",
+    ),
+    (
+        re.compile(r".{0,200}(?:\*\*|\.\.\.|\u2026)", re.DOTALL),
+        "The API key is abbreviated, as logs and lists show it. Send the whole key.",
+    ),
+    (
+        re.compile(r"(?:[.~]{0,2}/|var/|[a-z]:\\)[\w./\\-]+\Z", re.IGNORECASE),
+        "The API key is the name of a file. Send the file's content.",
+    ),
+    (
+        re.compile(r"(?i:tg)[_-](?<!tg_)|tg%5[Ff]"),
+        "The API key does not begin with `tg_`, in lower case and with an underscore: it was "
+        "changed on its way. Copy it again.",
+    ),
+    (
         re.compile(r"\S*\s"),
         "The API key has white space in it. Send it on one line, without blanks.",
+    ),
+    (
+        re.compile(r"[\x21-\x7e]*[^\x21-\x7e]"),
+        "The API key has a character that is not ASCII, perhaps an invisible one from a page. Copy "
+        "the key again, without it.",
     ),
     (
         re.compile(r"key_[0-9a-f]{20}\Z"),
@@ -41,7 +75,9 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
         "was made; `tollgate keys rotate` makes a new one.",
     ),
     (
-        re.compile(r"sk-ant-|sk-or-|sk-|AIza|gsk_|xai-|hf_|r8_|pplx-|fw_|eyJ|AKIA"),
+        re.compile(
+            r"sk-ant-|sk-or-|sk-|AIza|gsk_|xai-|hf_|r8_|pplx-|fw_|nvapi-|gh[oprsu]_|eyJ|AKIA"
+        ),
         "This API key begins with `{found}`: it is another service's. A key of Tollgate begins "
         "with `tg_`. Replace the other service's key if it is real.",
     ),
@@ -50,8 +86,25 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
 _SCHEME = re.compile(r"bearer(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 
 #: Headers and query parameters that other services read a key from.
-OTHER_HEADERS = ("api-key", "x-goog-api-key", "x-auth-token", "openai-api-key", "x-tollgate-key")
+OTHER_HEADERS = (
+    "api-key",
+    "apikey",
+    "authorisation",
+    "ocp-apim-subscription-key",
+    "openai-api-key",
+    "proxy-authorization",
+    "x-apikey",
+    "x-auth-token",
+    "x-authorization",
+    "x-goog-api-key",
+    "x-tollgate-key",
+)
 QUERY_NAMES = ("api_key", "api-key", "apikey", "key", "token", "access_token", "x-api-key")
+
+#: Schemes of `authorization` that other services have.
+_OTHER_SCHEME = re.compile(
+    r"(token|api-?key|key|digest|negotiate|aws4-hmac-sha256)(?=[\s:=])", re.I
+)
 
 _HOW = "Send the key as `x-api-key: tg_...` or `Authorization: Bearer tg_...`."
 
@@ -59,6 +112,11 @@ _HOW = "Send the key as `x-api-key: tg_...` or `Authorization: Bearer tg_...`."
 def is_key(credential: str) -> bool:
     """Whether a text has the form of a key."""
     return _KEY.fullmatch(credential) is not None
+
+
+def hidden(text: str) -> str:
+    """Return the text with what looks like a key replaced by its beginning and `***`."""
+    return _SECRET.sub(r"\1***", text)
 
 
 def problem(headers: Mapping[str, str], query: Mapping[str, str]) -> str:
@@ -98,14 +156,25 @@ def _of_authorization(value: str) -> str:
         if _SCHEME.fullmatch(text) and text:
             return "The header `authorization` has `Bearer` twice. Leave one out."
         return _of_text(text, "authorization")
-    if value.lower().startswith("basic "):
-        return f"Tollgate does not support Basic authentication. {_HOW}"
-    if not value or " " in value:
-        return f"The header `authorization` has no API key. {_HOW}"
     if is_key(value.strip(_QUOTES)):
         return "The header `authorization` lacks `Bearer` and a space before the key."
-    wrong = _form(value) or f"{INVALID} A key of Tollgate begins with `tg_`."
+    if found := _of_scheme(value):
+        return f"{found} {_HOW}"
+    wrong = _form(value) or _FOREIGN
     return f"{wrong} The header `authorization` also lacks `Bearer` before the key."
+
+
+def _of_scheme(value: str) -> str | None:
+    """Return the sentence on an `authorization` of another scheme; None if it has none."""
+    if value.lower().startswith("basic "):
+        return "Tollgate does not support Basic authentication."
+    if other := _OTHER_SCHEME.match(value):
+        return f"The scheme of `authorization` is `Bearer`, not `{other[1]}`."
+    if re.match(r"bearer\s*[:=]", value, re.IGNORECASE):
+        return "The header `authorization` has a sign after `Bearer`."
+    if not value or " " in value:
+        return "The header `authorization` has no API key."
+    return None
 
 
 def _of_text(text: str, header: str | None) -> str:
@@ -114,7 +183,7 @@ def _of_text(text: str, header: str | None) -> str:
         return f"{where} is there, but has no API key: it is empty."
     if header == "x-api-key" and _SCHEME.fullmatch(text):
         return "The header `x-api-key` takes the key alone. Leave out `Bearer`."
-    return _form(text) or f"{INVALID} A key of Tollgate begins with `tg_`."
+    return _form(text) or _FOREIGN
 
 
 def _form(text: str) -> str | None:

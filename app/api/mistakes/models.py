@@ -9,7 +9,7 @@ from app.vocabulary.errors import InvalidRequest
 from app.vocabulary.suggestion import nearest
 
 #: Signs that other services have between a vendor and a name.
-_SEPARATORS = (":", ".", "|", "@")
+_SEPARATORS = (":", ".", "|", "@", "\\", "-", "_", " ")
 
 
 def explain_model(
@@ -19,11 +19,13 @@ def explain_model(
     if "model" not in {error.param, *(it["param"] for it in error.details)}:
         return
     model = fields.get("model")
-    if isinstance(model, str) and (meant := _meant(model.strip().strip("/"), list(vendors))):
+    if isinstance(model, str) and (meant := meant_model(model, vendors)):
         error.add(f"Did you mean the model `{meant}`?")
 
 
-def _meant(model: str, vendors: list[Vendor]) -> str | None:
+def meant_model(name: str, all_vendors: Iterable[Vendor]) -> str | None:
+    """Return the `vendor/name` that was most likely meant; None if it cannot be told."""
+    model, vendors = name.strip().strip("/"), list(all_vendors)
     if not model or len(model) > 128:
         return None
     if "/" in model:
@@ -34,10 +36,13 @@ def _meant(model: str, vendors: list[Vendor]) -> str | None:
     if known:  # those that are configured first
         known.sort(key=lambda vendor: vendor.missing is not None)
         return f"{known[0].name}/{model}"
+    if vendor := nearest(model, _names(vendors), 0.9):  # the vendor alone, which has one model
+        listed = next(it.models for it in vendors if it.name == vendor)
+        return f"{vendor}/{listed[0]}" if len(listed) == 1 and listed[0] != "*" else None
     for separator in _SEPARATORS:
         prefix, found, name = model.partition(separator)
-        if found and name and prefix in _names(vendors):
-            return f"{prefix}/{name}"
+        if found and name.strip() and (vendor := _named(prefix, vendors)):
+            return f"{vendor}/{name.strip()}"
     return None
 
 
@@ -46,6 +51,11 @@ def _has(vendor: Vendor, model: str) -> bool:
     listed = (name for name in vendor.models if name != "*")
     name = model.partition("?")[0].lower()
     return any(fnmatchcase(name, glob) for glob in (*listed, *vendor.known_for))
+
+
+def _named(name: str, vendors: Iterable[Vendor]) -> str | None:
+    """Return the vendor of a name in any case; None if there is none."""
+    return next((it for it in _names(vendors) if it == name.strip().lower()), None)
 
 
 def _names(vendors: Iterable[Vendor]) -> list[str]:

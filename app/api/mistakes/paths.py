@@ -1,5 +1,6 @@
 """A path or a method that no route has: what there is instead."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,30 +19,60 @@ FOREIGN: Mapping[str, str] = {
     "assistants": "assistants",
     "audio": "audio endpoints",
     "batches": "batches",
+    "containers": "containers",
     "conversations": "stored conversations",
+    "edits": "endpoint of this name",
+    "embed": "embeddings",
     "embeddings": "embeddings",
+    "evals": "evaluations",
     "files": "files",
     "fine_tuning": "fine-tuning",
     "generate": "endpoint of this name",
     "images": "image generation",
     "inference": "endpoint of this name",
+    "mcp": "MCP server",
     "messages": "endpoint for Anthropic's clients",
     "moderations": "moderation endpoint",
     "realtime": "realtime API",
     "rerank": "reranking",
     "responses": "Responses API",
     "threads": "threads",
+    "tokenize": "tokenizer",
     "uploads": "uploads",
     "vector_stores": "vector stores",
     "videos": "video generation",
 }
 
-#: Paths that other services have -> ours.
+#: Ends of paths that other services have -> ours: of Ollama, Cohere, Bedrock, Gemini and pages.
 ALIASES: Mapping[str, str] = {
+    "api/chat": "/v5/chat/completions",
+    "v1/chat": "/v5/chat/completions",
+    "v2/chat": "/v5/chat/completions",
+    "converse": "/v5/chat/completions",
+    "converse-stream": "/v5/chat/completions",
+    "invocations": "/v5/chat/completions",
+    "invoke": "/v5/chat/completions",
+    "invoke-with-response-stream": "/v5/chat/completions",
+    "api/tags": "/v5/models",
+    "api/ps": "/v5/models",
+    "api/show": "/v5/models",
+    "engines": "/v5/models",
+    "costs": "/v5/organization/costs",
+    "requests": "/v5/organization/requests/{any_id}",
+    "usage": "/v5/organization/usage/completions",
+    "admin": "/dashboard",
+    "login": "/dashboard",
+    "ui": "/dashboard",
+    "api": "/docs",
+    "api-docs": "/docs",
+    "errors": "/docs/errors",
+    "openapi": "/openapi.json",
     "health": "/livez",
     "healthz": "/livez",
     "live": "/livez",
     "ping": "/livez",
+    "readyz": "/readyz",
+    "livez": "/livez",
     "ready": "/readyz",
     "readiness": "/readyz",
     "status": "/readyz",
@@ -82,15 +113,14 @@ def no_such_path(
     """
     shown = _shown(path)
     problem = f"There is no `{shown}`"
-    beyond = _segments(path)
-    foreign = next((FOREIGN[it] for it in beyond[:3] if it in FOREIGN), None)
+    foreign = _foreign(path)
     near = None if foreign else _near(method, path, routes)
     if near is not None:
         words = f"{problem}. Did you mean `{near[0]} {near[1]}`?"
     elif foreign is not None:
         words = f"{problem}: Tollgate has no {foreign}. It has {_listed(routes.doors())}."
     else:
-        words = f"{problem}. Tollgate has {_listed(list(_all(shown, routes)))}."
+        words = f"{problem}. Tollgate has {_listed(list(_all(method, shown, routes)))}."
     return PathNotFound(words + _base_url(path, near, origin, client) + _docs(origin))
 
 
@@ -100,6 +130,14 @@ def wrong_method(method: str, path: str, allowed: Sequence[str], origin: str) ->
     if "POST" in allowed:
         words += " Send a JSON body."
     return MethodNotAllowed(words + _docs(origin))
+
+
+def _foreign(path: str) -> str | None:
+    """Return what other services have at a path, and Tollgate has not; None if it is nothing."""
+    parts = [part for part in path[:PATH_LIMIT].lower().split("/") if part]
+    if any(part.startswith(_STORED) for part in parts):
+        return "stored completions"
+    return next((FOREIGN[it] for it in parts[:3] if it in FOREIGN), None)
 
 
 def _near(method: str, path: str, routes: Routes) -> tuple[str, str] | None:
@@ -112,34 +150,58 @@ def _near(method: str, path: str, routes: Routes) -> tuple[str, str] | None:
 
 def _candidates(path: str, routes: Routes) -> Iterator[str]:
     """Yield paths like `path`: without what stands before its end, then those of similar names."""
-    parts = _segments(path)
-    if parts and parts[-1] in ALIASES:
-        yield ALIASES[parts[-1]]
+    named = [part for part in path[:PATH_LIMIT].split("/") if part][:SEGMENTS_LIMIT]
+    parts = [part.lower() for part in named]
+    if _GEMINI.fullmatch(parts[-1] if parts else ""):
+        yield f"{PREFIX}/chat/completions"
+    bare = [part for part in parts if part not in ("v1", "v5", "api")]
+    if _REPEATED.intersection(bare[:-1]) and "models" not in bare:
+        yield f"{PREFIX}/{'chat/' if _CHAT.intersection(bare) else ''}completions"
+    for length in (2, 1):
+        if found := ALIASES.get("/".join(parts[-length:])):
+            yield found
     for start in range(len(parts)):
+        if parts[start] in ("model", "models"):  # the case of what follows is the model's
+            yield "/".join((f"{PREFIX}/models", *named[start + 1 :]))
         rest = "/".join(parts[start:])
         if not rest.startswith("v5/"):
             yield f"{PREFIX}/{rest}"
         yield f"/{rest}"
-    bare = [part for part in parts if part not in ("v1", "v5", "api")]
-    if bare and (found := nearest(f"{PREFIX}/{'/'.join(bare)}", routes.paths, 0.8)):
-        yield found
+    if parts[:2] == ["docs", "errors"]:
+        yield "/docs/errors"
+    for prefix in (PREFIX, "") if bare else ():
+        if found := nearest(f"{prefix}/{'/'.join(bare)}", routes.paths, 0.8):
+            yield found
 
 
-def _segments(path: str) -> list[str]:
-    parts = [part for part in path[:PATH_LIMIT].lower().split("/") if part]
-    return parts[:SEGMENTS_LIMIT]
+#: The last segment of Gemini's paths, such as `gemini-2.5-pro:generateContent`.
+_GEMINI = re.compile(r"[^:]+:(?:stream)?generatecontent")
+#: Before the last segment, they begin a path that has too much at its end, or is misspelt.
+_REPEATED = frozenset({"completions", "chats"})
+_CHAT = frozenset({"chat", "chats"})
+
+#: Beginnings of the ids of answers that other services store.
+_STORED = ("chatcmpl-", "cmpl-")
 
 
-def _all(path: str, routes: Routes) -> Iterator[str]:
-    """Yield the routes below `path`, if it is the beginning of some, or all of the API."""
-    below = [it for it in routes.paths if it.startswith(path.rstrip("/").lower() + "/")]
-    for found in below or [it for it in routes.paths if it.startswith(PREFIX)]:
-        yield f"`{'` and `'.join(sorted(routes.paths[found]))} {found}`"
+def _all(method: str, path: str, routes: Routes) -> Iterator[str]:
+    """Yield the routes below `path`, if it begins some; or what generates text, and the models."""
+    beginning = path.rstrip("/").lower() + "/"
+    below = [it for it in routes.paths if it.startswith(beginning)]
+    if below:
+        for found in below:
+            yield f"`{'` and `'.join(sorted(routes.paths[found]))} {found}`"
+        return
+    yield from routes.doors()
+    if method != "POST" and f"{PREFIX}/models" in routes.paths:
+        yield f"`GET {PREFIX}/models`"
 
 
 def _base_url(path: str, near: tuple[str, str] | None, origin: str, client: Client | None) -> str:
     """Return the sentence on the base URL; empty if that cannot be what is wrong."""
     is_right = path.startswith(f"{PREFIX}/") and not path.startswith(f"{PREFIX}{PREFIX}")
+    if client is not None and near is not None:  # what an official client adds is right
+        is_right = is_right and not path.endswith(near[1].removeprefix(PREFIX))
     if is_right or (near is not None and not near[1].startswith(PREFIX)):
         return ""
     if client is not None:

@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from app.api.openapi.response_headers import error_headers
 from app.gateways.decoding.failures import REJECTED
-from app.vocabulary.errors import VENDOR_REJECTED, TollgateError, VendorRejected
+from app.vocabulary.errors import VENDOR_REJECTED, GatewayError, TollgateError, VendorRejected
 
 #: Where the errors are defined that callers of the API may meet.
 VOCABULARY = TollgateError.__module__.rpartition(".")[0]
@@ -25,6 +26,8 @@ def every_error(root: type[TollgateError] = TollgateError) -> Iterator[type[Toll
 def error_responses(errors: Iterable[type[TollgateError]]) -> dict[str, Any]:
     """Return the `responses` of an operation for errors, by status, with their codes explained."""
     by_status: defaultdict[int, dict[str, str]] = defaultdict(dict)
+    errors = list(errors)
+    calls_vendor = any(issubclass(error, GatewayError) for error in errors)
     samples: dict[int, dict[str, Any]] = {}
     for error in errors:
         message = first_paragraph(error)
@@ -34,6 +37,7 @@ def error_responses(errors: Iterable[type[TollgateError]]) -> dict[str, Any]:
     return {
         str(status): {
             "description": "\n".join(f"- {codes}: {message}" for codes, message in known.items()),
+            "headers": error_headers(status, calls_vendor),
             "content": {"application/json": {"schema": _ERROR, "example": samples[status]}},
         }
         for status, known in sorted(by_status.items())

@@ -7,6 +7,7 @@ from typing import Any
 from app.api.openapi.error_responses import error_responses
 from app.api.openapi.examples import EXAMPLES, Example
 from app.api.openapi.request_headers import ACCOUNT, IDEMPOTENCY, INCLUDE_COST, TRACE
+from app.api.openapi.response_headers import answer_headers
 from app.api.openapi.route_errors import KEYED, LIST, REPORT, of_generation
 from app.vocabulary.errors import ModelNotFound, TollgateError
 
@@ -72,7 +73,7 @@ class Operation:
         found = {
             status: {
                 "description": description,
-                "headers": _headers(self.headers),
+                "headers": answer_headers(self.headers),
                 "content": {kind: self._media(kind, schema) for kind, schema in kinds.items()},
             }
             for status, (description, kinds) in self.answers.items()
@@ -82,14 +83,6 @@ class Operation:
 
 def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _headers(texts: dict[str, str]) -> dict[str, Any]:
-    always = {"x-request-id": "The request's id, in the logs and in the ledger."}
-    return {
-        name: {"description": text, "schema": {"type": "string"}}
-        for name, text in (always | texts).items()
-    }
 
 
 _PLAIN = {"type": "string"}
@@ -177,6 +170,8 @@ def _list(path: str, name: str, summary: str, query: Iterable[Any], schema: str)
         name,
         summary,
         parameters=tuple(query),
+        description="A vendor whose entry names no models has a pattern, such as `openai/*`: put"
+        " the vendor's own name of a model in the place of `*`, and send that as `model`.",
         answers={"200": ("The models.", {"application/json": _ref(schema)})},
         errors=LIST,
     )

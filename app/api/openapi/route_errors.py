@@ -52,7 +52,6 @@ _ELSEWHERE: frozenset[type[TollgateError]] = frozenset(
         PermissionDenied,
         RequestNotFound,
         Unavailable,
-        UnknownParameter,
         UsagePruned,
     }
 )

@@ -54,6 +54,17 @@ class Integer(Scalar):
         return int(text)
 
 
+class UnixSeconds(Integer):
+    """A moment; the message says so, because dates and milliseconds are sent, too."""
+
+    def parse(self, text: str) -> int:
+        if not re.fullmatch(r"-?[0-9]+", text):
+            fail(TYPE, "must be an integer: seconds since 1970, as `date +%s` prints them")
+        if re.fullmatch(r"[0-9]{13}", text):
+            fail(VALUE, "must be in seconds since 1970, not in milliseconds")
+        return super().parse(text)
+
+
 class OneOf(Scalar):
     """One of a few words, each with its value."""
 

@@ -25,6 +25,7 @@ from app.api.schemas.query_fields import (
     Scalar,
     Texts,
     TimeZone,
+    UnixSeconds,
     Words,
 )
 from app.ledger.reports.buckets import TIME_LIMIT_S
@@ -172,14 +173,14 @@ class _RangeSchema(Schema):
 
     error_messages = {"unknown": _UNKNOWN}  # noqa: RUF012  marshmallow declares it like this
 
-    start_time = Integer(
+    start_time = UnixSeconds(
         0,
         TIME_LIMIT_S - 1,
         required=True,
         attribute="start_s",
         error_messages={"required": _ABSENT},
     )
-    end_time = Integer(1, TIME_LIMIT_S, attribute="end_s", load_default=None)
+    end_time = UnixSeconds(1, TIME_LIMIT_S, attribute="end_s", load_default=None)
     timezone = TimeZone(load_default="UTC")
     project_ids = Texts(load_default=None)
     api_key_ids = Texts(load_default=None)

@@ -69,6 +69,29 @@ for (const group of document.querySelectorAll("[data-tabs]")) {
   show(0);
 }
 
+const folds = Array.from(document.querySelectorAll("details"));
+
+// A link to what is folded opens it, also when it was closed again.
+function reveal(id) {
+  const target = id ? document.getElementById(id) : null;
+  for (let it = target?.closest("details"); it; it = it.parentElement.closest("details")) it.open = true;
+}
+addEventListener("hashchange", () => reveal(location.hash.slice(1)));
+document.addEventListener("click", (event) => {
+  const link = event.target.closest('a[href^="#"]');
+  if (link) reveal(link.hash.slice(1));
+});
+reveal(location.hash.slice(1));
+
+function setAll(open) {
+  for (const it of folds) it.open = open;
+  unfold.textContent = open ? "Close all sections" : "Open all sections";
+}
+const unfold = document.getElementById("unfold");
+unfold.addEventListener("click", () => setAll(!folds.every((it) => it.open)));
+addEventListener("beforeprint", () => setAll(true));
+document.getElementById("unfold-place").hidden = false;
+
 const form = document.getElementById("try-form");
 const field = (name) => document.getElementById(`try-${name}`);
 let running = null;

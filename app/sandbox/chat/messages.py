@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from app.sandbox.chat.names import instead_of
 from app.sandbox.errors import SandboxError
 
 ROLES = ("developer", "system", "user", "assistant", "tool")
@@ -35,7 +36,7 @@ def check_messages(messages: Sequence[Message]) -> None:
         _check_content(message, str(role), path)
         if role == "tool":
             if message.get("tool_call_id") not in waiting:
-                text = "a tool's message must answer a tool call of the assistant's message before"
+                text = "must be the id of a tool call in the assistant's message before it"
                 raise _wrong(f"{path}.tool_call_id", text)
             waiting.remove(message["tool_call_id"])
             continue
@@ -109,8 +110,9 @@ def _check_content(message: Message, role: str, path: str) -> None:
     for at, part in enumerate(content):
         of_type = part.get("type") if isinstance(part, dict) else None
         if of_type not in PARTS[role]:
-            kinds = ", ".join(PARTS[role])
-            raise _wrong(f"{path}.content[{at}].type", f"must be one of {kinds}")
+            hint = instead_of(of_type, PARTS[role])
+            kinds = f"must be one of {', '.join(PARTS[role])}{hint}"
+            raise _wrong(f"{path}.content[{at}].type", kinds)
         wanted = dict if of_type not in ("text", "refusal") else str
         if not isinstance(part.get(of_type), wanted):
             kind = "a string" if wanted is str else "an object"
@@ -122,13 +124,17 @@ def _calls(message: Message, path: str) -> list[str]:
     calls, at = message.get("tool_calls"), f"{path}.tool_calls"
     if calls is None:
         return []
-    if message["role"] != "assistant" or not isinstance(calls, list) or not calls:
-        raise _wrong(at, "must be an array of at least one call, of an assistant")
+    if message["role"] != "assistant":
+        raise _wrong(at, "is only allowed in a message of the role assistant")
+    if not isinstance(calls, list) or not calls:
+        raise _wrong(at, "must be an array of at least one call")
     for index, call in enumerate(calls):
         kind = call.get("type") if isinstance(call, dict) else None
         inner = call.get(kind) if kind in ("function", "custom") else None
         if not isinstance(inner, dict) or not isinstance(call.get("id"), str):
-            raise _wrong(f"{at}[{index}]", "must be a call of a tool with an id")
+            raise _wrong(
+                f"{at}[{index}]", "must be a call of the type function or custom, with an id"
+            )
         if not isinstance(inner.get("arguments" if kind == "function" else "input"), str):
             raise _wrong(f"{at}[{index}].{kind}", "must have a string of arguments")
     return [call["id"] for call in calls]
@@ -136,10 +142,10 @@ def _calls(message: Message, path: str) -> list[str]:
 
 def _check_answered(waiting: Sequence[str]) -> None:
     if waiting:
-        names = ", ".join(waiting)
-        text = f"These tool calls have no message with their result after them: {names}"
+        names = ", ".join(f"`{name[:64]}`" for name in waiting)
+        text = f"No message of the role `tool` has the result of these tool calls: {names}."
         raise SandboxError(text, param="messages")
 
 
 def _wrong(param: str, text: str) -> SandboxError:
-    return SandboxError(f"Invalid value for `{param}`: {text}", param=param)
+    return SandboxError(f"`{param}` {text}.", param=param)

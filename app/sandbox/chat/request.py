@@ -10,6 +10,7 @@ from typing import Any, Literal
 from marshmallow import RAISE, Schema, fields, validate
 
 from app.sandbox.chat.messages import check_messages
+from app.sandbox.chat.names import check_names, instead_of
 from app.sandbox.errors import SandboxError
 from app.sandbox.fields import StreamOptionsSchema, Text, boolean, integer, loaded, number
 from app.sandbox.knobs import Knobs, parse_model
@@ -17,6 +18,9 @@ from app.sandbox.knobs import Knobs, parse_model
 #: What the choice among the tools demands: no call, a call of named ones, or what the model wants.
 Mode = Literal["none", "auto", "required"]
 MODES: Mapping[str, Mode] = {"none": "none", "auto": "auto", "required": "required"}
+
+
+FORMATS = ("text", "json_object", "json_schema")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +96,7 @@ def load_chat(body: Any) -> ChatEchoRequest:
     """
     given = loaded(_SCHEMA, body)
     _check_combination(given)
+    check_names(given)
     check_messages(given["messages"])
     tools = _read_tools(given.get("tools", ()))
     mode, names = _read_choice(given.get("tool_choice", "auto"), tools)
@@ -133,7 +138,7 @@ def _read_tools(tools: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, An
         kind = tool.get("type")
         inner = tool.get(kind) if kind in ("function", "custom") else None
         if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
-            text = "must be a function or a custom tool with a name"
+            text = "must be a tool of the type function or custom, with a name"
             raise _wrong(f"tools[{at}]", text)
         parameters = inner.get("parameters")
         if parameters is not None and not isinstance(parameters, dict):
@@ -171,12 +176,13 @@ def _name(tool: Any) -> str:
 def _read_format(form: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a format of a reply, of one of OpenAI's types."""
     kind, schema = form.get("type"), form.get("json_schema")
-    if kind not in ("text", "json_object", "json_schema"):
-        raise _wrong("response_format.type", "must be text, json_object or json_schema")
+    if kind not in FORMATS:
+        text = f"must be one of {', '.join(FORMATS)}{instead_of(kind, FORMATS)}"
+        raise _wrong("response_format.type", text)
     if kind == "json_schema" and not (isinstance(schema, dict) and schema.get("name")):
         raise _wrong("response_format.json_schema", "must be an object with a name and a schema")
     return form
 
 
 def _wrong(param: str, text: str) -> SandboxError:
-    return SandboxError(f"Invalid value for `{param}`: {text}", param=param)
+    return SandboxError(f"`{param}` {text}.", param=param)

@@ -138,7 +138,9 @@ class IdempotencyKeys:
     ) -> "Claim | StoredResponse":
         if first.request != claim.note.request:
             raise IdempotencyKeyReused(
-                "This idempotency key was used for a request with another body.", headers=FINAL
+                "This idempotency key was used for a request with another body. Make a new key for "
+                "each request, and repeat it only with the same body.",
+                headers=FINAL,
             )
         if first.state == "not_kept":
             raise ResponseNotStored(

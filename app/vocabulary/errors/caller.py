@@ -28,7 +28,7 @@ class InvalidType(InvalidRequest):
 
 
 class UnknownParameter(InvalidRequest):
-    """The query has a parameter that the route does not know."""
+    """The query, a header or a tool's function has a name that Tollgate does not know."""
 
     code = "unknown_parameter"
 

@@ -7,7 +7,9 @@ import pytest
 import requests
 
 from app.api.error_codes import entries
-from tests.api.mistakes.table import ASK, CHAT, FIELDS, MISTAKES, TEXT, UNKNOWN, Mistake
+from tests.api.mistakes import table
+from tests.api.mistakes.deeper_table import DEEPER
+from tests.api.mistakes.table import ASK, CHAT, FIELDS, TEXT, UNKNOWN, Mistake
 from tests.support.gateway import Gateway
 
 #: Words of Flask's and werkzeug's, which reach nobody.
@@ -20,6 +22,8 @@ THEIRS = (
     "werkzeug",
     "Traceback",
 )
+
+MISTAKES = [*table.MISTAKES, *DEEPER]
 
 HEADINGS = {entry.code for entry in entries()}
 
@@ -36,7 +40,7 @@ def send(site: Gateway, mistake: Mistake) -> requests.Response:
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len({(it.name, it.code, it.param) for it in MISTAKES}) >= 76
+    assert len({(it.name, it.code, it.param) for it in MISTAKES}) >= 220
     assert len({str(it) for it in MISTAKES}) == len(MISTAKES)
 
 

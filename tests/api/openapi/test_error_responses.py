@@ -36,3 +36,11 @@ def test_a_vendors_rejection_has_the_vendors_statuses() -> None:
 
 def test_an_error_of_tollgate_is_said_to_be_logged() -> None:
     assert "logged" in error_responses([TollgateError])["500"]["description"]
+
+
+def test_errors_have_the_headers_that_answers_carry() -> None:
+    """Of a vendor's failure, the calls that were made; of what is retried, when and whether."""
+    found = error_responses([InvalidAPIKey, LedgerUnavailable])
+    assert set(found["401"]["headers"]) == {"x-request-id", "www-authenticate"}
+    assert set(found["503"]["headers"]) == {"x-request-id", "retry-after", "x-should-retry"}
+    assert "x-tollgate-attempts" in error_responses([VendorRejected])["400"]["headers"]

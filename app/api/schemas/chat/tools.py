@@ -1,6 +1,7 @@
 """The tools of a request, and which of them the model may or must call."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Literal
 
 from app.api.schemas.chat.checks import (
@@ -18,9 +19,15 @@ from app.api.schemas.chat.checks import (
     wrong_value,
 )
 from app.vocabulary.chat.tools import Tool, ToolChoice
+from app.vocabulary.errors import UnknownParameter
+from app.vocabulary.suggestion import nearest
 
 TOOLS_LIMIT = 128
 MODES: tuple[Literal["none", "auto", "required"], ...] = ("none", "auto", "required")
+#: Members of a function, and names that other APIs have for its parameters.
+_FUNCTION = frozenset({"name", "description", "parameters", "strict"})
+NAMES_LIMIT = 64  # how many members are compared
+_SCHEMAS = ("input_schema", "inputSchema", "schema", "args")
 CHOICES = ("function", "custom", "allowed_tools")
 
 
@@ -88,12 +95,25 @@ def _tool(source: Json, path: str) -> Tool:
 def _function(function: Json, path: str) -> Mapping[str, Any]:
     """Return the fields of a function at `path`."""
     parameters = function.get("parameters")
+    if parameters is None and not function.keys() <= _FUNCTION:
+        _check_misnamed(function, path)
     return {
         "name": identifier(function, "name", path),
         "description": optional_text(function, "description", path),
         "parameters": None if parameters is None else mapping(function, "parameters", path),
         "strict": optional_flag(function, "strict", path),
     }
+
+
+def _check_misnamed(function: Json, path: str) -> None:
+    """Reject a function whose parameters have another name: it would be called without any."""
+    given = [name for name in islice(function, NAMES_LIMIT) if name not in _FUNCTION]
+    schemas = (name for name in _SCHEMAS if name in given)
+    if found := nearest("parameters", given) or next(schemas, None):
+        at = f"{path}.{found[:64]}"
+        raise UnknownParameter(
+            f"`{at}` is not a parameter of a function. Did you mean `parameters`?", param=at
+        )
 
 
 def _check_format(custom: Json, path: str) -> None:
