@@ -1,12 +1,29 @@
-"""Coverage of the processes that a test starts."""
+"""Coverage: of which tests it is measured, and of the processes that they start."""
 
-from collections.abc import Mapping
+import importlib
+import pkgutil
+from collections.abc import Generator, Mapping
 from pathlib import Path
+from typing import Any
 
+import pytest
 from coverage import Coverage
+
+import app
 
 #: The settings of coverage in a web process.
 WEB = Path(__file__).parents[1] / "server" / "coverage.cfg"
+
+#: Tests that run the whole of Tollgate once more, for each vendor, official client or version: the
+#: tests of its rooms run the same lines. To trace them, too, would take as long as the tests do.
+UNMEASURED = (
+    "tests/chaos/",
+    "tests/contract/",
+    "tests/e2e/",
+    "tests/rolling/",
+)
+
+_paused = pytest.StashKey[Coverage]()
 
 
 def measured(settings: Path = WEB) -> Mapping[str, str]:
@@ -20,3 +37,39 @@ def measured(settings: Path = WEB) -> Mapping[str, str]:
         return {}
     data_file = Path(current.config.data_file).resolve()
     return {"COVERAGE_PROCESS_START": str(settings), "COVERAGE_FILE": str(data_file)}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Measure how Tollgate's modules are imported, and not how tests are found."""
+    if Coverage.current():
+        for module in pkgutil.walk_packages(app.__path__, "app."):
+            if not module.name.endswith((".__main__", ".wsgi")):  # these start something
+                importlib.import_module(module.name)
+    _pause(session.config)
+    try:
+        return (yield)
+    finally:
+        _resume(session.config)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Measure a test with its fixtures, or not."""
+    if item.nodeid.startswith(UNMEASURED):
+        _pause(item.config)
+    else:
+        _resume(item.config)
+    return (yield)
+
+
+def _pause(config: pytest.Config) -> None:
+    if current := Coverage.current():
+        current.stop()
+        config.stash[_paused] = current
+
+
+def _resume(config: pytest.Config) -> None:
+    if paused := config.stash.get(_paused, None):
+        del config.stash[_paused]
+        paused.start()
