@@ -18,6 +18,8 @@ run: .venv/run.stamp
 
 # Three processes, although CI has two cores: tests wait for half of their time. mypy needs a minute
 # of one core. It runs beside the tests, and its output follows theirs; either's failure is the target's.
+# Tests start hundreds of processes: each would compile Tollgate's modules if none stored them.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: style
 	$(BIN)/coverage erase
 	$(BIN)/mypy > .venv/mypy.log 2>&1 & types=$$!; trap "kill $$types" INT TERM; \
