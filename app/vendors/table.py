@@ -3,6 +3,7 @@
 Does not depend on the keys of an entry (see `entry`) or on any API format.
 """
 
+import functools
 import re
 import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -68,7 +69,7 @@ def load_vendors(
 
     Raises: ConfigError that lists every invalid key of every entry.
     """
-    tables = _read(BUILT_IN)
+    tables = dict(_built_in())
     for name, table in (_read(overlay) if overlay else {}).items():
         tables[name] = _overlaid(tables.get(name, {}), table)
     problems: list[str] = []
@@ -91,6 +92,11 @@ def _lines(path: str, messages: Any) -> Iterator[str]:
             yield from _lines(f"{path}.{key}", inner)
     else:
         yield f"{path}: {' '.join(messages)}"
+
+
+@functools.cache  # it comes with Tollgate; entries are merged over it, and never into it
+def _built_in() -> Mapping[str, dict[str, Any]]:
+    return _read(BUILT_IN)
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
