@@ -38,12 +38,16 @@ _LONG = (
     "tests/contract/wild/test_wild.py",
     "tests/cli/test_dev.py",
     "tests/e2e/",
+    "tests/workers/",
+    "tests/cli/",
     "tests/api/",
     "tests/dashboard/",
     "tests/contract/",
     "tests/ledger/",
     "tests/storage/",
     "tests/usage/",
+    "tests/server/",
+    "tests/transport/",
 )
 
 
