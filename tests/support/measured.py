@@ -10,8 +10,8 @@ from coverage import Coverage
 #: The settings of coverage in a web process.
 WEB = Path(__file__).parents[1] / "server" / "coverage.cfg"
 
-#: Tests in this process that run the same code once more, for each vendor and each official client,
-#: or with generated requests: the tests of Tollgate's rooms have run it. Tracing doubles their time.
+#: Tests in this process that run the same code once more, for each vendor and each client, or with
+#: generated requests: the tests of Tollgate's rooms have run it. Tracing doubles their time.
 UNMEASURED = ("tests/api/openapi/test_live.py", "tests/contract/")
 
 _paused = pytest.StashKey[Coverage]()
