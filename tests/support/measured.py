@@ -14,7 +14,7 @@ WEB = Path(__file__).parents[1] / "server" / "coverage.cfg"
 #: generated requests: the tests of Tollgate's rooms have run it. Tracing doubles their time.
 UNMEASURED = ("tests/api/openapi/test_live.py", "tests/contract/")
 
-_paused = pytest.StashKey[Coverage]()
+_paused = pytest.StashKey[list[Coverage]]()
 
 
 def measured(settings: Path = WEB) -> Mapping[str, str]:
@@ -41,12 +41,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _pause(config: pytest.Config) -> None:
-    if current := Coverage.current():
+    """Stop all measurements: pytest-cov has one inside of another in a process of xdist."""
+    while current := Coverage.current():
         current.stop()
-        config.stash[_paused] = current
+        config.stash.setdefault(_paused, []).append(current)
 
 
 def _resume(config: pytest.Config) -> None:
-    if paused := config.stash.get(_paused, None):
-        del config.stash[_paused]
-        paused.start()
+    paused = config.stash.setdefault(_paused, [])
+    while paused:
+        paused.pop().start()
