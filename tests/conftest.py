@@ -22,7 +22,7 @@ from tests.support.services.sqlite import new_ledger
 from tests.support.services.valkey import Valkey
 from tests.support.vendor import SimulatedVendor
 
-pytest_plugins = ["tests.support.browser", "tests.support.redis"]
+pytest_plugins = ["tests.support.browser", "tests.support.measured", "tests.support.redis"]
 
 # A timing is no verdict: machines are shared.
 hypothesis.settings.register_profile("tollgate", deadline=None)
@@ -38,12 +38,16 @@ _LONG = (
     "tests/contract/wild/test_wild.py",
     "tests/cli/test_dev.py",
     "tests/e2e/",
+    "tests/workers/",
+    "tests/cli/",
     "tests/api/",
     "tests/dashboard/",
     "tests/contract/",
     "tests/ledger/",
     "tests/storage/",
     "tests/usage/",
+    "tests/server/",
+    "tests/transport/",
 )
 
 

@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
@@ -106,9 +106,7 @@ def load_entry(
     Raises: ValidationError that lists every invalid key.
     """
     unset = sorted(set(_unset(table, env)))
-    filled = _filled(table, env)
-    _check(filled, env, gateways)
-    row: dict[str, Any] = _SCHEMA.load(filled)
+    row, quirks = _checked(_filled(table, env), env, gateways)
     gateway = gateways[row["gateway"]]
     key_env = row.pop("api_key_env", None)
     api_key = (env.get(key_env) if key_env else None) or None
@@ -123,7 +121,7 @@ def load_entry(
         native=tuple(row.pop("native", ("*",) if gateway.takes_prompts else ())),
         unsupported=frozenset(row.pop("unsupported", ())),
         timeouts=Timeouts(**row.pop("timeouts", {})),
-        quirks=_quirks_schema(gateway).load(row.pop("quirks", {})),
+        quirks=quirks,
         **_frozen(row),
     )
 
@@ -131,22 +129,32 @@ def load_entry(
 _SCHEMA = _VendorSchema()
 
 
-def _check(
+def _checked(
     table: dict[str, Any], env: Mapping[str, str], gateways: Mapping[str, GatewaySpec]
-) -> None:
-    """Raise ValidationError for all invalid keys together."""
-    problems: dict[str, Any] = dict(_SCHEMA.validate(table))
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the entry and its quirks; raise ValidationError for all invalid keys together."""
+    quirks: dict[str, Any] = {}
+    row, problems = _loaded(_SCHEMA, table)
     if "gateway" not in problems:
         gateway = gateways.get(table["gateway"])
         if gateway is None:
             problems["gateway"] = [f"Must be one of: {', '.join(sorted(gateways))}."]
         elif "quirks" not in problems:
-            problems["quirks"] = _quirks_schema(gateway).validate(table.get("quirks", {}))
+            quirks, problems["quirks"] = _loaded(_quirks_schema(gateway), row.pop("quirks", {}))
     key_env = table.get("api_key_env", "")
     if "api_key_env" not in problems and not _is_plain(env.get(key_env, "")):
         problems["api_key_env"] = [f"The value of {key_env} is not printable ASCII."]
     if any(problems.values()):
         raise ValidationError(problems)
+    return row, quirks
+
+
+def _loaded(schema: Schema, table: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the valid keys of a table, and the problems of the others."""
+    try:
+        return schema.load(table), {}
+    except ValidationError as exc:
+        return cast(dict[str, Any], exc.valid_data), dict(exc.messages_dict)
 
 
 def _is_plain(key: str) -> bool:

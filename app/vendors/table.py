@@ -3,6 +3,7 @@
 Does not depend on the keys of an entry (see `entry`) or on any API format.
 """
 
+import functools
 import re
 import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -71,7 +72,7 @@ def load_vendors(
     another Tollgate: a terminal for OpenAI's clients has Tollgate's key in OPENAI_API_KEY.
     Raises: ConfigError that lists every invalid key of every entry.
     """
-    tables, over = _read(BUILT_IN), _read(overlay) if overlay else {}
+    tables, over = dict(_built_in()), _read(overlay) if overlay else {}
     elsewhere = {name for name, table in over.items() if "base_url" in table}
     for name, table in over.items():
         tables[name] = _overlaid(tables.get(name, {}), table)
@@ -98,6 +99,11 @@ def _lines(path: str, messages: Any) -> Iterator[str]:
             yield from _lines(f"{path}.{key}", inner)
     else:
         yield f"{path}: {' '.join(messages)}"
+
+
+@functools.cache  # it comes with Tollgate; entries are merged over it, and never into it
+def _built_in() -> Mapping[str, dict[str, Any]]:
+    return _read(BUILT_IN)
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:

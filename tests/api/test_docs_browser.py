@@ -23,7 +23,7 @@ from tests.support.services.polling import wait_until
 def gateway(settings: Settings) -> Iterator[Gateway]:
     """A Tollgate whose sandbox runs in threads of this process."""
     server = make_server("127.0.0.1", 0, sandbox, threaded=True)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
     env = {**settings.env, "TOLLGATE_SANDBOX_URL": f"http://127.0.0.1:{server.port}/v1"}
     with running(replace(settings, env=env)) as gateway:
         yield gateway

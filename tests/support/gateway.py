@@ -90,7 +90,7 @@ def running(settings: Settings, account_id: str = "acme") -> Iterator[Gateway]:
     """Serve the app in threads of this process."""
     app = create_app(settings)
     server = make_server("127.0.0.1", 0, _closing(app), threaded=True)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
     try:
         with with_account(f"http://127.0.0.1:{server.port}/v5", settings, account_id) as gateway:
             yield gateway

@@ -1,12 +1,20 @@
-"""Coverage of the processes that a test starts."""
+"""Coverage: of which tests it is measured, and of the processes that they start."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
+from typing import Any
 
+import pytest
 from coverage import Coverage
 
 #: The settings of coverage in a web process.
 WEB = Path(__file__).parents[1] / "server" / "coverage.cfg"
+
+#: Tests in this process that run the same code once more, for each vendor and each client, or with
+#: generated requests: the tests of Tollgate's rooms have run it. Tracing doubles their time.
+UNMEASURED = ("tests/api/openapi/test_live.py", "tests/contract/")
+
+_paused = pytest.StashKey[list[Coverage]]()
 
 
 def measured(settings: Path = WEB) -> Mapping[str, str]:
@@ -20,3 +28,26 @@ def measured(settings: Path = WEB) -> Mapping[str, str]:
         return {}
     data_file = Path(current.config.data_file).resolve()
     return {"COVERAGE_PROCESS_START": str(settings), "COVERAGE_FILE": str(data_file)}
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Measure a test with its fixtures, or not."""
+    if item.nodeid.startswith(UNMEASURED):
+        _pause(item.config)
+    else:
+        _resume(item.config)
+    return (yield)
+
+
+def _pause(config: pytest.Config) -> None:
+    """Stop all measurements: pytest-cov has one inside of another in a process of xdist."""
+    while current := Coverage.current():
+        current.stop()
+        config.stash.setdefault(_paused, []).append(current)
+
+
+def _resume(config: pytest.Config) -> None:
+    paused = config.stash.setdefault(_paused, [])
+    while paused:
+        paused.pop().start()

@@ -16,7 +16,7 @@ from tests.support.gateway import Gateway, running
 def sandbox_url() -> Iterator[str]:
     """The base URL of a sandbox in threads of this process."""
     server = make_server("127.0.0.1", 0, sandbox, threaded=True)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
     yield f"http://127.0.0.1:{server.port}/v1"
     server.shutdown()
     server.server_close()

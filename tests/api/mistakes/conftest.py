@@ -31,7 +31,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, valkey: Valkey) -> Iterator[G
         redis.flushall()
     vendor = SimulatedVendor()
     server = make_server("127.0.0.1", 0, sandbox, threaded=True)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
     table = folder / "vendors.toml"
     table.write_text(vendor_table(vendor.url) + _FOREIGN.format(url=vendor.url))
     url = f"http://127.0.0.1:{server.port}/v1"

@@ -18,11 +18,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaCpp]:
     server.kill()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def both(
     tmp_path_factory: pytest.TempPathFactory, valkey: Valkey, server: LlamaCpp
 ) -> Iterator[Served]:
-    """The server, with a Tollgate in front of it."""
+    """The server, with a Tollgate in front of it, which closes with its module."""
     with tollgate_before(server, tmp_path_factory.mktemp("gateway"), valkey.url) as served:
         yield served
 
