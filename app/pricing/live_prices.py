@@ -24,6 +24,8 @@ SETTLE_S = 2.0
 #: Seconds after which every process has taken a changed file. A worker that posts a backlog looks
 #: at the files between two runs, which take 10 s more at most.
 TAKEN_WITHIN_S = 10
+#: What an empty file may consist of: white space, and a byte-order mark.
+_BLANK = b" \t\r\n\xef\xbb\xbf"
 
 #: For each file: time of change (ns), size and inode; None if there is no file.
 Signature = tuple[tuple[int, int, int] | None, ...]
@@ -92,7 +94,7 @@ class LivePrices:
     def _take(self, found: Signature) -> None:
         try:
             book, version = load_prices(self._path), prices_version(self._path)
-            is_empty = self._path is not None and not self._path.read_bytes().strip()
+            is_empty = self._path is not None and not self._path.read_bytes().strip(_BLANK)
         except (ConfigError, ValueError, KeyError, OSError) as exc:
             self._reject(found, exc)
             return
