@@ -14,6 +14,10 @@ from app.vendors.vendor import Vendor
 from app.vocabulary.chat.reply import Reply
 from app.vocabulary.chat.tools import ToolCall
 
+#: The type of a call of a tool that the vendor runs itself. A call of the caller's tool has no type,
+#: or `tool_use`, which Claude's models put there although botocore's model does not know it.
+SERVERS = "server_tool_use"
+
 #: What a block, or a piece of it, adds to the reply: its text, and what it holds beside it.
 Piece = tuple[str, Reply | None]
 
@@ -33,7 +37,7 @@ class ReplyBlocks:
         drawn = plain_mapping(plain_mapping(event.get("start")).get("image"))
         self._formats[_index(event)] = _text(drawn, "format")
         used = plain_mapping(plain_mapping(event.get("start")).get("toolUse"))
-        if not used or used.get("type"):
+        if not used or used.get("type") == SERVERS:
             return "", None
         index = _index(event)
         self._calls.add(index)
@@ -56,7 +60,7 @@ class ReplyBlocks:
         block = plain_mapping(block)
         if used := plain_mapping(block.get("toolUse")):
             arguments = strict_json.dump(plain_mapping(used.get("input"))).decode()
-            return "", None if used.get("type") else _call(index, used, arguments)
+            return "", None if used.get("type") == SERVERS else _call(index, used, arguments)
         if reasoning := plain_mapping(block.get("reasoningContent")):
             signed = plain_mapping(reasoning.get("reasoningText"))
             return "", self._reasoning(index, {**signed, **reasoning})

@@ -83,7 +83,7 @@ class ObjectDecoder(Decoder):
             tuple([read(choice) for choice in _with_beside(payload, choices)]),
             self._usage(payload, choices),
             fingerprint if isinstance(fingerprint, str) else None,
-            tier if isinstance(tier, str) else None,
+            tier if isinstance(tier, str) and tier else None,
             self._beside(payload),
         )
 

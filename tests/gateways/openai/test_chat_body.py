@@ -111,6 +111,10 @@ def test_stop_is_a_list_where_the_vendor_takes_no_text(name: str) -> None:
     assert ROWS[name].sent("m", stop="END")["stop"] == ["END"]
 
 
+def test_o3_mini_takes_stop_sequences() -> None:
+    assert ROWS["openai"].sent("o3-mini-2025-01-31", stop=["END"])["stop"] == ["END"]
+
+
 #: Vendor, request, and the parameter that it does not support.
 CANNOT: list[tuple[str, dict[str, Any], str]] = [
     ("deepseek", {"response_format": FORMAT}, "response_format"),
