@@ -14,8 +14,8 @@ from app.vendors.vendor import Vendor
 from app.vocabulary.chat.reply import Reply
 from app.vocabulary.chat.tools import ToolCall
 
-#: The type of a call of a tool that the vendor runs itself. A call of the caller's tool has no type,
-#: or `tool_use`, which Claude's models put there although botocore's model does not know it.
+#: The type of a call of a tool that the vendor runs itself. A call of the caller's tool has no
+#: type, or `tool_use`: Claude's models say so, although botocore's model does not know it.
 SERVERS = "server_tool_use"
 
 #: What a block, or a piece of it, adds to the reply: its text, and what it holds beside it.

@@ -90,16 +90,16 @@ def detail_in(body: bytes) -> Detail:
 def detail_of(error: Any) -> Detail:
     """Read an error.
 
-    Shapes: {"error": one of these}; {"message", "type", "param", "code"}; "a sentence"; {"detail"
-    or "msg" or "content": one of these}; {"code": int}; {"details": {"error_code"}}; pydantic's
-    {"msg", "loc": ["body", "messages", 0, "name"]}; a list whose first item is one of these; an
-    empty Detail for anything else. Fields that an inner error lacks are taken from the one around
-    it. OpenRouter puts what its vendor said into `metadata.raw`, and says nothing itself.
+    Shapes: {"error": one of these}; {"message", "type", "param", "code"}; "a sentence"; a text with
+    one of these as JSON; {"detail" or "msg" or "content": one of these}; {"code": int};
+    {"details": {"error_code"}}; pydantic's {"msg", "loc": ["body", "messages", 0, "name"]}; a list
+    whose first item is one of these; an empty Detail for anything else. Fields that an inner error
+    lacks are taken from the one around it. OpenRouter's vendors speak in `metadata.raw`.
     """
     if isinstance(error, list):
         error = error[0] if error else None
     if isinstance(error, str):
-        return Detail(message=error or None)
+        return _said(error)
     body = plain_mapping(error)
     values = (body.get(name) for name in MESSAGES)
     value = next((v for v in values if isinstance(v, str | list | dict) and v), None)
@@ -120,17 +120,23 @@ def detail_of(error: Any) -> Detail:
 MESSAGES = ("error", "message", "detail", "msg", "content")
 STATUSES = ("code", "status_code", "http_status_code", "status")
 
-
 #: Groq's text of a reply that does not fit the tools or the schema; Azure's verdicts of its filter.
 BESIDE = ("failed_generation", "innererror")
 
 
 def _upstream(metadata: Any) -> str | None:
-    """Return what an error's `metadata.raw` says: a sentence, or another error as JSON."""
-    raw = _text(plain_mapping(metadata).get("raw"))
-    if raw is None or not raw.lstrip().startswith(("{", "[")):
-        return raw
-    return detail_in(raw.encode()).message or raw
+    """Return what an error's `metadata.raw` says."""
+    raw = plain_mapping(metadata).get("raw")
+    return _said(raw).message if isinstance(raw, str) else None
+
+
+def _said(text: str) -> Detail:
+    """Read a message: a sentence, or another error as JSON, as servers between us pass it on."""
+    if text.lstrip().startswith(("{", "[")):
+        inner = detail_in(text.encode())
+        if inner.message:
+            return inner
+    return Detail(message=text or None)
 
 
 def _text(value: Any) -> str | None:

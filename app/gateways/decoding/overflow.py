@@ -18,7 +18,7 @@ _MESSAGE = re.compile(
             r"prompt (?:is )?too long",  # Anthropic, Fireworks; Ollama
             r"input is too long",  # Bedrock
             r"exceeds? context limit",  # Anthropic, with max_tokens
-            r"exceed(?:s|ed)? (?:(?:the|its|your|this model's|max(?:imum)?) )?context (?:window|length)",
+            r"exceed(?:s|ed)? (?:(?:the|its|your|this model's|max) )?context (?:window|length)",
             r"exceeds? the (?:available )?context size",  # llama.cpp
             r"(?:maximum|model'?s|allowed) context length",  # OpenAI, vLLM, SGLang, Mistral, others
             r"maximum prompt length",  # xAI

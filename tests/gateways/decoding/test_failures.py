@@ -76,6 +76,16 @@ def test_an_aggregator_passes_on_what_its_vendor_said(raw: Any, says: str) -> No
     assert f"Provider returned error{says}" in limited.message
 
 
+def test_an_error_may_be_json_inside_of_a_message() -> None:
+    """Servers between us and the model pass its error on as a text."""
+    inner = {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
+    body = {"error": {"message": json.dumps(inner), "code": 503, "status": "Service Unavailable"}}
+    error = met(503, body)
+    assert error.message == "The vendor `sim` is overloaded: The model is overloaded."
+    assert met(400, {"error": '{"a": 1}'}).message == '{"a": 1}'
+    assert met(400, {"error": "{no JSON"}).message == "{no JSON"
+
+
 def test_an_overflow_at_an_aggregators_vendor_is_one() -> None:
     raw = json.dumps({"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}})
     body = {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}}
