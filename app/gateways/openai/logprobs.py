@@ -71,14 +71,24 @@ def _completed(entries: Any) -> list[dict[str, Any]] | None:
     complete = []
     for entry in (entry for entry in entries if isinstance(entry, dict)):
         top = entry.get("top_logprobs")
-        complete.append(
-            {"bytes": None, **entry, "top_logprobs": top if isinstance(top, list) else []}
-        )
+        listed = [it for it in top if isinstance(it, dict)] if isinstance(top, list) else []
+        complete.append({**_likely(entry), "top_logprobs": [_likely(it) for it in listed]})
     return complete
 
 
+#: OpenAI's log probability of a token that is very unlikely. Servers send minus infinity, or null.
+UNLIKELY = -9999.0
+
+
+def _likely(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry with bytes and a log probability, which the contract requires."""
+    logprob = number(entry.get("logprob"))
+    return {"bytes": None, **entry, "logprob": UNLIKELY if logprob is None else logprob}
+
+
 def _entry(token: str, logprob: float | None) -> dict[str, Any]:
-    return {"token": token, "logprob": logprob, "bytes": list(token.encode())}
+    likely = UNLIKELY if logprob is None else logprob
+    return {"token": token, "logprob": likely, "bytes": list(token.encode())}
 
 
 def _text_tokens(sent: Mapping[str, Any], choice: Mapping[str, Any]) -> Iterable[TokenLogprob]:

@@ -319,9 +319,17 @@ def token(text: str, logprob: float, **more: Any) -> dict[str, Any]:
     [
         (
             {"content": [token("a", -1, bytes=[97], top_logprobs=[token("b", -2)])]},
-            [token("a", -1, bytes=[97], top_logprobs=[token("b", -2)])],
+            [token("a", -1, bytes=[97], top_logprobs=[token("b", -2, bytes=None)])],
         ),
         ({"content": [token("a", -1)]}, [token("a", -1, bytes=None, top_logprobs=[])]),
+        (  # minus infinity, as JSON cannot say it
+            {"content": [token("a", None, bytes=[97], top_logprobs=[token("b", None), "x"])]},
+            [token("a", -9999.0, bytes=[97], top_logprobs=[token("b", -9999.0, bytes=None)])],
+        ),
+        (
+            {"tokens": ["a"], "token_logprobs": [None], "top_logprobs": [{"b": None}]},
+            [token("a", -9999.0, bytes=[97], top_logprobs=[token("b", -9999.0, bytes=[98])])],
+        ),
         (
             {"content": [token("a", -1, sampling_logprob=-3, top_logprobs=None)]},
             [token("a", -1, bytes=None, sampling_logprob=-3, top_logprobs=[])],
