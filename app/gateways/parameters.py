@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
+from app.gateways.conversation.omissions import CACHE_HINTS
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import LISTED_LIMIT, InvalidRequest, UnsupportedParameter, together
@@ -47,7 +48,8 @@ def supported(
 
     `unsupported` are those of the API format; the vendor entry may add others.
     Raises: UnsupportedParameter for unsupported ones, unless their values change nothing or the
-    vendor entry sets `drop_unsupported`; for more stop sequences than the vendor accepts.
+    vendor entry sets `drop_unsupported`, or they only steer a cache; for more stop sequences than
+    the vendor accepts.
     """
     parameters = request.parameters()
     dropped, faults = [], []
@@ -55,7 +57,7 @@ def supported(
         value = parameters.pop(name)
         if _is_neutral(name, value, request):
             continue
-        if not vendor.drop_unsupported:
+        if not (vendor.drop_unsupported or name in CACHE_HINTS):
             words = f"The vendor `{vendor.name}` does not support `{name}`.{HINTS.get(name, '')}"
             faults.append(UnsupportedParameter(words, param=name))
         else:

@@ -10,7 +10,7 @@ from typing import Any
 from app.gateways.openai.chat_messages import MessageWriter, unmarked
 from app.gateways.openai.chat_quirks import unsupported_in_chat, ways_of
 from app.gateways.openai.dialects import DIALECTS, OPENAI
-from app.gateways.parameters import supported
+from app.gateways.parameters import NEUTRAL, supported
 from app.gateways.stops import as_list
 from app.vendors.model_rules import ModelRules, rules_of
 from app.vendors.vendor import Vendor
@@ -54,6 +54,8 @@ class _Body:
             self._put_format(request.response_format)
         if "reasoning_effort" in self._fields:
             self._put_effort()
+        if "service_tier" in self._fields:
+            self._put_tier()
         if quirks.get("stop_list") and "stop" in self._fields:
             self._fields["stop"] = as_list(self._fields["stop"])
         if self._ways.get("integer_logprobs"):
@@ -135,6 +137,16 @@ class _Body:
             self._refuse("reasoning_effort", f"{word!r} is not an effort of the model: {words}.")
         elif efforts:
             self._fields["reasoning_effort"] = efforts[word]
+
+    def _put_tier(self) -> None:
+        """Leave out a tier that changes nothing, if the vendor does not know the word for it."""
+        words, tier = self._ways.get("service_tiers"), self._fields["service_tier"]
+        if words is None or tier in words:
+            return
+        if tier in NEUTRAL["service_tier"]:
+            del self._fields["service_tier"]
+        else:
+            self._refuse("service_tier", f"It supports only: {', '.join(words)}.")
 
     def _put_integer_logprobs(self) -> None:
         """Write the log probabilities as the number of alternatives."""
