@@ -62,16 +62,21 @@ def supported(
             faults.append(UnsupportedParameter(words, param=name))
         else:
             dropped.append(name)
-    stops = parameters.get("stop", "")
-    if not isinstance(stops, str) and len(stops) > vendor.max_stops:
-        words = (
-            f"The vendor `{vendor.name}` accepts at most {vendor.max_stops} sequences as `stop`, "
-            f"not {len(stops)}."
-        )
-        faults.append(UnsupportedParameter(words, param="stop"))
+    faults += _too_many_stops(vendor, parameters.get("stop", ""))
     if faults:
         raise together(faults)
     return parameters, tuple(dropped)
+
+
+def _too_many_stops(vendor: Vendor, stops: Any) -> list[UnsupportedParameter]:
+    """Return the fault of more stop sequences than the vendor accepts, if there is one."""
+    if isinstance(stops, str) or len(stops) <= vendor.max_stops:
+        return []
+    words = (
+        f"The vendor `{vendor.name}` accepts at most {vendor.max_stops} sequences as `stop`, "
+        f"not {len(stops)}."
+    )
+    return [UnsupportedParameter(words, param="stop")]
 
 
 def _is_neutral(name: str, value: Any, request: GenerationRequest) -> bool:

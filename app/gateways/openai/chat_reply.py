@@ -132,10 +132,9 @@ def _calls(calls: Any, *, is_delta: bool) -> Iterator[ToolCall]:
 
 def _call(index: int, call: Mapping[str, Any]) -> ToolCall:
     function, custom = call.get("function"), call.get("custom")
-    name, arguments = function, None
-    is_custom = isinstance(custom, dict) and (call.get("type") == "custom" or not function)
-    if is_custom:
-        name, arguments = custom.get("name"), custom.get("input")
+    name, arguments, kind = function, None, "function"
+    if isinstance(custom, dict) and (call.get("type") == "custom" or not function):
+        name, arguments, kind = custom.get("name"), custom.get("input"), "custom"
     elif isinstance(function, dict):
         name, arguments = function.get("name"), function.get("arguments")
     call_id = call.get("id")
@@ -145,7 +144,7 @@ def _call(index: int, call: Mapping[str, Any]) -> ToolCall:
         call_id if isinstance(call_id, str) and call_id not in NO_ID else None,
         sanitized(name) if isinstance(name, str) and name else None,
         _arguments(arguments),
-        _text(call.get("type")) or ("custom" if is_custom else "function"),
+        _text(call.get("type")) or kind,
         extra or None,
     )
 

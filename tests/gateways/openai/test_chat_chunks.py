@@ -310,7 +310,7 @@ def test_a_running_usage_is_the_last_one(row: ChatRow) -> None:
 # Log probabilities.
 
 
-def token(text: str, logprob: float, **more: Any) -> dict[str, Any]:
+def token(text: str, logprob: float | None, **more: Any) -> dict[str, Any]:
     return {"token": text, "logprob": logprob, **more}
 
 

@@ -180,7 +180,7 @@ def test_a_call_may_name_both_kinds_and_have_one(
     assert (found.name, found.arguments, found.type) == read
 
 
-HOLLOW = {
+HOLLOW: dict[str, Any] = {
     "audio": {"data": "", "expires_at": 0, "id": "", "transcript": ""},
     "function_call": {"arguments": "", "name": ""},
     "refusal": "",
