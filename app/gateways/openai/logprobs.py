@@ -71,24 +71,18 @@ def _completed(entries: Any) -> list[dict[str, Any]] | None:
     complete = []
     for entry in (entry for entry in entries if isinstance(entry, dict)):
         top = entry.get("top_logprobs")
-        listed = [it for it in top if isinstance(it, dict)] if isinstance(top, list) else []
-        complete.append({**_likely(entry), "top_logprobs": [_likely(it) for it in listed]})
+        others = [it for it in top if isinstance(it, dict)] if isinstance(top, list) else []
+        complete.append({**_with_bytes(entry), "top_logprobs": [_with_bytes(it) for it in others]})
     return complete
 
 
-#: OpenAI's log probability of a token that is very unlikely. Servers send minus infinity, or null.
-UNLIKELY = -9999.0
-
-
-def _likely(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry with bytes and a log probability, which the contract requires."""
-    logprob = number(entry.get("logprob"))
-    return {"bytes": None, **entry, "logprob": UNLIKELY if logprob is None else logprob}
+def _with_bytes(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry with bytes, null if it has none."""
+    return {"bytes": None, **entry}
 
 
 def _entry(token: str, logprob: float | None) -> dict[str, Any]:
-    likely = UNLIKELY if logprob is None else logprob
-    return {"token": token, "logprob": likely, "bytes": list(token.encode())}
+    return {"token": token, "logprob": logprob, "bytes": list(token.encode())}
 
 
 def _text_tokens(sent: Mapping[str, Any], choice: Mapping[str, Any]) -> Iterable[TokenLogprob]:

@@ -310,7 +310,7 @@ def test_a_running_usage_is_the_last_one(row: ChatRow) -> None:
 # Log probabilities.
 
 
-def token(text: str, logprob: float | None, **more: Any) -> dict[str, Any]:
+def token(text: str, logprob: float, **more: Any) -> dict[str, Any]:
     return {"token": text, "logprob": logprob, **more}
 
 
@@ -322,14 +322,6 @@ def token(text: str, logprob: float | None, **more: Any) -> dict[str, Any]:
             [token("a", -1, bytes=[97], top_logprobs=[token("b", -2, bytes=None)])],
         ),
         ({"content": [token("a", -1)]}, [token("a", -1, bytes=None, top_logprobs=[])]),
-        (  # minus infinity, as JSON cannot say it
-            {"content": [token("a", None, bytes=[97], top_logprobs=[token("b", None), "x"])]},
-            [token("a", -9999.0, bytes=[97], top_logprobs=[token("b", -9999.0, bytes=None)])],
-        ),
-        (
-            {"tokens": ["a"], "token_logprobs": [None], "top_logprobs": [{"b": None}]},
-            [token("a", -9999.0, bytes=[97], top_logprobs=[token("b", -9999.0, bytes=[98])])],
-        ),
         (
             {"content": [token("a", -1, sampling_logprob=-3, top_logprobs=None)]},
             [token("a", -1, bytes=None, sampling_logprob=-3, top_logprobs=[])],

@@ -179,7 +179,7 @@ def test_log_probabilities_take_the_contracts_form() -> None:
 def test_without_alternatives_there_are_the_tokens_own() -> None:
     assert told(token("ab", -0.1), token("c", None), asked=0) == {
         "tokens": ["ab", "c"],
-        "token_logprobs": [-0.1, -9999.0],
+        "token_logprobs": [-0.1, None],
         "top_logprobs": None,
         "text_offset": [0, 2],
     }

@@ -12,6 +12,9 @@ from app.vocabulary.completion import Choice, Completion, Usage
 _INSTEAD = frozenset({"audio", "function_call", "images"})
 _NOTHING = Reply()
 
+#: OpenAI's log probability of a token that is very unlikely; the contract has no null there.
+UNLIKELY = -9999.0
+
 
 def dump_chat_completion(completion: Completion) -> dict[str, Any]:
     """Return the `chat.completion` object of the contract."""
@@ -77,8 +80,30 @@ def _dump_content(choice: Choice) -> str | None:
 
 
 def dump_logprobs(logprobs: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return a choice's log probabilities with both lists that the contract requires."""
-    return None if logprobs is None else {"content": None, "refusal": None, **logprobs}
+    """Return a choice's log probabilities with both lists that the contract requires.
+
+    Where a vendor has no number for a token, for example minus infinity, it is UNLIKELY.
+    """
+    if logprobs is None:
+        return None
+    told = {"content": None, "refusal": None, **logprobs}
+    for name in ("content", "refusal"):
+        if told[name]:
+            told[name] = [_scored(entry) for entry in told[name]]
+    return told
+
+
+def _scored(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a token whose log probability, and those of its alternatives, are numbers."""
+    top = entry.get("top_logprobs") or []
+    if all(type(it.get("logprob")) in (int, float) for it in (entry, *top)):
+        return entry
+    return {**_number_in(entry), "top_logprobs": [_number_in(it) for it in top]}
+
+
+def _number_in(entry: Mapping[str, Any]) -> dict[str, Any]:
+    logprob = entry.get("logprob")
+    return {**entry, "logprob": logprob if type(logprob) in (int, float) else UNLIKELY}
 
 
 def _dump_call(call: ToolCall) -> dict[str, Any]:
