@@ -1,9 +1,11 @@
 """A whole chat completion as JSON, and the usage of both endpoints' chat form."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from app.api.schemas.completion import dump_usage
+from app.pricing.service_tier import tier_of
 from app.vocabulary.chat.reply import Reply
 from app.vocabulary.chat.tools import ToolCall
 from app.vocabulary.completion import Choice, Completion, Usage
@@ -11,6 +13,9 @@ from app.vocabulary.completion import Choice, Completion, Usage
 #: Fields of a message that stand in for its content.
 _INSTEAD = frozenset({"audio", "function_call", "images"})
 _NOTHING = Reply()
+
+#: The contract's words for how a request was served.
+TIERS = frozenset({"auto", "default", "flex", "scale", "priority", "fast"})
 
 #: OpenAI's log probability of a token that is very unlikely; the contract has no null there.
 UNLIKELY = -9999.0
@@ -38,8 +43,18 @@ def dump_head(completion: Completion, kind: str) -> dict[str, Any]:
     if completion.system_fingerprint is not None:
         body["system_fingerprint"] = completion.system_fingerprint
     if completion.service_tier is not None:
-        body["service_tier"] = completion.service_tier
+        body |= _tier(completion.service_tier)
     return body
+
+
+@lru_cache(maxsize=64)
+def _tier(word: str) -> Mapping[str, str]:
+    """Return the contract's word for a tier, and the vendor's own if the contract has none.
+
+    Clients with closed types reject a response with any other word.
+    """
+    tier = word if word in TIERS else tier_of(word) or "default"
+    return {"service_tier": tier} if tier in TIERS else {"native_service_tier": word}
 
 
 def _dump_choice(choice: Choice) -> dict[str, Any]:

@@ -91,6 +91,26 @@ def test_what_only_the_vendor_knows_is_kept_at_its_level_and_overrides_nothing()
     }
 
 
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("auto", {"service_tier": "auto"}),
+        ("priority", {"service_tier": "priority"}),
+        ("standard", {"service_tier": "default"}),  # Anthropic
+        ("on_demand", {"service_tier": "default"}),  # Groq
+        ("ON_DEMAND_FLEX", {"service_tier": "flex"}),  # Vertex AI
+        ("", {"service_tier": "default"}),
+        ("provisioned", {"native_service_tier": "provisioned"}),
+        ("batch", {"native_service_tier": "batch"}),
+        (None, {}),
+    ],
+)
+def test_a_tier_is_one_of_the_contracts(word: str | None, told: dict[str, str]) -> None:
+    body = dump_chat_completion(replace(COMPLETION, service_tier=word))
+    openai.types.chat.ChatCompletion.model_validate(body, strict=True)
+    assert {name: it for name, it in body.items() if name.endswith("service_tier")} == told
+
+
 def token(text: str, logprob: Any, *top: Any) -> dict[str, Any]:
     return {"token": text, "logprob": logprob, "bytes": None, "top_logprobs": list(top)}
 
