@@ -22,6 +22,7 @@ from app.vocabulary.chat.parts import TextPart
 from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.completion import Choice, Completion, CompletionRequest, Usage
 from app.vocabulary.errors import GatewayError, InvalidRequest, UnsupportedParameter
+from app.vocabulary.errors.several import renamed
 from app.vocabulary.vendor_request import VendorRequest
 
 #: Parameters that chat has no word for.
@@ -77,7 +78,7 @@ class Bridge:
         try:
             encoded = self._chat.encode(vendor, _with_prompt(vendor, request, parameters))
         except InvalidRequest as error:
-            raise _in_public_words(error) from error
+            raise renamed(error, public_name) from error
         names = {public_name(name) for name in (*dropped, *encoded.dropped)}
         if not names:
             return encoded
@@ -100,14 +101,6 @@ class Bridge:
 def public_name(name: str) -> str:
     """Return the caller's name for a field of chat, e.g. for `messages[0].content`."""
     return PUBLIC_NAMES.get(re.split(r"[.\[]", name, maxsplit=1)[0], name)
-
-
-def _in_public_words(error: InvalidRequest) -> InvalidRequest:
-    """Return an error about a chat request in words of the caller's request."""
-    if error.param is not None and (public := public_name(error.param)) != error.param:
-        error.message = error.message.replace(f"`{error.param}`", f"`{public}`")
-        error.param, error.args = public, (error.message,)
-    return error
 
 
 def _chat_request(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
+from app.gateways.conversation.omissions import CACHE_HINTS
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import LISTED_LIMIT, InvalidRequest, UnsupportedParameter, together
@@ -59,7 +60,8 @@ def supported(
 
     `unsupported` are those of the API format; the vendor entry may add others.
     Raises: UnsupportedParameter for unsupported ones, unless their values change nothing or the
-    vendor entry sets `drop_unsupported`; for more stop sequences than the vendor accepts.
+    vendor entry sets `drop_unsupported`, or they only steer a cache; for more stop sequences than
+    the vendor accepts.
     """
     parameters = request.parameters()
     dropped, faults = [], []
@@ -67,21 +69,26 @@ def supported(
         value = parameters.pop(name)
         if _is_neutral(name, value, request):
             continue
-        if not vendor.drop_unsupported:
+        if not (vendor.drop_unsupported or name in CACHE_HINTS):
             words = f"The vendor `{vendor.name}` does not support `{name}`.{HINTS.get(name, '')}"
             faults.append(UnsupportedParameter(words, param=name))
         else:
             dropped.append(name)
-    stops = parameters.get("stop", "")
-    if not isinstance(stops, str) and len(stops) > vendor.max_stops:
-        words = (
-            f"The vendor `{vendor.name}` accepts at most {vendor.max_stops} sequences as `stop`, "
-            f"not {len(stops)}."
-        )
-        faults.append(UnsupportedParameter(words, param="stop"))
+    faults += _too_many_stops(vendor, parameters.get("stop", ""))
     if faults:
         raise together(faults)
     return parameters, tuple(dropped)
+
+
+def _too_many_stops(vendor: Vendor, stops: Any) -> list[UnsupportedParameter]:
+    """Return the fault of more stop sequences than the vendor accepts, if there is one."""
+    if isinstance(stops, str) or len(stops) <= vendor.max_stops:
+        return []
+    words = (
+        f"The vendor `{vendor.name}` accepts at most {vendor.max_stops} sequences as `stop`, "
+        f"not {len(stops)}."
+    )
+    return [UnsupportedParameter(words, param="stop")]
 
 
 def _is_neutral(name: str, value: Any, request: GenerationRequest) -> bool:

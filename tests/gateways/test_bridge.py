@@ -116,6 +116,14 @@ def test_what_chat_has_no_word_for_is_refused_in_the_callers_words(name: str) ->
     assert caught.value.param == name
 
 
+def test_faults_of_one_parameter_are_one() -> None:
+    strict = chat(unsupported=frozenset({"logprobs", "top_logprobs"}))
+    with pytest.raises(UnsupportedParameter) as caught:
+        strict.sent("gpt-4o", logprobs=3)
+    assert caught.value.param == "logprobs"
+    assert "top_logprobs" not in str(caught.value.body())
+
+
 def test_what_is_dropped_is_named_once_in_the_callers_words() -> None:
     lax = chat(unsupported=frozenset({"logprobs", "top_logprobs"}), drop_unsupported=True)
     request = lax.asks("gpt-4o", logprobs=3, suffix="x")

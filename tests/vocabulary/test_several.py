@@ -3,7 +3,7 @@
 import pytest
 
 from app.vocabulary.errors import InvalidRequest, together
-from app.vocabulary.errors.several import Faults
+from app.vocabulary.errors.several import Faults, renamed
 
 
 def test_one_fault_is_left_as_it_is() -> None:
@@ -27,6 +27,24 @@ def test_a_fault_may_be_several_itself() -> None:
     error = together([inner, InvalidRequest("C.", param="c")])
     assert str(error) == "A. Also: B. C."
     assert [it["param"] for it in error.body()["error"]["details"]] == ["a", "b", "c"]
+
+
+def test_faults_that_say_the_same_by_other_names_are_one() -> None:
+    def faults(*names: str) -> InvalidRequest:
+        return together([InvalidRequest(f"No `{it}`.", param=it, code="c") for it in names])
+
+    error = renamed(faults("a", "a2", "b"), lambda name: name[0])
+    assert str(error) == error.message == "No `a`. Also: No `b`."
+    assert [it["param"] for it in error.details] == ["a", "b"]
+    error = renamed(faults("a", "a2"), lambda name: name[0])
+    assert error.body()["error"].keys() == {"message", "type", "param", "code"}
+    assert (str(error), error.param) == ("No `a`.", "a")
+
+
+def test_one_fault_gets_its_other_name() -> None:
+    error = renamed(InvalidRequest("No `a2`.", param="a2"), lambda name: name[0])
+    assert (str(error), error.param) == ("No `a`.", "a")
+    assert renamed(InvalidRequest("No."), lambda name: name[0]).param is None
 
 
 def test_checks_that_do_not_depend_on_each_other_are_all_made() -> None:

@@ -18,6 +18,10 @@ from app.vendors.vendor import Vendor
 from app.vocabulary.chat.reply import Reply
 from app.vocabulary.chat.tools import ToolCall
 
+#: The type of a call of a tool that the vendor runs itself. A call of the caller's tool has no
+#: type, or `tool_use`: Claude's models say so, although botocore's model does not know it.
+SERVERS = "server_tool_use"
+
 #: What a block, or a piece of it, adds to the reply: its text, and what it holds beside it.
 Piece = tuple[str, Reply | None]
 
@@ -97,7 +101,7 @@ class ReplyBlocks:
 
     def _is_the_vendors(self, used: Mapping[str, Any]) -> bool:
         """Whether a use of a tool is one that the vendor runs itself; count its searches."""
-        is_theirs = bool(used.get("type"))
+        is_theirs = used.get("type") == SERVERS
         if is_theirs and used.get("name") == GROUNDING:
             self.searches += 1
         return is_theirs

@@ -18,6 +18,14 @@ STATUS_OF: Mapping[str, int] = {
     "model_not_found": 404,
     "service_unavailable": 503,
     "overloaded_error": 529,
+    "engine_overloaded_error": 503,  # Moonshot
+    "service_tier_capacity_exceeded": 429,  # Mistral
+    "UnprocessableEntityError": 422,
+    "InternalServerError": 500,
+    "api_error": 500,
+    "internal_error": 500,
+    "internal_server_error": 500,
+    "server_error": 500,
     # Text Generation Inference's
     "validation": 422,
     "overloaded": 429,

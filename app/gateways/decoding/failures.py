@@ -6,7 +6,7 @@ Source: docs/vendors.md and the shapes listed in `detail_of`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.formats import strict_json
@@ -59,6 +59,8 @@ class Detail:
     param: str | None = None
     type: str | None = None
     status: int | None = None
+    #: What the error holds beside its message for the caller alone; see BESIDE.
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
 
 def error_in(payload: Any) -> Any:
@@ -88,34 +90,53 @@ def detail_in(body: bytes) -> Detail:
 def detail_of(error: Any) -> Detail:
     """Read an error.
 
-    Shapes: {"error": one of these}; {"message", "type", "param", "code"}; "a sentence"; {"detail"
-    or "msg" or "content": one of these}; {"code": int}; {"details": {"error_code"}}; pydantic's
-    {"msg", "loc": ["body", "messages", 0, "name"]}; a list whose first item is one of these; an
-    empty Detail for anything else. Fields that an inner error lacks are taken from the one around
-    it.
+    Shapes: {"error": one of these}; {"message", "type", "param", "code"}; "a sentence"; a text with
+    one of these as JSON; {"detail" or "msg" or "content": one of these}; {"code": int};
+    {"details": {"error_code"}}; pydantic's {"msg", "loc": ["body", "messages", 0, "name"]}; a list
+    whose first item is one of these; an empty Detail for anything else. Fields that an inner error
+    lacks are taken from the one around it. OpenRouter's vendors speak in `metadata.raw`.
     """
     if isinstance(error, list):
         error = error[0] if error else None
     if isinstance(error, str):
-        return Detail(message=error or None)
+        return _said(error)
     body = plain_mapping(error)
     values = (body.get(name) for name in MESSAGES)
     value = next((v for v in values if isinstance(v, str | list | dict) and v), None)
     inner = Detail() if value is None else detail_of(value)
     return Detail(
-        message=inner.message,
+        message=": ".join(filter(None, (inner.message, _upstream(body.get("metadata"))))) or None,
         code=inner.code
         or _text(body.get("code"))
         or _text(plain_mapping(body.get("details")).get("error_code")),
         param=inner.param or _text(body.get("param")) or _path(body.get("loc")),
         type=inner.type or _text(body.get("type")) or _text(body.get("error_type")),
         status=inner.status or next(filter(None, (_status(body.get(k)) for k in STATUSES)), None),
+        beside={n: body[n] for n in BESIDE if body.get(n)} or inner.beside,
     )
 
 
 #: Where an error has its message, or another error; and where it may have a status.
 MESSAGES = ("error", "message", "detail", "msg", "content")
 STATUSES = ("code", "status_code", "http_status_code", "status")
+
+#: Groq's text of a reply that does not fit the tools or the schema; Azure's verdicts of its filter.
+BESIDE = ("failed_generation", "innererror")
+
+
+def _upstream(metadata: Any) -> str | None:
+    """Return what an error's `metadata.raw` says."""
+    raw = plain_mapping(metadata).get("raw")
+    return _said(raw).message if isinstance(raw, str) else None
+
+
+def _said(text: str) -> Detail:
+    """Read a message: a sentence, or another error as JSON, as servers between us pass it on."""
+    if text.lstrip().startswith(("{", "[")):
+        inner = detail_in(text.encode())
+        if inner.message:
+            return inner
+    return Detail(message=text or None)
 
 
 def _text(value: Any) -> str | None:
@@ -223,6 +244,7 @@ def _rejected(vendor: Vendor, code: int, detail: Detail, message: str | None) ->
         param=scrubbed(vendor, detail.param, NAME_LIMIT),
         code=CODE if overflows else scrubbed(vendor, detail.code, NAME_LIMIT),
     )
+    error.beside = detail.beside
     if overflows:
         error.status = REJECTED_STATUS
     return error

@@ -15,10 +15,10 @@ CODES = frozenset({CODE, "exceed_context_size_error", "3051"})
 _MESSAGE = re.compile(
     "|".join(
         (
-            r"prompt is too long",  # Anthropic, Fireworks
+            r"prompt (?:is )?too long",  # Anthropic, Fireworks; Ollama
             r"input is too long",  # Bedrock
             r"exceeds? context limit",  # Anthropic, with max_tokens
-            r"exceeds? (?:the|its|your|this model's) context (?:window|length)",
+            r"exceed(?:s|ed)? (?:(?:the|its|your|this model's|max) )?context (?:window|length)",
             r"exceeds? the (?:available )?context size",  # llama.cpp
             r"(?:maximum|model'?s|allowed) context length",  # OpenAI, vLLM, SGLang, Mistral, others
             r"maximum prompt length",  # xAI
@@ -29,6 +29,14 @@ _MESSAGE = re.compile(
             r"`?inputs`? tokens \+ `?max_new_tokens`? must be",
             r"reduce the length of (?:the|your) (?:messages|prompt|input)",  # Groq
             r"prompt contains \d+ tokens",  # Mistral
+            r"longer than the maximum model length",  # vLLM
+            r"maximum allowed input length",  # SGLang, OpenRouter's vendors
+            r"exceeded model token limit",  # Moonshot
+            r"prompt exceeds max length",  # Z.ai
+            r"range of input length should be",  # Qwen
+            r"context window exceeds limit",  # MiniMax
+            r"greater than the context length",  # LM Studio
+            r"context[_ ]length[_ ]exceeded\b",
         )
     ),
     re.IGNORECASE,

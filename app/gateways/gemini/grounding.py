@@ -21,8 +21,8 @@ def searches(metadata: Mapping[str, Any], *, by_query: bool) -> int:
 def annotations(metadata: Mapping[str, Any], text: str) -> list[dict[str, Any]]:
     """Return the citations of an answer's `text`, one for each source of a segment.
 
-    Google counts bytes of UTF-8, the contract characters. Segments of a later part of an answer
-    with several are left out.
+    Google counts bytes of UTF-8, the contract characters. Its counts were seen to drift by some
+    bytes, and begin anew in each part: a segment is where its own text is, if it has one.
     """
     found = []
     chunks = _list(metadata.get("groundingChunks"))
@@ -54,9 +54,24 @@ def _source(chunk: Any) -> dict[str, str] | None:
 
 def _span(segment: Mapping[str, Any], raw: bytes) -> tuple[int, int] | None:
     start, end = whole(segment.get("startIndex", 0)), whole(segment.get("endIndex"))
-    if segment.get("partIndex") or start is None or end is None or not start <= end <= len(raw):
+    text = segment.get("text")
+    said = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else b""
+    at = _nearest(said, raw, start or 0) if said else None
+    if at is not None:
+        start, end = at, at + len(said)
+    elif segment.get("partIndex"):
+        return None
+    if start is None or end is None or not start <= end <= len(raw):
         return None
     return _characters(raw[:start]), _characters(raw[:end])
+
+
+def _nearest(said: bytes, raw: bytes, start: int) -> int | None:
+    """Return where `said` is in the answer, next to `start`; None if nowhere."""
+    if raw.startswith(said, start):
+        return start
+    found = [at for at in (raw.rfind(said, 0, start + len(said)), raw.find(said, start)) if at >= 0]
+    return min(found, key=lambda at: abs(at - start), default=None)
 
 
 def _characters(raw: bytes) -> int:

@@ -11,7 +11,7 @@ from app.gateways.conversation.origins import issuer_of, own_signatures
 from app.gateways.openai.chat_messages import MessageWriter, unmarked
 from app.gateways.openai.chat_quirks import FORCED_WITHOUT_REASONING, unsupported_in_chat, ways_of
 from app.gateways.openai.dialects import DIALECTS, OPENAI
-from app.gateways.parameters import supported
+from app.gateways.parameters import NEUTRAL, supported
 from app.gateways.stops import as_list
 from app.vendors.model_rules import ModelRules, rules_of
 from app.vendors.vendor import Vendor
@@ -59,6 +59,8 @@ class _Body:
             self._put_effort()
         if FORCED_WITHOUT_REASONING in self._rules.traits:
             self._stop_reasoning_if_forced()
+        if "service_tier" in self._fields:
+            self._put_tier()
         if quirks.get("stop_list") and "stop" in self._fields:
             self._fields["stop"] = as_list(self._fields["stop"])
         if self._ways.get("integer_logprobs"):
@@ -154,6 +156,16 @@ class _Body:
             del self._fields["reasoning_effort"]
             self._dropped.add("reasoning_effort")
         self._fields |= self._rules.without_reasoning
+
+    def _put_tier(self) -> None:
+        """Leave out a tier that changes nothing, if the vendor does not know the word for it."""
+        words, tier = self._ways.get("service_tiers"), self._fields["service_tier"]
+        if words is None or tier in words:
+            return
+        if tier in NEUTRAL["service_tier"]:
+            del self._fields["service_tier"]
+        else:
+            self._refuse("service_tier", f"It supports only: {', '.join(words)}.")
 
     def _put_integer_logprobs(self) -> None:
         """Write the log probabilities as the number of alternatives."""

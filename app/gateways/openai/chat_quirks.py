@@ -56,6 +56,8 @@ class _ChatSchema(Schema):
     tool_choices = fields.List(
         fields.String(validate=validate.OneOf(["none", "auto", "required", "named", "allowed"]))
     )
+    # the words of `service_tier` that it knows (absent: it decides itself)
+    service_tiers = fields.List(fields.String())
     # the types of `response_format` that it supports (absent: it decides itself)
     formats = fields.List(fields.String())
     # false: `response_format` and tools exclude each other

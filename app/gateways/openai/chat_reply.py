@@ -21,6 +21,9 @@ USUAL = frozenset({"role", "content", "refusal"})
 #: Fields of a message that are read; all others are kept as they are.
 READ = USUAL | {"reasoning", "reasoning_content", "tool_calls"}
 
+#: Fields of the contract that some servers fill with empty values where there is nothing.
+MAYBE_HOLLOW = frozenset({"audio", "function_call"})
+
 #: Fields of a tool call that are read.
 CALL = frozenset({"custom", "function", "id", "index", "type"})
 
@@ -129,9 +132,9 @@ def _calls(calls: Any, *, is_delta: bool) -> Iterator[ToolCall]:
 
 def _call(index: int, call: Mapping[str, Any]) -> ToolCall:
     function, custom = call.get("function"), call.get("custom")
-    name, arguments = function, None
-    if isinstance(custom, dict):
-        name, arguments = custom.get("name"), custom.get("input")
+    name, arguments, kind = function, None, "function"
+    if isinstance(custom, dict) and (call.get("type") == "custom" or not function):
+        name, arguments, kind = custom.get("name"), custom.get("input"), "custom"
     elif isinstance(function, dict):
         name, arguments = function.get("name"), function.get("arguments")
     call_id = call.get("id")
@@ -141,7 +144,7 @@ def _call(index: int, call: Mapping[str, Any]) -> ToolCall:
         call_id if isinstance(call_id, str) and call_id not in NO_ID else None,
         sanitized(name) if isinstance(name, str) and name else None,
         _arguments(arguments),
-        _text(call.get("type")) or ("custom" if isinstance(custom, dict) else "function"),
+        _text(call.get("type")) or kind,
         extra or None,
     )
 
@@ -162,6 +165,9 @@ def _extra(
         for name, value in message.items()
         if name not in READ and value is not None and not (is_delta and value in ("", [], {}))
     }
+    for name in MAYBE_HOLLOW & extra.keys():
+        if not any(plain_mapping(extra[name]).values()):
+            del extra[name]
     extra |= {name: value for name, value in beside.items() if value}
     reasoning = message.get("reasoning")
     if reasoning and not isinstance(reasoning, str):

@@ -71,10 +71,14 @@ def _completed(entries: Any) -> list[dict[str, Any]] | None:
     complete = []
     for entry in (entry for entry in entries if isinstance(entry, dict)):
         top = entry.get("top_logprobs")
-        complete.append(
-            {"bytes": None, **entry, "top_logprobs": top if isinstance(top, list) else []}
-        )
+        others = [it for it in top if isinstance(it, dict)] if isinstance(top, list) else []
+        complete.append({**_with_bytes(entry), "top_logprobs": [_with_bytes(it) for it in others]})
     return complete
+
+
+def _with_bytes(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry with bytes, null if it has none."""
+    return {"bytes": None, **entry}
 
 
 def _entry(token: str, logprob: float | None) -> dict[str, Any]:

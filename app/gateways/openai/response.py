@@ -83,7 +83,7 @@ class ObjectDecoder(Decoder):
             tuple([read(choice) for choice in _with_beside(payload, choices)]),
             self._usage(payload, choices),
             fingerprint if isinstance(fingerprint, str) else None,
-            tier if isinstance(tier, str) else None,
+            tier if isinstance(tier, str) and tier else None,
             self._beside(payload),
         )
 
@@ -117,8 +117,13 @@ class ObjectDecoder(Decoder):
         return [running.put(usage, (at,), at_end=True) for at, usage in found][-1]
 
     def _whole_choice(self, choice: Mapping[str, Any]) -> Choice:
-        """Decode a choice of a whole response; one without a text field has failed."""
+        """Decode a choice of a whole response; one without a text field has failed.
+
+        Azure leaves out the message that its filter has taken away.
+        """
         if "text" in choice or choice.get("message") or choice.get("delta"):
+            return self._choice(choice)
+        if choice.get("finish_reason") == "content_filter":
             return self._choice(choice)
         return Choice(index_of(choice), "", "error")
 

@@ -19,13 +19,14 @@ COMPLETION: Paths = (
 )
 TOTAL: Paths = (("total_tokens",),)
 
-#: Counts that these include. SGLang puts reasoning, and DeepSeek, Moonshot and others put cached
-#: tokens, beside them.
+#: Counts that these include. SGLang puts reasoning, and DeepSeek, Mistral, Moonshot and others put
+#: cached tokens, beside them.
 PARTS: Mapping[str, Paths] = {
     "cached_tokens": (
         ("prompt_tokens_details", "cached_tokens"),
         ("input_tokens_details", "cached_tokens"),
         ("cached_tokens",),
+        ("num_cached_tokens",),
         ("prompt_cache_hit_tokens",),
         ("cache_read_input_tokens",),
     ),
@@ -37,6 +38,10 @@ PARTS: Mapping[str, Paths] = {
     "image_prompt_tokens": (
         ("prompt_tokens_details", "image_tokens"),
         ("prompt_image_tokens",),
+    ),
+    "web_search_calls": (
+        ("server_tool_use", "web_search_requests"),
+        ("server_tool_use_details", "web_search_requests"),
     ),
     "reasoning_tokens": (
         ("completion_tokens_details", "reasoning_tokens"),
@@ -62,7 +67,7 @@ def decode_usage(vendor: str, usage: Any) -> Usage | None:
     prompt, completion, total = get("prompt_tokens"), get("completion_tokens"), get("total_tokens")
     if type(prompt) is type(completion) is type(total) is int and PLAIN.issuperset(usage):
         return put_together(vendor, whole(prompt), whole(completion), whole(total))
-    parts = {name: found for name, paths in PARTS.items() if (found := first_count(usage, paths))}
+    parts = {name: found for name, paths in PARTS.items() if (found := _part(usage, paths))}
     return put_together(
         vendor,
         first_count(usage, PROMPT),
@@ -70,6 +75,11 @@ def decode_usage(vendor: str, usage: Any) -> Usage | None:
         first_count(usage, TOTAL),
         parts,
     )
+
+
+def _part(usage: Mapping[str, Any], paths: Paths) -> int | None:
+    """Return the first count above 0: servers with two names for one fill the other with 0."""
+    return next(filter(None, (first_count(usage, (path,)) for path in paths)), None)
 
 
 def usage_in(vendor: str, body: Mapping[str, Any]) -> Usage | None:

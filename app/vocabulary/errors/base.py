@@ -37,6 +37,8 @@ class TollgateError(Exception):
         self.note = ""
         #: Every fault of a request that has several, the first one included; each as an error body.
         self.details: Sequence[Mapping[str, str | None]] = ()
+        #: Further fields of the body, for the caller alone.
+        self.beside: Mapping[str, Any] = {}
         if self.retry == "no" and is_retried(self.status):
             self.headers.setdefault(SHOULD_RETRY, "false")
 
@@ -65,7 +67,7 @@ class TollgateError(Exception):
         }
         if self.details:
             error["details"] = list(self.details)
-        return {"error": error | context}
+        return {"error": {**self.beside, **error, **context}}
 
 
 def _joined(sentence: str, more: str) -> str:

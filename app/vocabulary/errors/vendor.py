@@ -89,6 +89,7 @@ class WrongEndpoint(VendorRejected):
             error.message, wants=wants, vendor_status=status, param=error.param, code=error.code
         )
         found.headers = error.headers
+        found.beside = error.beside
         found.vendor_message = error.vendor_message
         return found
 

@@ -33,6 +33,26 @@ def test_the_vendors_own_tools_are_no_calls() -> None:
     assert (whole.text, reply_of(whole).tool_calls) == ("a", ())
 
 
+@pytest.mark.parametrize("kind", [{}, {"type": "tool_use"}, {"type": ""}, {"type": None}])
+def test_a_call_of_the_callers_tool_may_name_its_type(kind: dict[str, Any]) -> None:
+    """Claude's models on Bedrock have sent `tool_use`, which Converse's description lacks."""
+    used = {"toolUseId": "t1", "name": "f", **kind}
+    output = {"message": {"content": [{"toolUse": {**used, "input": {"city": "Rome"}}}]}}
+    (whole,) = ROW.decoded({"output": output, "stopReason": "tool_use"}).choices
+    frames = [
+        event("contentBlockStart", 0, start={"toolUse": used}),
+        event("contentBlockDelta", 0, delta={"toolUse": {"input": '{"city":"Rome"}'}}),
+        event("contentBlockStop", 0),
+    ]
+    choice, _ = joined(
+        ROW.chunks([*frames, event_frame("messageStop", {"stopReason": "tool_use"})])
+    )
+    for found in (whole, choice):
+        (call,) = reply_of(found).tool_calls
+        assert (call.id, call.name, call.arguments) == ("t1", "f", '{"city":"Rome"}')
+        assert found.finish_reason == "tool_calls"
+
+
 def test_text_inside_of_citations_is_text() -> None:
     cited = {"citationsContent": {"content": [{"text": "Rome"}, {"text": " is"}], "citations": []}}
     output = {"message": {"content": [cited, {"text": " old"}]}}

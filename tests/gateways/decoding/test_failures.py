@@ -50,6 +50,72 @@ def test_a_vendors_error_becomes_ours(status: int, body: Any, ours: Ours) -> Non
     assert isinstance(error, TollgateError)
 
 
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        ("x is temporarily rate-limited upstream.", ": x is temporarily rate-limited upstream."),
+        ('{"error": {"message": "no such tool", "code": 400}}', ": no such tool"),
+        ('[{"error": {"message": "no such tool"}}]', ": no such tool"),
+        ('{"broken', ': {"broken'),
+        ("", ""),
+        (None, ""),
+        ({"a": 1}, ""),
+    ],
+)
+def test_an_aggregator_passes_on_what_its_vendor_said(raw: Any, says: str) -> None:
+    """OpenRouter's own message is the same for every failure of its vendors."""
+    body = {
+        "error": {
+            "message": "Provider returned error",
+            "code": 400,
+            "metadata": {"raw": raw, "provider_name": "P"},
+        }
+    }
+    assert met(400, body).message == f"Provider returned error{says}"
+    limited = met(429, body)
+    assert f"Provider returned error{says}" in limited.message
+
+
+def test_an_error_may_be_json_inside_of_a_message() -> None:
+    """Servers between us and the model pass its error on as a text."""
+    inner = {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
+    body = {"error": {"message": json.dumps(inner), "code": 503, "status": "Service Unavailable"}}
+    error = met(503, body)
+    assert error.message == "The vendor `sim` is overloaded: The model is overloaded."
+    assert met(400, {"error": '{"a": 1}'}).message == '{"a": 1}'
+    assert met(400, {"error": "{no JSON"}).message == "{no JSON"
+
+
+def test_an_overflow_at_an_aggregators_vendor_is_one() -> None:
+    raw = json.dumps({"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}})
+    body = {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}}
+    assert met(400, body).code == "context_length_exceeded"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("failed_generation", '{"name": "f", "arguments": {}}'),
+        ("innererror", {"code": "ResponsibleAIPolicyViolation", "content_filter_result": {}}),
+    ],
+)
+def test_what_an_error_holds_beside_its_message_reaches_the_caller_alone(
+    name: str, value: Any
+) -> None:
+    """Groq's `failed_generation` is the only copy of a reply that was paid for."""
+    for body in ({"error": {"message": "no", name: value}}, {"message": "no", name: value}):
+        error = met(400, body)
+        told = error.body(request_id="r")["error"]
+        assert (told["message"], told[name], told["request_id"]) == ("no", value, "r")
+        assert error.vendor_message == "no"
+
+
+def test_what_is_beside_cannot_replace_the_contracts_fields() -> None:
+    told = met(400, {"error": {"message": "no", "failed_generation": "x", "code": "c"}}).body()
+    assert set(told["error"]) == {"message", "type", "param", "code", "failed_generation"}
+    assert told["error"]["code"] == "c"
+
+
 @pytest.mark.parametrize("status", [401, 402, 403])
 @pytest.mark.parametrize(
     "body", [b"", b"<html>", openai("Incorrect API key provided: sk-1234567.")]

@@ -35,6 +35,14 @@ MESSAGES = [
     "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000",
     "too many tokens: size limit exceeded by 11326 tokens. Try using shorter or fewer inputs.",
     "Your input exceeds the context window of this model.",
+    "prompt too long; exceeded max context length by 42 tokens",
+    "The decoder prompt (length 93016) is longer than the maximum model length of 65536.",
+    "Input length 5000 exceeds the maximum allowed input length of 4096 tokens",
+    "Invalid request: Your request exceeded model token limit: 262144 (requested: 291351)",
+    "Prompt exceeds max length",
+    "Range of input length should be [1, 30000]",
+    "invalid params, context window exceeds limit (2013)",
+    "The number of tokens to keep from the initial prompt is greater than the context length",
 ]
 
 

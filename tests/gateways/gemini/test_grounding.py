@@ -108,3 +108,38 @@ def test_metadata_of_no_use_say_nothing(metadata: Any) -> None:
 def test_a_segment_that_is_not_in_the_text_is_left_out(segment: Any) -> None:
     support = {"segment": segment, "groundingChunkIndices": [0]}
     assert annotations({**METADATA, "groundingSupports": [support]}, TEXT) == []
+
+
+@pytest.mark.parametrize(
+    ("segment", "span"),
+    [
+        ({"startIndex": 7, "endIndex": 10, "text": "are"}, (6, 9)),
+        ({"startIndex": 9, "endIndex": 12, "text": "are"}, (6, 9)),  # two bytes late
+        ({"startIndex": 5, "endIndex": 8, "text": "are"}, (6, 9)),  # two bytes early
+        ({"startIndex": 16, "endIndex": 99, "text": "open."}, (10, 15)),  # beyond the end
+        ({"endIndex": "x", "text": "open."}, (10, 15)),
+        ({"partIndex": 1, "endIndex": 5, "text": "open."}, (10, 15)),
+        ({"startIndex": 7, "endIndex": 10, "text": "nowhere"}, (6, 9)),
+        ({"startIndex": 7, "endIndex": 10, "text": 5}, (6, 9)),
+    ],
+)
+def test_a_segment_is_where_its_text_is(segment: Any, span: tuple[int, int]) -> None:
+    """Google's counts were seen to drift by two bytes in the second half of an answer."""
+    support = {"segment": segment, "groundingChunkIndices": [0]}
+    found = annotations({**METADATA, "groundingSupports": [support]}, TEXT)
+    assert found == [cited(*span, "https://a.example", "A")]
+
+
+def test_of_two_places_a_segment_is_in_the_nearest() -> None:
+    metadata = {"groundingChunks": METADATA["groundingChunks"]}
+    for start, at in ((0, 0), (3, 0), (7, 8), (9, 8), (99, 8)):
+        segment = {"startIndex": start, "endIndex": start + 3, "text": "Oh."}
+        supports = [{"segment": segment, "groundingChunkIndices": [0]}]
+        (only,) = annotations({**metadata, "groundingSupports": supports}, "Oh. Ah. Oh.")
+        assert only["url_citation"]["start_index"] == at
+
+
+def test_a_segment_of_another_part_that_is_nowhere_is_left_out() -> None:
+    segment = {"partIndex": 1, "endIndex": 3, "text": "nowhere"}
+    support = {"segment": segment, "groundingChunkIndices": [0]}
+    assert annotations({**METADATA, "groundingSupports": [support]}, TEXT) == []

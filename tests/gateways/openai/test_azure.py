@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from app.vendors.table import load_vendors
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import ModelNotFound
+from tests.gateways.openai.chat_vendors import ROWS
 from tests.gateways.openai.chat_wire import STREAM, answer, chunk, message
 from tests.gateways.rows import Row, told
 from tests.support.vendor import DONE
@@ -92,6 +94,19 @@ def test_filtered_text_ends_with_that_reason() -> None:
     body = json.dumps(answer(choice, prompt_filter_results=[])).encode()
     assert CHAT.decoded(body).choices[0].finish_reason == "content_filter"
     assert told(CHAT.chunks([chunk({**choice, "delta": {}}), DONE]))[1] == ["content_filter"]
+
+
+@pytest.mark.parametrize("row", [CHAT, ROWS["azure"]], ids=["text", "chat"])
+@pytest.mark.parametrize("kept", [{}, {"message": None}, {"message": {}}])
+def test_a_filter_may_take_the_whole_message_away(row: Any, kept: dict[str, Any]) -> None:
+    choice = {"index": 0, "finish_reason": "content_filter", "logprobs": None, **kept}
+    body = {"choices": [choice | {"content_filter_results": {"hate": {"filtered": True}}}]}
+    usage = {"prompt_tokens": 15, "completion_tokens": 19, "total_tokens": 34}
+    found = row.decoded(json.dumps(body | {"usage": usage}).encode())
+    (only,) = found.choices
+    assert (only.text, only.finish_reason) == ("", "content_filter")
+    assert found.usage is not None
+    assert found.usage.completion_tokens == 19
 
 
 def test_a_blocked_prompt_is_the_callers_matter() -> None:

@@ -135,6 +135,8 @@ def test_a_vendors_and_a_models_own_ways_are_heeded(
         (OPENAI, "gpt-4o", {"best_of": 2}),
         (OPENAI, "gpt-4o", {"suffix": "x"}),
         (OPENAI, "o3", {"stop": "x"}),
+        (OPENAI, "o3-2025-04-16", {"stop": "x"}),
+        (OPENAI, "o3-pro", {"stop": "x"}),
         (OPENAI, "o4-mini-2025-04-16", {"stop": "x"}),
         (OPENAI, "o1", {"temperature": 0}),
         (OPENAI, "o3-mini", {"logprobs": 0}),

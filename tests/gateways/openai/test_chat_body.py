@@ -111,6 +111,68 @@ def test_stop_is_a_list_where_the_vendor_takes_no_text(name: str) -> None:
     assert ROWS[name].sent("m", stop="END")["stop"] == ["END"]
 
 
+ALLOWED = {"tools": [{"type": "function", "function": {"name": "g"}}]}
+
+
+@pytest.mark.parametrize("name", sorted(ROWS.keys() - {"azure", "openai", "sandbox", "launch"}))
+def test_a_choice_among_some_tools_is_these_tools_where_the_vendor_knows_no_such(name: str) -> None:
+    tools = [function("f"), function("g")]
+    choice = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", **ALLOWED}}
+    body = ROWS[name].sent("m", tools=tools, tool_choice=choice)
+    assert [tool["function"]["name"] for tool in body["tools"]] == ["g"]
+    assert body.get("tool_choice", "auto") == "auto"
+    if name != "ollama":  # it has no other choice
+        choice["allowed_tools"] = {"mode": "required", **ALLOWED}
+        body = ROWS[name].sent("m", tools=tools, tool_choice=choice)
+        assert [tool["function"]["name"] for tool in body["tools"]] == ["g"]
+        assert body["tool_choice"] == "required"
+
+
+@pytest.mark.parametrize("name", ["azure", "openai"])
+def test_openais_own_choice_among_some_tools_stays(name: str) -> None:
+    choice = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", **ALLOWED}}
+    body = ROWS[name].sent("m", tools=[function("f"), function("g")], tool_choice=choice)
+    assert body["tool_choice"] == choice
+    assert len(body["tools"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "tier", "sent"),
+    [
+        ("groq", "default", None),
+        ("groq", "auto", "auto"),
+        ("groq", "on_demand", "on_demand"),
+        ("mistral", "default", None),
+        ("mistral", "auto", "auto"),
+        ("openai", "default", "default"),
+        ("vllm", "default", None),
+    ],
+)
+def test_a_tier_that_changes_nothing_is_left_out_where_its_word_is_unknown(
+    name: str, tier: str, sent: str | None
+) -> None:
+    assert ROWS[name].sent("m", service_tier=tier).get("service_tier") == sent
+
+
+@pytest.mark.parametrize(
+    "hint",
+    [
+        {"prompt_cache_key": "k"},
+        {"prompt_cache_retention": "24h"},
+        {"prompt_cache_options": {"mode": "implicit"}},
+    ],
+)
+@pytest.mark.parametrize("name", ["groq", "llmengine", "vllm", "together", "ollama"])
+def test_a_hint_for_a_cache_is_left_out_and_named(name: str, hint: dict[str, Any]) -> None:
+    encoded = ROWS[name].encoded("m", **hint)
+    assert encoded.dropped == tuple(hint)
+    assert hint.keys().isdisjoint(json.loads(encoded.body))
+
+
+def test_o3_mini_takes_stop_sequences() -> None:
+    assert ROWS["openai"].sent("o3-mini-2025-01-31", stop=["END"])["stop"] == ["END"]
+
+
 #: Vendor, request, and the parameter that it does not support.
 CANNOT: list[tuple[str, dict[str, Any], str]] = [
     ("deepseek", {"response_format": FORMAT}, "response_format"),
@@ -123,9 +185,10 @@ CANNOT: list[tuple[str, dict[str, Any], str]] = [
     ("groq", {"logit_bias": {"1": 1}}, "logit_bias"),
     ("llmengine", {"response_format": FORMAT}, "response_format"),
     ("llmengine", {"verbosity": "low"}, "verbosity"),
-    ("llmengine", {"prompt_cache_key": "k"}, "prompt_cache_key"),
     ("llmengine", {"safety_identifier": "s"}, "safety_identifier"),
     ("llmengine", {"reasoning_effort": "xhigh"}, "reasoning_effort"),
+    ("groq", {"service_tier": "priority"}, "service_tier"),
+    ("mistral", {"service_tier": "flex"}, "service_tier"),
     ("mistral", {"store": True}, "store"),
     ("mistral", {"verbosity": "low"}, "verbosity"),
     ("mistral", {"functions": [{"name": "f"}]}, "functions"),

@@ -320,7 +320,7 @@ def token(text: str, logprob: float, **more: Any) -> dict[str, Any]:
     [
         (
             {"content": [token("a", -1, bytes=[97], top_logprobs=[token("b", -2)])]},
-            [token("a", -1, bytes=[97], top_logprobs=[token("b", -2)])],
+            [token("a", -1, bytes=[97], top_logprobs=[token("b", -2, bytes=None)])],
         ),
         ({"content": [token("a", -1)]}, [token("a", -1, bytes=None, top_logprobs=[])]),
         (

@@ -162,6 +162,39 @@ def test_a_custom_call_has_its_input() -> None:
     assert found == ToolCall(0, "c", "sql", "select 1", "custom")
 
 
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ({"type": "function", "custom": {"name": "", "input": ""}}, ("f", "{}", "function")),
+        ({"type": "function", "custom": None}, ("f", "{}", "function")),
+        ({"custom": {"name": "", "input": ""}}, ("f", "{}", "function")),
+        ({"type": "custom", "custom": {"name": "g", "input": "x"}}, ("g", "x", "custom")),
+    ],
+)
+def test_a_call_may_name_both_kinds_and_have_one(
+    said: dict[str, Any], read: tuple[str, str, str]
+) -> None:
+    """Snowflake writes every field of OpenAI's types, empty where there is nothing."""
+    both = {"id": "c", "function": {"name": "f", "arguments": "{}"}, **said}
+    (found,) = reply_of(only(answer(message(None, tool_calls=[both])))).tool_calls
+    assert (found.name, found.arguments, found.type) == read
+
+
+HOLLOW: dict[str, Any] = {
+    "audio": {"data": "", "expires_at": 0, "id": "", "transcript": ""},
+    "function_call": {"arguments": "", "name": ""},
+    "refusal": "",
+    "annotations": None,
+}
+
+
+def test_empty_fields_of_the_contract_are_none() -> None:
+    assert only(answer(message("a", "stop", **HOLLOW))) == Choice(0, "a", "stop")
+    found = only(answer(message("", "", tool_calls=[call("c", "{}")], **HOLLOW)))
+    assert found.finish_reason == "tool_calls"
+    assert reply_of(found).extra is None
+
+
 def test_a_signature_of_a_call_stays_with_it() -> None:
     signed: dict[str, Any] = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
     calls = [call("a", **signed), call("b")]

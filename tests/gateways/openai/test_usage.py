@@ -60,6 +60,30 @@ USAGES: dict[str, tuple[Any, Usage | None]] = {
             rejected_prediction_tokens=4,
         ),
     ),
+    "cached tokens beside, Mistral's name": (
+        {**usage_of(10, 224), "num_cached_tokens": 9},
+        Usage(prompt_tokens=10, completion_tokens=224, total_tokens=234, cached_tokens=9),
+    ),
+    "cached tokens in the second place, 0 in the first": (
+        usage_of(
+            10,
+            2,
+            prompt_tokens_details={"cached_tokens": 0, "cache_write_tokens": 0},
+            cache_read_input_tokens=7,
+            cache_creation_input_tokens=2,
+        ),
+        Usage(
+            prompt_tokens=10,
+            completion_tokens=2,
+            total_tokens=12,
+            cached_tokens=7,
+            cache_write_tokens=2,
+        ),
+    ),
+    "searches that an aggregator's vendor ran": (
+        usage_of(10, 2, server_tool_use_details={"web_search_requests": 1}),
+        Usage(prompt_tokens=10, completion_tokens=2, total_tokens=12, web_search_calls=1),
+    ),
     "images, and images that the model drew": (
         usage_of(
             100,

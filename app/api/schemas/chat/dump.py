@@ -1,9 +1,11 @@
 """A whole chat completion as JSON, and the usage of both endpoints' chat form."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from app.api.schemas.completion import dump_usage
+from app.pricing.service_tier import tier_of
 from app.vocabulary.chat.reply import Reply
 from app.vocabulary.chat.tools import ToolCall
 from app.vocabulary.completion import Choice, Completion, Usage
@@ -11,6 +13,12 @@ from app.vocabulary.completion import Choice, Completion, Usage
 #: Fields of a message that stand in for its content.
 _INSTEAD = frozenset({"audio", "function_call", "images"})
 _NOTHING = Reply()
+
+#: The contract's words for how a request was served.
+TIERS = frozenset({"auto", "default", "flex", "scale", "priority", "fast"})
+
+#: OpenAI's log probability of a token that is very unlikely; the contract has no null there.
+UNLIKELY = -9999.0
 
 
 def dump_chat_completion(completion: Completion) -> dict[str, Any]:
@@ -35,8 +43,18 @@ def dump_head(completion: Completion, kind: str) -> dict[str, Any]:
     if completion.system_fingerprint is not None:
         body["system_fingerprint"] = completion.system_fingerprint
     if completion.service_tier is not None:
-        body["service_tier"] = completion.service_tier
+        body |= _tier(completion.service_tier)
     return body
+
+
+@lru_cache(maxsize=64)
+def _tier(word: str) -> Mapping[str, str]:
+    """Return the contract's word for a tier, and the vendor's own if the contract has none.
+
+    Clients with closed types reject a response with any other word.
+    """
+    tier = word if word in TIERS else tier_of(word) or "default"
+    return {"service_tier": tier} if tier in TIERS else {"native_service_tier": word}
 
 
 def _dump_choice(choice: Choice) -> dict[str, Any]:
@@ -77,8 +95,30 @@ def _dump_content(choice: Choice) -> str | None:
 
 
 def dump_logprobs(logprobs: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return a choice's log probabilities with both lists that the contract requires."""
-    return None if logprobs is None else {"content": None, "refusal": None, **logprobs}
+    """Return a choice's log probabilities with both lists that the contract requires.
+
+    Where a vendor has no number for a token, for example minus infinity, it is UNLIKELY.
+    """
+    if logprobs is None:
+        return None
+    told = {"content": None, "refusal": None, **logprobs}
+    for name in ("content", "refusal"):
+        if told[name]:
+            told[name] = [_scored(entry) for entry in told[name]]
+    return told
+
+
+def _scored(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a token whose log probability, and those of its alternatives, are numbers."""
+    top = entry.get("top_logprobs") or []
+    if all(type(it.get("logprob")) in (int, float) for it in (entry, *top)):
+        return entry
+    return {**_number_in(entry), "top_logprobs": [_number_in(it) for it in top]}
+
+
+def _number_in(entry: Mapping[str, Any]) -> dict[str, Any]:
+    logprob = entry.get("logprob")
+    return {**entry, "logprob": logprob if type(logprob) in (int, float) else UNLIKELY}
 
 
 def _dump_call(call: ToolCall) -> dict[str, Any]:

@@ -90,6 +90,50 @@ def test_what_only_the_vendor_knows_is_kept_at_its_level_and_overrides_nothing()
     }
 
 
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("auto", {"service_tier": "auto"}),
+        ("priority", {"service_tier": "priority"}),
+        ("standard", {"service_tier": "default"}),  # Anthropic
+        ("on_demand", {"service_tier": "default"}),  # Groq
+        ("ON_DEMAND_FLEX", {"service_tier": "flex"}),  # Vertex AI
+        ("", {"service_tier": "default"}),
+        ("provisioned", {"native_service_tier": "provisioned"}),
+        ("batch", {"native_service_tier": "batch"}),
+        (None, {}),
+    ],
+)
+def test_a_tier_is_one_of_the_contracts(word: str | None, told: dict[str, str]) -> None:
+    body = dump_chat_completion(replace(COMPLETION, service_tier=word))
+    openai.types.chat.ChatCompletion.model_validate(body, strict=True)
+    assert {name: it for name, it in body.items() if name.endswith("service_tier")} == told
+
+
+def token(text: str, logprob: Any, *top: Any) -> dict[str, Any]:
+    return {"token": text, "logprob": logprob, "bytes": None, "top_logprobs": list(top)}
+
+
+def other(text: str, logprob: Any) -> dict[str, Any]:
+    return {"token": text, "logprob": logprob, "bytes": None}
+
+
+@pytest.mark.parametrize("odd", [None, True, "low", {}])
+@pytest.mark.parametrize("name", ["content", "refusal"])
+def test_a_token_without_a_number_is_very_unlikely(odd: Any, name: str) -> None:
+    """Servers say minus infinity, which JSON cannot; the contract has no null there."""
+    good = token("c", -1.5, other("c", -1.5))
+    sent = {name: [token("a", odd, other("b", -1)), token("b", -1, other("b", odd)), good]}
+    choice = Choice(0, "abc", "stop", sent)
+    body = dump_chat_completion(replace(COMPLETION, choices=(choice,)))
+    openai.types.chat.ChatCompletion.model_validate(body)
+    assert body["choices"][0]["logprobs"][name] == [
+        token("a", -9999.0, other("b", -1)),
+        token("b", -1, other("b", -9999.0)),
+        good,
+    ]
+
+
 def test_calls_stand_in_for_the_content() -> None:
     custom = ToolCall(1, "c2", "sql", "SELECT 1", "custom")
     signed = replace(CALL, extra={"extra_content": {"google": {"thought_signature": "s"}}})
