@@ -105,7 +105,7 @@ def test_what_only_the_vendor_knows_is_kept_at_its_level_and_overrides_nothing()
     ],
 )
 def test_a_tier_is_one_of_the_contracts(word: str | None, told: dict[str, str]) -> None:
-    body = dump_chat_completion(replace(COMPLETION, service_tier=word))
+    body = dump_chat_completion(COMPLETION._replace(service_tier=word))
     openai.types.chat.ChatCompletion.model_validate(body, strict=True)
     assert {name: it for name, it in body.items() if name.endswith("service_tier")} == told
 
@@ -125,7 +125,7 @@ def test_a_token_without_a_number_is_very_unlikely(odd: Any, name: str) -> None:
     good = token("c", -1.5, other("c", -1.5))
     sent = {name: [token("a", odd, other("b", -1)), token("b", -1, other("b", odd)), good]}
     choice = Choice(0, "abc", "stop", sent)
-    body = dump_chat_completion(replace(COMPLETION, choices=(choice,)))
+    body = dump_chat_completion(COMPLETION._replace(choices=(choice,)))
     openai.types.chat.ChatCompletion.model_validate(body)
     assert body["choices"][0]["logprobs"][name] == [
         token("a", -9999.0, other("b", -1)),
