@@ -147,7 +147,7 @@ def test_it_excludes_the_other_modes(tollgate: Tollgate, tmp_path: Path, other: 
     log = log_of(tmp_path, [])
     arguments = [log if it == "FILE" else it for it in other]
     result = tollgate.run("reconcile", "--from-log", log, *arguments, exit_code=2)
-    assert "only one of" in result.stderr
+    assert "commands of their own" in result.stderr
 
 
 def test_a_log_that_does_not_exist_is_a_wrong_argument(tollgate: Tollgate, tmp_path: Path) -> None:
