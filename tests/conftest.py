@@ -31,14 +31,14 @@ hypothesis.settings.load_profile("tollgate")
 
 #: What takes long, the longest first; the rest is short, or many tests that are.
 _LONG = (
-    "tests/workers/test_worker.py",
     "tests/chaos/",
+    "tests/workers/test_worker.py",
     "tests/rolling/",
+    "tests/cli/test_dev.py",
+    "tests/workers/",
+    "tests/e2e/",
     "tests/contract/test_contract.py",
     "tests/contract/wild/test_wild.py",
-    "tests/cli/test_dev.py",
-    "tests/e2e/",
-    "tests/workers/",
     "tests/cli/",
     "tests/api/",
     "tests/dashboard/",
@@ -46,7 +46,6 @@ _LONG = (
     "tests/ledger/",
     "tests/storage/",
     "tests/usage/",
-    "tests/server/",
     "tests/transport/",
 )
 
