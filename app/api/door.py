@@ -57,14 +57,15 @@ class Door:
         asked = self._loaded(body)
         if len(body) > SMALL_BYTES:
             give_turn()
+        line = g.line  # each use of a proxy costs a look-up
         context = RequestContext(
-            request_id=g.request_id,
+            request_id=line.request_id,
             account_id=account_id,
             api_key_id=key.key_id,
             client_retry_count=_retry_count(),
             limits=limits_of(key, account_id),
-            trace=g.line.trace,
-            observer=g.line,
+            trace=line.trace,
+            observer=line,
         )
         answer, with_cost = (self._stream if asked.stream else self._whole), is_asked()
         return respond_once(account_id, body, asked, lambda: answer(asked, context, with_cost))
@@ -81,10 +82,11 @@ class Door:
     def _whole(
         self, asked: GenerationRequest, context: RequestContext, with_cost: bool
     ) -> Response:
-        answer = services().completions.complete(asked, context)
+        known = services()
+        answer = known.completions.complete(asked, context)
         try:
             body = self.dump(answer.completion)
-            body["model"], cost = answer.model, answer.cost(services().prices)
+            body["model"], cost = answer.model, answer.cost(known.prices)
             if with_cost:
                 body["usage"]["cost"] = in_usage(cost)
             response = Response(strict_json.dump(body), mimetype="application/json")
