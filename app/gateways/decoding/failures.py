@@ -14,7 +14,7 @@ from app.gateways.decoding.error_types import status_named
 from app.gateways.decoding.overflow import CODE, is_overflow
 from app.gateways.decoding.parsing import plain_mapping
 from app.gateways.decoding.retry_hints import retry_after, should_retry
-from app.gateways.decoding.secrets import scrubbed
+from app.gateways.decoding.secrets import scrubbed, without_own_secrets
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import (
     SHOULD_RETRY,
@@ -244,7 +244,7 @@ def _rejected(vendor: Vendor, code: int, detail: Detail, message: str | None) ->
         param=scrubbed(vendor, detail.param, NAME_LIMIT),
         code=CODE if overflows else scrubbed(vendor, detail.code, NAME_LIMIT),
     )
-    error.beside = detail.beside
+    error.beside = without_own_secrets(vendor, detail.beside)
     if overflows:
         error.status = REJECTED_STATUS
     return error

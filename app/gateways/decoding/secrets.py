@@ -1,6 +1,7 @@
 """Replaces keys, passwords and tokens in what vendors say. No I/O."""
 
 import re
+from typing import Any
 
 from app.gateways.decoding.choices.texts import sanitized
 from app.vendors.vendor import Vendor
@@ -56,8 +57,24 @@ def scrubbed(vendor: Vendor, message: str | None, limit: int = MESSAGE_LIMIT) ->
     """Return a vendor's text, at most `limit` characters, with everything like a key replaced."""
     if message is None:
         return None
-    message = sanitized(message[:SCRUBBED_LIMIT])
-    for secret in (vendor.api_key, *vendor.headers.values()):
-        if secret and len(secret) >= SECRET_LENGTH:
-            message = message.replace(secret, HIDDEN)
+    message = str(without_own_secrets(vendor, sanitized(message[:SCRUBBED_LIMIT])))
     return hide_secrets(message)[:limit]
+
+
+def without_own_secrets(vendor: Vendor, value: Any) -> Any:
+    """Return a value of a vendor's JSON, whole, with what we send the vendor as secrets replaced.
+
+    A model's text stays as it is, even where it looks like a key.
+    """
+    if isinstance(value, dict):
+        return {
+            without_own_secrets(vendor, name): without_own_secrets(vendor, it)
+            for name, it in value.items()
+        }
+    if isinstance(value, list):
+        return [without_own_secrets(vendor, it) for it in value]
+    if isinstance(value, str):
+        for secret in (vendor.api_key, *vendor.headers.values()):
+            if secret and len(secret) >= SECRET_LENGTH:
+                value = value.replace(secret, HIDDEN)
+    return value

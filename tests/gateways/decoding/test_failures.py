@@ -110,6 +110,15 @@ def test_what_an_error_holds_beside_its_message_reaches_the_caller_alone(
         assert error.vendor_message == "no"
 
 
+def test_what_is_beside_has_no_secret_of_ours_and_keeps_a_models_text() -> None:
+    text = f"token=abcd1234efgh, and {SECRET}"
+    inner = {SECRET: [{"told": f"Bearer {HEADER_SECRET}", "count": 1, "none": None}]}
+    body = {"error": {"message": "no", "failed_generation": text, "innererror": inner}}
+    told = met(400, body).body()["error"]
+    assert told["failed_generation"] == "token=abcd1234efgh, and ***"
+    assert told["innererror"] == {"***": [{"told": "Bearer ***", "count": 1, "none": None}]}
+
+
 def test_what_is_beside_cannot_replace_the_contracts_fields() -> None:
     told = met(400, {"error": {"message": "no", "failed_generation": "x", "code": "c"}}).body()
     assert set(told["error"]) == {"message", "type", "param", "code", "failed_generation"}
