@@ -11,7 +11,7 @@ from app.gateways.conversation.origins import issuer_of, own_signatures
 from app.gateways.openai.chat_messages import MessageWriter, unmarked
 from app.gateways.openai.chat_quirks import FORCED_WITHOUT_REASONING, unsupported_in_chat, ways_of
 from app.gateways.openai.dialects import DIALECTS, OPENAI
-from app.gateways.parameters import NEUTRAL, supported
+from app.gateways.parameters import NEUTRAL, check_range, supported
 from app.gateways.stops import as_list
 from app.vendors.model_rules import ModelRules, rules_of
 from app.vendors.vendor import Vendor
@@ -63,6 +63,8 @@ class _Body:
             self._put_tier()
         if quirks.get("stop_list") and "stop" in self._fields:
             self._fields["stop"] = as_list(self._fields["stop"])
+        for name, (low, high) in self._ways.get("ranges", {}).items():
+            check_range(self._vendor, request, name, low, high)
         if self._ways.get("integer_logprobs"):
             self._put_integer_logprobs()
         messages = MessageWriter(self._vendor, self._unsupported)

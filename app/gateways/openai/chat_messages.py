@@ -13,7 +13,7 @@ from app.gateways.openai.chat_quirks import ways_of
 from app.gateways.openai.dialects import DIALECTS, OPENAI
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.message import Message
-from app.vocabulary.chat.parts import ImagePart, Part
+from app.vocabulary.chat.parts import ImagePart, Part, RefusalPart, TextPart
 from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
@@ -64,7 +64,8 @@ class MessageWriter:
 
         Raises: UnsupportedParameter, InvalidRequest.
         """
-        return [self._message(message) for message in request.messages]
+        messages = self._dialect.ordered(self._vendor, request.messages)
+        return [self._message(message) for message in messages]
 
     def _message(self, message: Message) -> Mapping[str, Any]:
         source = message.source
@@ -80,7 +81,7 @@ class MessageWriter:
         if self._ways.get("names") is False and message.role != "tool" and "name" in body:
             raise self._unsupported(f"{message.path}.name", "Leave it out.")
         if isinstance(body.get("content"), list):
-            body["content"] = [self._part(part) for part in message.parts]
+            body["content"] = self._content(message)
         if message.role == "assistant":
             self._assistant(message, body)
         elif message.tool_call_id is not None and "tool_call_id" in body:
@@ -95,6 +96,8 @@ class MessageWriter:
             for name in REASONING:
                 if name not in self._stripped:
                     body[name] = message.reasoning
+        if self._ways.get("refusals") is False:
+            _put_refusal(body)
         if message.tool_calls:
             calls = message.source.get("tool_calls")
             body["tool_calls"] = [self._call(call) for call in calls or ()]
@@ -125,11 +128,22 @@ class MessageWriter:
             return call_id
         return hashlib.sha256(call_id.encode()).hexdigest()[: form["length"]]
 
+    def _content(self, message: Message) -> str | list[Mapping[str, Any]]:
+        """Return a message's parts; texts alone as one string, if the vendor takes no list."""
+        texts = [part.text for part in message.parts if isinstance(part, TextPart)]
+        if self._ways.get("text_parts") is False and len(texts) == len(message.parts):
+            return "\n".join(texts)
+        return [self._part(part) for part in message.parts]
+
     def _part(self, part: Part) -> Mapping[str, Any]:
+        if isinstance(part, RefusalPart) and self._ways.get("refusals") is False:
+            return {"type": "text", "text": part.text}
         accepted = self._ways.get("parts")
         if accepted is not None and part.type not in accepted:
             listed = ", ".join(f"`{name}`" for name in accepted)
             raise self._unsupported(f"{part.path}.type", f"It accepts {listed}.", part.type)
+        if isinstance(part, ImagePart):
+            self._check_detail(part)
         is_elsewhere = isinstance(part, ImagePart) and not part.url.startswith("data:")
         if is_elsewhere and self._ways.get("image_urls") is False:
             raise InvalidRequest(
@@ -137,6 +151,12 @@ class MessageWriter:
                 param=f"{part.path}.image_url.url",
             )
         return self._unmarked(self._dialect.part(part))
+
+    def _check_detail(self, part: ImagePart) -> None:
+        known = self._ways.get("details")
+        if known is not None and part.detail is not None and part.detail not in known:
+            path = f"{part.path}.image_url.detail"
+            raise self._unsupported(path, f"It knows {', '.join(known)}.", part.detail)
 
     def _unmarked(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a body without its cache mark, unless the vendor knows it."""
@@ -147,6 +167,17 @@ class MessageWriter:
         return UnsupportedParameter(
             f"The vendor `{self._vendor.name}` does not support {what}. {hint}", param=path
         )
+
+
+def _put_refusal(body: dict[str, Any]) -> None:
+    """Put a message's refusal into its content, as text."""
+    refusal, content = body.pop("refusal", None), body.get("content")
+    if not isinstance(refusal, str) or not refusal:
+        return
+    if isinstance(content, list):
+        body["content"] = [*content, {"type": "text", "text": refusal}]
+    else:
+        body["content"] = f"{content}\n{refusal}" if content else refusal
 
 
 def unmarked(

@@ -9,6 +9,7 @@ from marshmallow import RAISE, Schema, ValidationError, fields, validate
 from app.gateways.openai.dialects import DIALECTS
 from app.vendors.model_rules import ModelRules
 from app.vendors.vendor import Vendor
+from app.vocabulary.chat.parameters import ALL_PARAMETERS
 
 
 def _check_pattern(pattern: str) -> None:
@@ -16,6 +17,14 @@ def _check_pattern(pattern: str) -> None:
         re.compile(pattern)
     except re.error as exc:
         raise ValidationError("Not a valid regular expression.") from exc
+
+
+class _BoundField(fields.Float):
+    """A bound of a range, which may be infinite."""
+
+    def _deserialize(self, *args: Any, **kwargs: Any) -> float:
+        bound = super()._deserialize(*args, **kwargs)
+        return int(bound) if bound.is_integer() else bound  # as messages show it
 
 
 class _CallIdsSchema(Schema):
@@ -48,6 +57,12 @@ class _ChatSchema(Schema):
     parts = fields.List(fields.String())
     # false: it accepts images only as data: URLs
     image_urls = fields.Boolean()
+    # the words of an image's `detail` that it knows (absent: it decides itself)
+    details = fields.List(fields.String())
+    # false: content that is only texts goes as one string
+    text_parts = fields.Boolean()
+    # false: it has no place for refusals, which go as text
+    refusals = fields.Boolean()
     # the types of tools that it accepts (absent: it decides itself)
     tools = fields.List(fields.String())
     # false: it does not support `strict` tools
@@ -58,6 +73,11 @@ class _ChatSchema(Schema):
     )
     # the words of `service_tier` that it knows (absent: it decides itself)
     service_tiers = fields.List(fields.String())
+    # the least and the largest value of numbers that it accepts (absent: it decides itself)
+    ranges = fields.Dict(
+        keys=fields.String(validate=validate.OneOf(ALL_PARAMETERS)),
+        values=fields.Tuple((_BoundField(allow_nan=True), _BoundField(allow_nan=True))),
+    )
     # the types of `response_format` that it supports (absent: it decides itself)
     formats = fields.List(fields.String())
     # false: `response_format` and tools exclude each other

@@ -32,13 +32,71 @@ def sent(row: ChatRow, *messages: dict[str, Any]) -> list[dict[str, Any]]:
 def test_texts_of_every_role_arrive_as_they_are(row: ChatRow) -> None:
     conversation: list[dict[str, Any]] = [
         {"role": "system", "content": "A"},
-        {"role": "system", "content": [{"type": "text", "text": "B"}]},
+        {"role": "system", "content": "B"},
         USER,
         {"role": "assistant", "content": "yes?"},
         USER,
         {"role": "user", "content": ""},
     ]
     assert sent(row, *conversation) == conversation
+
+
+#: Vendors that reject a list of texts, or that make a message of each of them.
+WITHOUT_LISTS = ("deepseek", "ollama", "together")
+TEXTS = [{"type": "text", "text": "A"}, {"type": "text", "text": "B"}]
+
+
+@EACH
+@pytest.mark.parametrize("role", ["system", "user", "assistant", "tool"])
+def test_a_list_of_texts_is_one_string_for_vendors_that_take_no_list(
+    row: ChatRow, role: str
+) -> None:
+    before = after_call("aB3dE6gH9")[:2] if role == "tool" else []
+    told = {"role": role, "content": TEXTS, **({"tool_call_id": "aB3dE6gH9"} if before else {})}
+    found = sent(row, *before, told, USER)[len(before)]
+    assert found["content"] == ("A\nB" if row.vendor.name in WITHOUT_LISTS else TEXTS)
+
+
+#: Vendors that have a place for refusals, or decide themselves.
+WITH_REFUSALS = ("azure", "openai", "openrouter", "sandbox", "xai")
+
+
+@EACH
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        ({"content": None, "refusal": "No."}, "No."),
+        ({"refusal": "No."}, "No."),
+        ({"content": "Well.", "refusal": "No."}, "Well.\nNo."),
+        ({"content": "Well.", "refusal": ""}, "Well."),
+        ({"content": [{"type": "refusal", "refusal": "No."}]}, "No."),
+        ({"content": [TEXTS[0]], "refusal": "No."}, "A\nNo."),
+    ],
+)
+def test_a_refusal_is_a_text_for_vendors_without_a_place_for_it(
+    row: ChatRow, told: dict[str, Any], text: str
+) -> None:
+    said = {"role": "assistant", **told}
+    found = sent(row, USER, said, USER)[1]
+    if row.vendor.name in WITH_REFUSALS:
+        assert found == said
+        return
+    assert "refusal" not in found
+    content = found["content"]
+    assert text == (
+        content if isinstance(content, str) else "\n".join(it["text"] for it in content)
+    )
+
+
+@pytest.mark.parametrize("name", ["groq", "mistral", "sglang", "xai"])
+def test_a_detail_that_a_vendor_does_not_know_is_refused_by_its_path(name: str) -> None:
+    def image(detail: str) -> dict[str, Any]:
+        url = {"url": "data:image/png;base64,AA==", "detail": detail}
+        return {"role": "user", "content": [{"type": "image_url", "image_url": url}]}
+
+    assert sent(ROWS[name], image("low")) == [image("low")]
+    path = "messages[0].content[0].image_url.detail"
+    assert ROWS[name].refused("m", [image("original")]) == path
 
 
 @EACH
@@ -62,6 +120,9 @@ def test_parts_arrive_as_they_are(name: str, part: dict[str, Any]) -> None:
     ("name", "refused"),
     [
         ("azure", [FILE, {"type": "video_url"}, {"type": "x"}]),
+        ("fireworks_ai", [SOUND, FILE, {"type": "x"}]),
+        ("sglang", [FILE, {"type": "x"}]),
+        ("together", [FILE, {"type": "x"}]),
         ("ollama", [SOUND, FILE, {"type": "video_url"}, {"type": "x"}]),
         ("tgi", [SOUND, FILE, {"type": "video_url"}, {"type": "x"}]),
     ],

@@ -200,7 +200,7 @@ def test_a_signature_of_a_call_stays_with_it() -> None:
     calls = [call("a", **signed), call("b")]
     found = only(answer(message(None, "tool_calls", tool_calls=calls)), ROWS["sandbox"])
     assert [it.extra for it in reply_of(found).tool_calls] == [signed, None]
-    back = ROWS["sandbox"].sent("m", [USER, message_of(found)])["messages"][1]
+    back = ROWS["sandbox"].sent("m", [USER, message_of(found), USER])["messages"][1]
     assert back["tool_calls"] == calls
 
 
@@ -242,7 +242,7 @@ def test_a_signed_thought_goes_back_as_it_came() -> None:
     said = message(parts, "tool_calls", tool_calls=[call("aB3dE6gH9")])
     found = only(answer(said), ROWS["mistral"])
     assert (found.text, reply_of(found).reasoning) == ("A", "hm")
-    back = ROWS["mistral"].sent("m", [USER, message_of(found)])["messages"][1]
+    back = ROWS["mistral"].sent("m", [USER, message_of(found), USER])["messages"][1]
     assert back == {**said["message"]}
 
 

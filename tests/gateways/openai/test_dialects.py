@@ -1,4 +1,4 @@
-"""The forms of Mistral's and TGI's chat that are not OpenAI's."""
+"""The forms of Mistral's, SGLang's and TGI's chat that are not OpenAI's."""
 
 from typing import Any
 
@@ -78,3 +78,45 @@ def test_tgi_sees_calls_only_beside_no_content(content: str | None) -> None:
     assert found["content"] is None
     kept = ROWS["tgi"].sent("m", after_call("0", content="I look."))["messages"][1]
     assert kept["content"] == "I look."
+
+
+SAID = {"role": "assistant", "content": "ok"}
+TOLD = {"role": "system", "content": "one"}
+LATER = {"role": "system", "content": "two"}
+RESULT = after_call("aB3dE6gH9")[1:3]
+
+
+@pytest.mark.parametrize(
+    ("asked", "placed"),
+    [
+        ([TOLD, USER, SAID, LATER, USER], [TOLD, LATER, USER, SAID, USER]),
+        ([USER, *RESULT, LATER], [LATER, USER, *RESULT]),
+        ([USER, *RESULT, TOLD, LATER, USER], [TOLD, LATER, USER, *RESULT, USER]),
+        ([USER, TOLD], [TOLD, USER]),
+        ([USER, TOLD, SAID, USER], [USER, TOLD, SAID, USER]),
+        ([TOLD, LATER], [TOLD, LATER]),
+    ],
+)
+def test_mistral_gets_instructions_where_it_takes_them(asked: list[Any], placed: list[Any]) -> None:
+    assert ROWS["mistral"].sent("m", asked)["messages"] == placed
+
+
+def test_mistral_continues_a_message_only_if_that_has_a_prefix() -> None:
+    row = ROWS["mistral"]
+    assert row.refused("m", [USER, SAID]) == "messages[1]"
+    assert row.refused("m", [USER, SAID, TOLD]) == "messages[1]"
+    prefix = {**SAID, "prefix": True}
+    assert row.sent("m", [USER, prefix])["messages"] == [USER, prefix]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("temperature", 1.6), ("temperature", 2), ("seed", -1)]
+)
+def test_mistral_has_ranges_of_its_own(name: str, value: float) -> None:
+    assert ROWS["mistral"].refused("m", **{name: value}) == name
+
+
+def test_sglang_gets_a_sound_as_a_url() -> None:
+    [found] = ROWS["sglang"].sent("m", [{"role": "user", "content": [SOUND]}])["messages"]
+    url = {"url": "data:audio/wav;base64,UklGRg=="}
+    assert found["content"] == [{"type": "audio_url", "audio_url": url}]

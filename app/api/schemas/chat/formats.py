@@ -1,5 +1,6 @@
 """The format of a reply: `response_format`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from app.api.schemas.chat.checks import (
@@ -8,9 +9,19 @@ from app.api.schemas.chat.checks import (
     optional_flag,
     optional_text,
     text,
+    without_nulls,
     wrong_type,
 )
 from app.vocabulary.chat.request import ResponseFormat
+
+
+def without_null_members(value: Any) -> Any:
+    """Return a format as it is sent: vendors reject nulls that the contract allows."""
+    if not isinstance(value, Mapping):
+        return value
+    form = value.get("json_schema")
+    inner = without_nulls(form) if isinstance(form, dict) else form
+    return without_nulls(value if inner is form else {**value, "json_schema": inner})
 
 
 def read_response_format(value: Any) -> ResponseFormat:

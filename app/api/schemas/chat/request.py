@@ -18,7 +18,7 @@ from app.api.schemas.chat.fields import (
     WordField,
     WordsField,
 )
-from app.api.schemas.chat.formats import read_response_format
+from app.api.schemas.chat.formats import read_response_format, without_null_members
 from app.api.schemas.chat.messages import read_messages
 from app.api.schemas.chat.options import check_options
 from app.api.schemas.chat.tools import (
@@ -217,6 +217,7 @@ def _read(values: dict[str, Any], faults: Faults) -> dict[str, Any]:
     if tools is not None and "tool_choice" in values:
         read["tool_choice"] = faults.of(lambda: read_tool_choice(values["tool_choice"], tools))
     if "response_format" in values:
+        values["response_format"] = without_null_members(values["response_format"])
         read["response_format"] = faults.of(lambda: read_response_format(values["response_format"]))
     return read
 
