@@ -8,9 +8,10 @@ from marshmallow import fields
 from app.formats import strict_json
 from app.gateways.anthropic.errors import failure
 from app.gateways.anthropic.quirks import QUIRKS, rejects_sampling
-from app.gateways.anthropic.request import SAMPLING, SUPPORTED, body_of
+from app.gateways.anthropic.request import SUPPORTED, body_of
 from app.gateways.anthropic.response import AnthropicDecoder
 from app.gateways.base import ChatGateway
+from app.gateways.conversation.claude import SAMPLING
 from app.gateways.conversation.omissions import Omissions, narrowed
 from app.gateways.conversation.origins import issuer_of, own_signatures
 from app.gateways.decoding import failures

@@ -10,28 +10,27 @@ from app.gateways.anthropic.messages import MessageEncoder
 from app.gateways.anthropic.quirks import LATER_SYSTEM, STRUCTURED, has
 from app.gateways.anthropic.thinking import Thinking, thinking_of
 from app.gateways.anthropic.tools import tool_fields
+from app.gateways.conversation.claude import check_arguments, check_thought_first, sampling_of
 from app.gateways.conversation.omissions import (
     CACHE_HINTS,
     Omissions,
     check_no_images,
     check_old_functions,
-    unsupported,
 )
 from app.gateways.conversation.prefill import check_prefill
 from app.gateways.conversation.schemas import without_safe_bounds
 from app.gateways.conversation.tools import check_calls
 from app.gateways.conversation.turns import conversation
-from app.gateways.parameters import check_range
 from app.gateways.stops import as_list
 from app.vendors.model_rules import rules_of
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.request import ChatRequest
 
-SAMPLING = ("temperature", "top_p")
-
 #: The contract's service tiers -> the vendor's; it has no word for the others.
 TIERS = {"auto": "auto", "default": "standard_only"}
 
+#: Characters of the end user's id; a longer one is left out, since the reply is the same.
+USER_LIMIT = 256
 
 #: The contract's options that are converted, or refused with more to say than their name.
 SUPPORTED = CACHE_HINTS | {
@@ -62,18 +61,21 @@ def body_of(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[
     check_old_functions(vendor, request)
     check_no_images(vendor, request)
     check_calls(vendor, request.messages)
+    check_arguments(vendor, request.tools)
     keeps_later = has(vendor, LATER_SYSTEM, request.model_name)
     talk = conversation(vendor, request.messages, omissions, keeps_later=keeps_later)
     check_prefill(vendor, request.model_name, talk)
     limit = _limit(vendor, request)
     thinking = thinking_of(vendor, request, limit, talk, omissions)
+    if thinking.is_manual:
+        check_thought_first(vendor, talk)
     encoder = MessageEncoder(vendor, omissions, thinks=thinking.is_on)
     config = _output_config(vendor, request, thinking, omissions)
     system = encoder.system(talk)
     return {
         "model": request.model_name,
         "max_tokens": limit,
-        **_sampling(vendor, request, thinking),
+        **sampling_of(vendor, request, thinking.fields.get("thinking", {})),
         **_plain_fields(request, omissions),
         **thinking.fields,
         **({"output_config": config} if config else {}),
@@ -90,24 +92,15 @@ def _limit(vendor: Vendor, request: ChatRequest) -> int:
     return int(sends.get("max_tokens", vendor.quirks["default_max_tokens"]))
 
 
-def _sampling(vendor: Vendor, request: ChatRequest, thinking: Thinking) -> dict[str, Any]:
-    options = request.options
-    if "temperature" in options:
-        check_range(vendor, request, "temperature", 0, 1)
-    # 1 is the vendor's default for both, and most models reject a request that sets both.
-    sent = {name: value for name in SAMPLING if (value := options.get(name, 1)) != 1}
-    if "temperature" in sent and thinking.is_manual:
-        raise unsupported(vendor, "temperature", "the model takes 1 alone while it thinks")
-    return sent
-
-
 def _plain_fields(request: ChatRequest, omissions: Omissions) -> dict[str, Any]:
     """Return the fields that are the same in other words."""
     fields: dict[str, Any] = {}
     if stops := [stop for stop in as_list(request.stop) if stop.strip()]:
         fields["stop_sequences"] = stops
     user = request.options.get("safety_identifier", request.options.get("user"))
-    if user is not None:
+    if user is not None and len(user) > USER_LIMIT:
+        omissions.leave_out_hint("user")
+    elif user is not None:
         fields["metadata"] = {"user_id": user}
     if (tier := request.options.get("service_tier")) is not None:
         if tier in TIERS:

@@ -10,17 +10,23 @@ from app.formats import strict_json
 from app.gateways.bedrock.common import request_metadata
 from app.gateways.bedrock.messages import MessageEncoder
 from app.gateways.bedrock.parts import PartEncoder
-from app.gateways.bedrock.quirks import LATER_SYSTEM, STRUCTURED
+from app.gateways.bedrock.quirks import CLAUDE, LATER_SYSTEM, STRUCTURED
 from app.gateways.bedrock.reasoning import Reasoning, reasoning_of
 from app.gateways.bedrock.tools import ToolEncoder
+from app.gateways.conversation.claude import (
+    SAMPLING,
+    check_arguments,
+    check_thought_first,
+    sampling_of,
+)
 from app.gateways.conversation.omissions import (
     CACHE_HINTS,
     Omissions,
     check_no_images,
     check_old_functions,
-    unsupported,
 )
-from app.gateways.conversation.prefill import check_prefill
+from app.gateways.conversation.prefill import check_first, check_prefill
+from app.gateways.conversation.schemas import without_safe_bounds
 from app.gateways.conversation.tools import check_calls
 from app.gateways.conversation.turns import Conversation, conversation
 from app.gateways.parameters import check_range
@@ -67,12 +73,14 @@ def body_of(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[
     traits = rules_of(vendor, request.model_name).traits
     talk = _conversation(vendor, request, traits, omissions)
     reasoning = reasoning_of(vendor, request, talk, omissions)
+    if reasoning.is_manual:
+        check_thought_first(vendor, talk)
     parts = PartEncoder(vendor, omissions, traits)
     encoder = MessageEncoder(parts, omissions, thinks=reasoning.is_on)
     tools = ToolEncoder(vendor, parts, omissions, traits, is_manual=reasoning.is_manual)
     tool_config = tools.config(request)
     fields: dict[str, Any] = {
-        "inferenceConfig": _inference_config(vendor, request, reasoning),
+        "inferenceConfig": _inference_config(vendor, request, reasoning, traits),
         "additionalModelRequestFields": {
             **reasoning.fields,
             **tools.single_call(request, tool_config),
@@ -96,18 +104,24 @@ def _conversation(
     check_old_functions(vendor, request)
     check_no_images(vendor, request)
     check_calls(vendor, request.messages)
+    if CLAUDE in traits:
+        check_arguments(vendor, request.tools)
     keeps_later = LATER_SYSTEM in traits
     talk = conversation(vendor, request.messages, omissions, keeps_later=keeps_later)
     check_prefill(vendor, request.model_name, talk)
+    check_first(vendor, talk)
     return talk
 
 
-def _inference_config(vendor: Vendor, request: ChatRequest, reasoning: Reasoning) -> dict[str, Any]:
+def _inference_config(
+    vendor: Vendor, request: ChatRequest, reasoning: Reasoning, traits: frozenset[str]
+) -> dict[str, Any]:
     options = dict(request.options)
     check_range(vendor, request, "temperature", 0, 1)
     check_range(vendor, request, "max_tokens", 1)
-    if reasoning.is_manual and options.get("temperature", 1) != 1:
-        raise unsupported(vendor, "temperature", "the model takes 1 alone while it thinks")
+    if CLAUDE in traits:
+        sampling = sampling_of(vendor, request, reasoning.fields.get("thinking", {}))
+        options = {n: v for n, v in options.items() if n not in SAMPLING} | sampling
     if "stop" in options:
         options["stop"] = as_list(options["stop"])
     return {theirs: options[name] for name, theirs in CONFIG.items() if name in options}
@@ -119,7 +133,10 @@ def _output_config(
     traits: frozenset[str],
     omissions: Omissions,
 ) -> dict[str, Any]:
-    """Return `outputConfig`: the effort, and the reply's schema as the caller wrote it."""
+    """Return `outputConfig`: the effort, and the reply's schema as the caller wrote it.
+
+    As at Anthropic, bounds of integers that limit nothing are left out.
+    """
     config: dict[str, Any] = {} if reasoning.effort is None else {"effort": reasoning.effort}
     wanted = request.response_format
     if wanted is None or wanted.type == "text":
@@ -127,7 +144,9 @@ def _output_config(
     if wanted.type != "json_schema" or STRUCTURED not in traits:
         omissions.leave_out("response_format", "response_format")
         return config
-    schema: dict[str, Any] = {"schema": strict_json.dump(wanted.schema or {}).decode()}
+    schema: dict[str, Any] = {
+        "schema": strict_json.dump(without_safe_bounds(wanted.schema or {})).decode()
+    }
     schema |= {"name": wanted.name} if wanted.name else {}
     schema |= {"description": wanted.description} if wanted.description else {}
     config["textFormat"] = {"type": "json_schema", "structure": {"jsonSchema": schema}}

@@ -13,6 +13,7 @@ from app.gateways.bedrock.quirks import (
 )
 from app.gateways.conversation.marks import mark_of
 from app.gateways.conversation.omissions import Omissions, unsupported
+from app.gateways.conversation.schemas import without_safe_bounds
 from app.gateways.conversation.tools import called_tools, object_schema, offered_tools, unforced
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.request import ChatRequest
@@ -88,6 +89,7 @@ class ToolEncoder:
         if tool.strict:
             if STRUCTURED in self._traits:
                 spec["strict"] = True
+                spec["inputSchema"] = {"json": without_safe_bounds(object_schema(tool))}
             else:
                 self._omissions.leave_out("strict", f"{tool.path}.function.strict")
         function = tool.source.get("function")

@@ -148,3 +148,4 @@ def _check_ranges(vendor: Vendor, request: ChatRequest) -> None:
     for name in PENALTIES:
         check_range(vendor, request, name, 0, 1)
     check_range(vendor, request, "top_p", 0.01, 0.99)
+    check_range(vendor, request, "seed", 0)

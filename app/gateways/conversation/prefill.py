@@ -1,5 +1,6 @@
-"""Conversations that end with the assistant, whose message the model is to continue."""
+"""Conversations that end with the assistant, whose message a model continues, or begin with one."""
 
+from app.gateways.conversation.omissions import unsupported
 from app.gateways.conversation.turns import Conversation
 from app.vendors.model_rules import rules_of
 from app.vendors.vendor import Vendor
@@ -32,3 +33,16 @@ def check_prefill(vendor: Vendor, model_name: str, talk: Conversation) -> None:
             "the last message of the assistant.",
             param=path,
         )
+
+
+def check_first(vendor: Vendor, talk: Conversation, *, is_call: bool = False) -> None:
+    """Refuse a conversation that begins with the assistant; `is_call`: only if it calls tools.
+
+    Raises: UnsupportedParameter.
+    """
+    first = talk.turns[0]
+    if first.side != "assistant":
+        return
+    if not is_call or any(message.tool_calls for message in first.messages):
+        hint = "a conversation begins with a message of the user"
+        raise unsupported(vendor, first.messages[0].path, hint)

@@ -19,8 +19,10 @@ from app.gateways.conversation.omissions import (
     Omissions,
     check_old_functions,
     narrowed,
+    unsupported,
 )
 from app.gateways.conversation.origins import SIGNATURES, issuer_of, own_signatures
+from app.gateways.conversation.prefill import check_first
 from app.gateways.conversation.turns import conversation
 from app.gateways.gemini import errors
 from app.gateways.gemini.contents import contents, system_instruction
@@ -71,6 +73,10 @@ OTHERS = CACHE_HINTS | {
 TIERS: Mapping[str, str] = {"flex": "flex", "priority": "priority"}
 
 
+#: Characters of a label's name, and of its value. Source: Google Cloud, labels.
+LABEL_LIMIT = 63
+
+
 class GeminiGateway(ChatGateway):
     """Chat with Gemini: several samples per call; signatures of thoughts survive loops of tools.
 
@@ -91,6 +97,7 @@ class GeminiGateway(ChatGateway):
     def encode(self, vendor: Vendor, request: ChatRequest) -> VendorRequest:
         check_extra(vendor, request)
         check_range(vendor, request, "max_tokens", 1)  # the vendor takes 0 for "not set"
+        check_range(vendor, request, "seed", -(2**31), 2**31 - 1)
         parameters, dropped = supported(vendor, request, self._unsupported(vendor, request))
         omissions = Omissions(vendor)
         request, foreign = own_signatures(issuer_of(vendor), request)
@@ -131,6 +138,7 @@ def _body(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[st
     check_old_functions(vendor, request)
     leave_out_marks(request, omissions)
     talk = conversation(vendor, request.messages, omissions)
+    check_first(vendor, talk, is_call=True)
     config = {
         **_sampling(request),
         **thinking_config(vendor, request, omissions),
@@ -138,7 +146,7 @@ def _body(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[st
         **modality_fields(vendor, request),
         **shared_resolution(vendor, request.model_name, request.messages),
     }
-    tier, labels = request.options.get("service_tier"), request.options.get("metadata")
+    tier, labels = request.options.get("service_tier"), _labels(vendor, request)
     return {
         **system_instruction(talk),
         **tool_fields(vendor, request, omissions),
@@ -147,6 +155,25 @@ def _body(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> dict[st
         **({"labels": labels} if labels else {}),
         "contents": contents(vendor, request.model_name, talk),
     }
+
+
+def _labels(vendor: Vendor, request: ChatRequest) -> dict[str, str]:
+    """Return the caller's metadata as labels.
+
+    Raises: UnsupportedParameter for texts that Google rejects in labels.
+    """
+    labels: dict[str, str] = request.options.get("metadata") or {}
+    for name, value in labels.items():
+        if not (_is_label(name) and name[:1].isalpha() and (value == "" or _is_label(value))):
+            hint = "names and values have at most 63 lower-case letters, digits, `_` and `-`"
+            raise unsupported(vendor, "metadata", hint)
+    return labels
+
+
+def _is_label(text: str) -> bool:
+    """Whether a text may be a label: letters of every script may, but upper case may not."""
+    letters = text.replace("_", "a").replace("-", "a")
+    return len(text) <= LABEL_LIMIT and letters.isalnum() and text == text.lower()
 
 
 def _sampling(request: ChatRequest) -> dict[str, Any]:

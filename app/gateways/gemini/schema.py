@@ -6,7 +6,8 @@ take a subset of OpenAPI and refuse a request for one unknown keyword: they are 
 
 Beyond that, the meaning stays: names of properties are never touched, and keys keep their order.
 Keywords that Google does not read, such as `pattern` and `default`, are left out. A reference
-stands alone, so its siblings move around it. A node has one type: several become `anyOf`.
+stands alone, so its siblings move around it. A node has one type: several become `anyOf`, and so
+do those of an `enum` of other values than strings and numbers, which is left out for them.
 A schema that refers to itself is refused, since Google unrolls it "to a limited degree" only.
 Source: ai.google.dev, GenerationConfig.responseJsonSchema.
 """
@@ -60,6 +61,8 @@ TYPES: Mapping[type, tuple[str, ...]] = {
     type(None): ("null",),
 }
 
+#: The types without an `enum`: Google reads those of strings and numbers.
+WITHOUT_ENUM = ("array", "boolean", "null", "object")
 
 #: Levels of schemas inside each other, references followed.
 DEPTH_LIMIT = 64
@@ -73,6 +76,14 @@ def json_schema(schema: Mapping[str, Any], path: str) -> dict[str, Any]:
     Raises: InvalidRequest if it refers to itself, to nothing, or is no JSON Schema.
     """
     return _Conversion(schema, path).whole()
+
+
+def _odd_types(values: Any) -> list[str] | None:
+    """Return the types of an `enum` whose node has none; None if all are strings or numbers."""
+    if not isinstance(values, list):
+        return None
+    words = [TYPES.get(type(value), ("string",))[0] for value in values]
+    return list(dict.fromkeys(words)) if set(words).intersection(WITHOUT_ENUM) else None
 
 
 class _Conversion:
@@ -110,7 +121,7 @@ class _Conversion:
             return self._around(self._node(parts[0]), node, "allOf")
         if "const" in node:
             node = {"enum": [node["const"]], **{k: v for k, v in node.items() if k != "const"}}
-        types = node.get("type")
+        types = node.get("type") or _odd_types(node.get("enum"))
         if isinstance(types, list) and not UNIONS.intersection(node):
             return self._alternatives(node, types)
         return dict(self._kept(node))
@@ -123,7 +134,10 @@ class _Conversion:
         return {**beside, "anyOf": [inner]} if beside else inner
 
     def _kept(self, node: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        is_fixed = node.get("type") in WITHOUT_ENUM
         for keyword, value in node.items():
+            if keyword == "enum" and is_fixed:
+                continue
             if keyword in PLAIN or (keyword in SINGLE and isinstance(value, bool)):
                 yield keyword, value
             elif keyword == "items" and isinstance(value, list):  # the older word for it
@@ -142,18 +156,19 @@ class _Conversion:
             return dict(self._kept({"type": types[0], **beside}))
         known = {word for word in types if isinstance(word, str)}
         apart = frozenset[str]().union({"enum"}, *(OF_TYPE.get(word, ()) for word in known))
-        options = [self._alternative(beside, word) for word in types]
+        options = (self._alternative(beside, word) for word in types)
         shared = {k: v for k, v in beside.items() if k not in apart}
-        found = [option for option in options if option.get("enum") != []]
+        found = [option for option in options if option is not None]
         return {**dict(self._kept(shared)), "anyOf": found}
 
-    def _alternative(self, node: Mapping[str, Any], word: Any) -> dict[str, Any]:
+    def _alternative(self, node: Mapping[str, Any], word: Any) -> dict[str, Any] | None:
+        """Return a node as one of this type; None if no value of its `enum` is."""
         own = OF_TYPE.get(word, frozenset()) if isinstance(word, str) else frozenset()
         option = {"type": word, **{k: v for k, v in node.items() if k in own}}
         if isinstance(values := node.get("enum"), list):
             option["enum"] = [value for value in values if word in TYPES.get(type(value), ())]
-            if word == "null" and option["enum"]:
-                del option["enum"]
+            if not option["enum"]:
+                return None
         return dict(self._kept(option))
 
     def _defined(self, pointer: str) -> str:

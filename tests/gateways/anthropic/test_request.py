@@ -183,3 +183,9 @@ def test_a_longer_conversation_begins_with_the_same_bytes() -> None:
     assert first.endswith(b"]}")
     assert second.startswith(first[:-2])
     assert list(json.loads(first))[-1] == "messages"
+
+
+def test_an_id_of_the_end_user_beyond_the_vendors_limit_is_left_out_and_named() -> None:
+    assert sent(BUDGETS, user="u" * 256)["metadata"] == {"user_id": "u" * 256}
+    assert "metadata" not in sent(BUDGETS, user="u" * 257)
+    assert ROW.encoded(BUDGETS, user="u" * 257).dropped == ("user",)

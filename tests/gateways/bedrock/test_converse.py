@@ -47,7 +47,6 @@ def test_what_the_caller_set_has_its_word() -> None:
     body = sent(GATEWAY, asked)
     assert body["inferenceConfig"] == {
         "maxTokens": 1,
-        "temperature": 1,
         "topP": 0.5,
         "stopSequences": ["\n"],
     }

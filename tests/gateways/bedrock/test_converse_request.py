@@ -7,7 +7,7 @@ from app.gateways.bedrock.converse import ConverseGateway
 from app.gateways.bedrock.converse_request import SUPPORTED
 from app.vocabulary.chat.parameters import CHAT_PARAMETERS
 from tests.gateways.anthropic.chat import USER, call, calling, result, tool
-from tests.gateways.bedrock.chat import BUDGETS, EFFORTS, LAX, OLD, ROW, sent
+from tests.gateways.bedrock.chat import BUDGETS, EFFORTS, LAX, NOVA, OLD, ROW, sent
 
 SCHEMA = {
     "type": "object",
@@ -22,7 +22,7 @@ FORMAT = {
 
 def test_everything_has_its_word() -> None:
     body = sent(
-        BUDGETS,
+        NOVA,
         max_completion_tokens=50,
         stop="END",
         temperature=0,
@@ -121,3 +121,20 @@ def test_a_longer_conversation_begins_with_the_same_bytes() -> None:
     first = ROW.encoded(BUDGETS, start, **fields).body
     assert ROW.encoded(BUDGETS, more, **fields).body.startswith(first[:-2])
     assert list(json.loads(first))[-1] == "messages"
+
+
+def test_bounds_that_only_say_what_javascript_can_hold_are_left_out() -> None:
+    bounds = {"minimum": -(2**53 - 1), "maximum": 2**53 - 1}
+    schema = {**SCHEMA, "properties": {"a": {"type": "integer", **bounds}}}
+    plain = {**SCHEMA, "properties": {"a": {"type": "integer"}}}
+    form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+    told = sent(BUDGETS, response_format=form)["outputConfig"]["textFormat"]["structure"]
+    assert json.loads(told["jsonSchema"]["schema"]) == plain
+    tool = {"name": "f", "parameters": schema, "strict": True}
+    [found] = sent(BUDGETS, tools=[{"type": "function", "function": tool}])["toolConfig"]["tools"]
+    assert found["toolSpec"]["inputSchema"]["json"] == plain
+
+
+def test_a_conversation_begins_with_a_user() -> None:
+    said = {"role": "assistant", "content": "Hello!"}
+    assert ROW.refused(BUDGETS, [said, {"role": "user", "content": "hi"}]) == "messages[0]"

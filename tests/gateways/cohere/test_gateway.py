@@ -126,3 +126,7 @@ def test_cache_marks_are_left_out_and_told() -> None:
     encoded = COHERE.encoded(PLAIN, [user([text])])
     assert encoded.dropped == ("cache_control",)
     assert b"cache_control" not in encoded.body
+
+
+def test_a_negative_seed_is_refused() -> None:
+    assert refused(seed=-1) == "seed"

@@ -90,3 +90,66 @@ def test_the_others_are_switched_off_in_their_own_word(
 @pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-1"])
 def test_newer_models_cannot_be_forced_to_call_a_tool(name: str, model: str) -> None:
     assert refused(name, model, tools=TOOLS, tool_choice="required") == "tool_choice"
+
+
+@BOTH
+def test_a_temperature_or_a_top_p_of_1_is_not_sent_beside_the_other(name: str) -> None:
+    for model in ("claude-sonnet-4-5", "claude-opus-4-6", "claude-3-5-haiku"):
+        assert sampling(name, model, temperature=1, top_p=0.5) == {"top_p": 0.5}
+        assert sampling(name, model, temperature=0, top_p=1) == {"temperature": 0}
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "model", ["claude-opus-4-1", "claude-haiku-4-5", "claude-sonnet-4-6", "claude-opus-4-5"]
+)
+def test_models_that_take_one_of_temperature_and_top_p_get_one(name: str, model: str) -> None:
+    assert refused(name, model, temperature=0, top_p=0.5) == "top_p"
+
+
+@BOTH
+def test_older_models_take_both(name: str) -> None:
+    both = {"temperature": 0, "top_p": 0.5}
+    for model in ("claude-sonnet-4-20250514", "claude-3-7-sonnet"):
+        assert sampling(name, model, **both) == both
+
+
+@BOTH
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-sonnet-4-6"])
+def test_sampling_is_fixed_while_a_model_thinks(name: str, model: str) -> None:
+    thinks = {"reasoning_effort": "high", "max_tokens": 8000}
+    assert refused(name, model, temperature=0.5, **thinks) == "temperature"
+    assert refused(name, model, top_p=0.5, **thinks) == "top_p"
+    assert sampling(name, model, top_p=0.95, temperature=1, **thinks) == {"top_p": 0.95}
+
+
+@BOTH
+def test_a_message_is_not_continued_while_a_model_thinks(name: str) -> None:
+    said = {"role": "assistant", "content": "The"}
+    thinks = {"reasoning_effort": "high", "max_tokens": 8000}
+    model = "claude-sonnet-4-5"
+    assert refused(name, model, messages=[USER, said], **thinks) == "reasoning_effort"
+    found = thinking(name, model, [USER, {**said, "thinking_blocks": [BLOCK]}], **thinks)
+    assert found[2]
+
+
+@BOTH
+@pytest.mark.parametrize("argument", ["a b", "\u00fc", "x" * 65, "", "filter[id]", "$ref"])
+def test_names_of_arguments_that_the_vendor_rejects_are_refused(name: str, argument: str) -> None:
+    def tools(argument: str) -> list[Any]:
+        parameters = {"type": "object", "properties": {"a": {}, argument: {"type": "string"}}}
+        return [*TOOLS, {"type": "function", "function": {"name": "g", "parameters": parameters}}]
+
+    path = "tools[1].function.parameters.properties"
+    assert refused(name, "claude-opus-5", tools=tools(argument)) == path
+    assert thinking(name, "claude-opus-5", tools=tools("a_b.c-9" * 8))
+
+
+def sampling(name: str, model: str, **fields: Any) -> dict[str, Any]:
+    """Return the temperature and top_p that are sent, by the caller's names."""
+    if name == "anthropic":
+        body = sent_to_anthropic(model, **fields)
+    else:
+        body = sent_to_bedrock(f"anthropic.{model}-v1:0", **fields).get("inferenceConfig", {})
+    names = {"temperature": "temperature", "top_p": "top_p", "topP": "top_p"}
+    return {names[key]: value for key, value in body.items() if key in names}

@@ -89,6 +89,33 @@ def test_metadata_are_labels_on_vertex_ai_alone() -> None:
 
 
 @pytest.mark.parametrize(
+    "labels",
+    [{"Team": "a"}, {"a b": "c"}, {"team": "A"}, {"9": "a"}, {"": "a"}, {"_a": "b"},
+     {"a" * 64: "b"}, {"a": "b" * 64}, {"a": "b.c"}],
+)  # fmt: skip
+def test_metadata_that_are_no_labels_are_refused(labels: dict[str, str]) -> None:
+    assert VERTEX.refused(NEW, metadata=labels) == "metadata"
+
+
+@pytest.mark.parametrize("labels", [{"\u00e4_9-": ""}, {"a" * 63: "9" * 63}, {"\u5b57": "\u5b57"}])
+def test_labels_have_letters_of_every_script(labels: dict[str, str]) -> None:
+    assert sent(NEW, row=VERTEX, metadata=labels)["labels"] == labels
+
+
+@pytest.mark.parametrize("seed", [2**31, -(2**31) - 1, 2**63 - 1])
+def test_a_seed_beyond_googles_range_is_refused(seed: int) -> None:
+    assert GEMINI.refused(NEW, seed=seed) == "seed"
+
+
+def test_a_conversation_does_not_begin_with_a_call() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    called = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "done"}
+    assert GEMINI.refused(NEW, [called, result]) == "messages[0]"
+    assert sent(NEW, [{"role": "assistant", "content": "Hello!"}, user("hi")])["contents"]
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("audio", {"format": "wav", "voice": "alloy"}),

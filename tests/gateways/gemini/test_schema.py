@@ -242,3 +242,35 @@ VALUES = st.recursive(
 def test_no_schema_raises_anything_but_our_refusal(schema: Any) -> None:
     with contextlib.suppress(InvalidRequest):
         json_schema(schema, PATH)
+
+
+@pytest.mark.parametrize(
+    ("schema", "converted"),
+    [
+        ({"enum": ["a", 1, 2.5]}, {"enum": ["a", 1, 2.5]}),
+        ({"enum": ["a", None]}, {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]}),
+        (
+            {"enum": ["a", 1, None, True], "description": "d"},
+            {
+                "description": "d",
+                "anyOf": [
+                    {"type": "string", "enum": ["a"]},
+                    {"type": "integer", "enum": [1]},
+                    {"type": "null"},
+                    {"type": "boolean"},
+                ],
+            },
+        ),
+        ({"const": None}, {"type": "null"}),
+        ({"const": True}, {"type": "boolean"}),
+        ({"type": "boolean", "const": True}, {"type": "boolean"}),
+        ({"type": "boolean", "enum": [True], "title": "T"}, {"type": "boolean", "title": "T"}),
+        ({"type": ["boolean", "null"], "enum": [True, None]},
+         {"anyOf": [{"type": "boolean"}, {"type": "null"}]}),
+        ({"type": ["string", "null"], "enum": ["a"]},
+         {"anyOf": [{"type": "string", "enum": ["a"]}]}),
+    ],
+)  # fmt: skip
+def test_an_enum_has_strings_and_numbers(schema: Any, converted: Any) -> None:
+    whole = {"type": "object", "properties": {"a": schema}}
+    assert json_schema(whole, PATH)["properties"]["a"] == converted

@@ -1,6 +1,7 @@
 """Anthropic's Messages, under the versions of 2023-06-01 and 2026-10-21."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -24,6 +25,9 @@ SAMPLING = ("temperature", "top_k", "top_p")
 
 #: Families whose members take no sampling parameter, whatever the version.
 FIXED = ("opus-4-7", "opus-4-8", "opus-5", "sonnet-5", "haiku-5", "fable", "mythos")
+
+#: Models that take a temperature or a top_p, not both.
+ONE_OF_BOTH = r"claude-\w+-4-[156]"
 
 STOP_REASONS: Mapping[Finish, str] = {
     "stop": "end_turn",
@@ -179,5 +183,5 @@ def complaints_of_sampling(version: str | None, body: Mapping[str, Any]) -> Iter
     for name in ("temperature", "top_p"):
         if name in body and not 0 <= body[name] <= 1:
             yield f"{name}: range: 0..1"
-    if "temperature" in body and "top_p" in body:
+    if "temperature" in body and "top_p" in body and re.search(ONE_OF_BOTH, body["model"]):
         yield "`temperature` and `top_p` cannot both be specified for this model."
