@@ -33,7 +33,7 @@ FEATURES: Mapping[str, tuple[list[Any], Mapping[str, Any], str]] = {
     "system later": (
         [USER, {"role": "assistant", "content": "Warm."}, {"role": "system", "content": "Rhyme."}],
         {},
-        "messages[2]",
+        "messages",
     ),
     "system alone": ([{"role": "system", "content": "Tell a joke."}], {}, "messages"),
     "users in a row": ([USER, USER], {}, "messages[1]"),
@@ -183,8 +183,6 @@ VENDOR_REFUSES: Mapping[str, Mapping[str, str]] = {
         "a result and a user": "Unexpected role 'user' after role 'tool'",
         "a tier": "'auto', 'standard_only'",
         "system alone": "Expected last role User or Tool",
-        "system later": "Expected last role User or Tool",
-        "the assistant last": "Expected last role User or Tool",
     },
 }
 
