@@ -95,7 +95,9 @@ class AnthropicDecoder(TypedEvents):
 
     def _block(self, kind: str, event: Mapping[str, Any]) -> Piece:
         if kind == "content_block_start":
-            return self._blocks.start(plain_mapping(event.get("content_block")))
+            block = plain_mapping(event.get("content_block"))
+            is_empty = block.get("type") == "text" and block.get("text") is None
+            return self._blocks.start({**block, "text": ""} if is_empty else block)
         if kind == "content_block_delta":
             return self._blocks.delta(plain_mapping(event.get("delta")))
         return self._blocks.stop()

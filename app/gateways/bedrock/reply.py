@@ -13,7 +13,7 @@ from app.formats import strict_json
 from app.gateways.bedrock.citations import Citations
 from app.gateways.bedrock.quirks import GROUNDING
 from app.gateways.conversation.origins import issuer_of, marked
-from app.gateways.decoding.parsing import failed, plain_mapping
+from app.gateways.decoding.parsing import failed, plain_mapping, whole
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.reply import Reply
 from app.vocabulary.chat.tools import ToolCall
@@ -142,8 +142,7 @@ def _call(index: int, used: Mapping[str, Any], arguments: str) -> Reply:
 
 
 def _index(event: Mapping[str, Any]) -> int:
-    index = event.get("contentBlockIndex")
-    return index if type(index) is int and index >= 0 else 0
+    return whole(event.get("contentBlockIndex")) or 0
 
 
 def _text(holder: Mapping[str, Any], name: str) -> str:

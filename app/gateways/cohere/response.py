@@ -12,7 +12,7 @@ from app.gateways.cohere.usage import decode_usage
 from app.gateways.decoding import failures
 from app.gateways.decoding.choices.slots import UNNUMBERED
 from app.gateways.decoding.finish import narrow
-from app.gateways.decoding.parsing import failed, plain_mapping
+from app.gateways.decoding.parsing import failed, plain_mapping, whole
 from app.gateways.decoding.typed_events import TypedEvents, joined_text, name_or, text_of
 from app.vocabulary.chat.reply import Reply
 from app.vocabulary.chat.tools import ToolCall
@@ -59,8 +59,8 @@ class CohereDecoder(TypedEvents):
             case "tool-plan-delta":
                 return self._chunk(name_or(message.get("tool_plan")))
             case "tool-call-start" | "tool-call-delta":
-                index = event.get("index")
-                number = index if type(index) is int else UNNUMBERED
+                index = whole(event.get("index"))
+                number = UNNUMBERED if index is None else index
                 call = self._call(number, plain_mapping(message.get("tool_calls")))
                 return self._of(_reply(calls=[call]))
             case "citation-start":

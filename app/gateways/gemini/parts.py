@@ -77,10 +77,10 @@ class Parts:
         signature = signature if isinstance(signature, str) and signature else None
         kept = {} if signature is None else signed(signature)
         self._is_signed = self._is_signed or signature is not None
-        if "functionCall" in part:
+        if part.get("functionCall") is not None:
             found.calls.append(_call(self._calls, plain_mapping(part["functionCall"]), kept))
             self._calls += 1
-        elif "inlineData" in part and not part.get("thought"):
+        elif part.get("inlineData") is not None and not part.get("thought"):
             self._data(plain_mapping(part["inlineData"]), kept, found)
         else:
             self._signature = signature or self._signature

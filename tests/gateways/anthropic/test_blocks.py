@@ -63,3 +63,16 @@ def test_arguments_at_the_beginning_of_a_call_count_if_none_follow(
     reply = merged(reply for _, reply in told if reply is not None)
     assert reply is not None
     assert [call.arguments for call in reply.tool_calls] == [arguments]
+
+
+@pytest.mark.parametrize("begun", [{}, {"text": None}, {"text": ""}])
+def test_a_text_may_begin_without_any(begun: dict[str, Any]) -> None:
+    events = [
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", **begun}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"type": "message_stop"},
+    ]
+    choice, _ = joined(ROW.chunks(map(named_event, events)))
+    assert (choice.text, choice.finish_reason) == ("a", "stop")

@@ -112,3 +112,25 @@ def test_no_whole_reply_does_either(content: list[Any]) -> None:
         ROW.decoded({"output": {"message": {"content": content}}, "stopReason": "end_turn"})
     except GatewayError:
         return
+
+
+def test_a_blocks_number_may_be_a_float() -> None:
+    """Some JSON writers have no integers."""
+
+    def piece(index: float, **delta: Any) -> bytes:
+        return event("contentBlockDelta", index, delta=delta)
+
+    def start(index: float, name: str) -> bytes:
+        used = {"toolUseId": f"t{index:g}", "name": name}
+        return event("contentBlockStart", index, start={"toolUse": used})
+
+    frames = [
+        start(0.0, "f"),
+        piece(0.0, toolUse={"input": "{}"}),
+        start(1.0, "g"),
+        piece(1.0, toolUse={"input": '{"a":'}),
+        piece(1.0, toolUse={"input": "1}"}),
+    ]
+    choice, _ = joined(ROW.chunks([*frames, STOP]))
+    calls = [(call.id, call.name, call.arguments) for call in reply_of(choice).tool_calls]
+    assert calls == [("t0", "f", "{}"), ("t1", "g", '{"a":1}')]

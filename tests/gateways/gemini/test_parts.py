@@ -124,7 +124,6 @@ def test_calls_are_counted_in_each_choice() -> None:
     [
         {"functionCall": {"name": 5}},
         {"functionCall": {"name": "f", "args": "x"}},
-        {"functionCall": None},
         {"inlineData": {"data": 5}},
         {"text": 5},
     ],
@@ -198,3 +197,8 @@ def test_other_data_is_kept_with_its_type() -> None:
     assert reply_of(answered(sound)).extra == {
         "inline_data": [{"mime_type": "audio/L16;rate=24000", "data": "AAAA", "index": 0}]
     }
+
+
+def test_a_null_beside_a_text_is_no_other_part() -> None:
+    part = {"functionCall": None, "inlineData": None, "thought": None, "text": "a"}
+    assert GEMINI.decoded(response(candidate(part))).choices[0].text == "a"
