@@ -76,6 +76,8 @@ class ObjectDecoder(Decoder):
         get = payload.get
         name, model, fingerprint = get("id"), get("model"), get("system_fingerprint")
         tier = get("service_tier")
+        if tier is None and isinstance(counts := get("usage"), dict):  # as Mistral has it
+            tier = counts.get("service_tier")
         return Completion(
             sanitized(name) if isinstance(name, str) else "",
             whole(get("created")) or int(time.time()),

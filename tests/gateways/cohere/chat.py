@@ -27,17 +27,17 @@ def refused(messages: Any = "hi", model: str = PLAIN, **fields: Any) -> str | No
     return COHERE.refused(model, messages, **fields)
 
 
-def call_start(index: int | None, call_id: str, name: str, arguments: str = "") -> bytes:
+def call_start(index: float | None, call_id: str, name: str, arguments: str = "") -> bytes:
     function = {"name": name, "arguments": arguments}
     call = {"id": call_id, "type": "function", "function": function}
     return call_event("tool-call-start", index, call)
 
 
-def call_delta(index: int | None, arguments: str) -> bytes:
+def call_delta(index: float | None, arguments: str) -> bytes:
     return call_event("tool-call-delta", index, {"function": {"arguments": arguments}})
 
 
-def call_event(kind: str, index: int | None, call: Any) -> bytes:
+def call_event(kind: str, index: float | None, call: Any) -> bytes:
     at = {} if index is None else {"index": index}
     return typed_event({"type": kind, **at, "delta": {"message": {"tool_calls": call}}})
 

@@ -99,6 +99,16 @@ def test_calls_without_a_number_are_told_apart() -> None:
     assert reply_of(streamed(*stream)).tool_calls == TWO_CALLS
 
 
+def test_a_calls_number_may_be_a_float() -> None:
+    stream = [
+        call_start(0.0, "A", "get"),
+        call_start(1.0, "B", "today"),
+        call_delta(0.0, '{"city": "Rome"}'),
+        CALLED,
+    ]
+    assert reply_of(streamed(*stream)).tool_calls == TWO_CALLS
+
+
 @pytest.mark.parametrize("finish", ["TOOL_CALL", "COMPLETE"])
 def test_a_choice_with_calls_ends_with_them(finish: str) -> None:
     calls = [called("A", "get", "{}")]

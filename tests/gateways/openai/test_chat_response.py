@@ -217,3 +217,17 @@ def test_offsets_point_into_the_text_wherever_it_is_cut(letters: list[str], draw
         before = "".join(letters[:offset]).encode("utf-8", "surrogatepass")
         through = "".join(letters[: offset + 1]).encode("utf-8", "surrogatepass")
         assert len(before) <= start < len(through)
+
+
+@pytest.mark.parametrize(
+    ("more", "tier"),
+    [
+        ({"service_tier": "flex"}, "flex"),
+        ({"usage": {**USAGE, "service_tier": "priority"}}, "priority"),
+        ({"service_tier": "default", "usage": {**USAGE, "service_tier": "priority"}}, "default"),
+        ({"usage": {**USAGE, "service_tier": None}}, None),
+        ({"usage": {**USAGE, "service_tier": 5}}, None),
+    ],
+)
+def test_the_tier_is_the_objects_or_its_usages(more: dict[str, Any], tier: str | None) -> None:
+    assert OPENAI.decoded(answer(message("a"), **more)).service_tier == tier
