@@ -11,7 +11,7 @@ import typing_extensions as te
 #: A path in the value, and what is wrong there.
 Problem = tuple[str, str]
 
-_WRAPPERS = (te.Annotated, te.Required, te.NotRequired, te.ReadOnly)
+_WRAPPERS: tuple[Any, ...] = (te.Annotated, te.Required, te.NotRequired, te.ReadOnly)
 _UNIONS = (typing.Union, types.UnionType)
 _PLAIN: dict[Any, tuple[type, ...]] = {
     bool: (bool,),
@@ -87,8 +87,9 @@ def _of_list(value: Any, wanted: Any, path: str) -> list[Problem]:
 @functools.cache
 def _hints(wanted: Any) -> tuple[dict[str, Any], frozenset[str]]:
     hints = te.get_type_hints(wanted, include_extras=True)
-    marked = {name for name, hint in hints.items() if te.get_origin(hint) is te.Required}
-    optional = {name for name, hint in hints.items() if te.get_origin(hint) is te.NotRequired}
+    origins: dict[str, Any] = {name: te.get_origin(hint) for name, hint in hints.items()}
+    marked = {name for name, origin in origins.items() if origin is te.Required}
+    optional = {name for name, origin in origins.items() if origin is te.NotRequired}
     rest = frozenset(hints) - optional if wanted.__total__ else frozenset[str]()
     return hints, frozenset(marked) | rest
 

@@ -67,7 +67,7 @@ def test_arguments_at_the_beginning_of_a_call_count_if_none_follow(
 
 @pytest.mark.parametrize("begun", [{}, {"text": None}, {"text": ""}])
 def test_a_text_may_begin_without_any(begun: dict[str, Any]) -> None:
-    events = [
+    events: list[dict[str, Any]] = [
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", **begun}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}},
         {"type": "content_block_stop", "index": 0},

@@ -38,6 +38,12 @@ SCHEMAS = st.sampled_from(
         NODE,
     ]
 )
+
+
+def _tool(function: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "function", "function": function}
+
+
 NAMES = st.sampled_from(["f", "A-b_9", "9lives", "-", "a" * 64])
 FLAGS = st.sampled_from([True, False, None])
 FUNCTIONS = st.fixed_dictionaries(
@@ -48,8 +54,8 @@ FUNCTIONS = st.fixed_dictionaries(
         "strict": FLAGS,
     },
 )
-TOOLS = st.lists(
-    FUNCTIONS.map(lambda function: {"type": "function", "function": function}),
+TOOLS: st.SearchStrategy[list[Any]] = st.lists(
+    FUNCTIONS.map(_tool),
     min_size=1,
     max_size=2,
     unique_by=lambda tool: tool["function"]["name"],

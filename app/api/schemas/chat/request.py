@@ -56,8 +56,7 @@ ELSEWHERE: Mapping[str, str] = {
 }
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-_TEXT_LIMIT, _TIER_LIMIT = 512, 64
-_MAX_TOKENS = 2**31 - 1
+_TEXT_LIMIT, _TIER_LIMIT, _MAX_TOKENS = 512, 64, 2**31 - 1
 _OPTIONS = shapes.options()
 
 
