@@ -130,7 +130,12 @@ class Calls:
                 continue  # it does not fit there, either, as far as is known
             if failure is not None and not self._is_replanned(candidate):
                 continue  # the failure before it stands
-            failure = self._failure_at(candidate, context, put)
+            try:
+                failure = self._failure_at(candidate, context, put)
+            except InvalidRequest:  # found out by a rejection; of a substitute, not the caller's
+                if failure is None:
+                    raise
+                continue
             if failure is None:
                 return
             if failure.code == CODE and not self._put_any:
