@@ -109,8 +109,9 @@ def test_running_usage_comes_with_every_chunk() -> None:
 
 
 def test_a_chunk_that_cannot_be_written_is_an_error_event_and_no_disconnect() -> None:
-    script, failures = Script([chunk("whole"), chunk(cast(str, object()))], None), []
-    frames = until_aborted(body_of(script, [chunk("half")], failures=cast(Any, failures)))
+    script = Script([chunk("whole"), chunk(cast(str, object()))], None)
+    failures: list[TollgateError] = []
+    frames = until_aborted(body_of(script, [chunk("half")], failures=failures))
     assert [frame.partition(b": ")[0] for frame in frames] == [b"data", b"event"]
     assert data(frames[1].partition(b"\n")[2])[0]["error"]["code"] == "internal_error"
     assert [it.code for it in failures] == ["internal_error"]
