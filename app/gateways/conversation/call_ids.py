@@ -21,7 +21,7 @@ def legal_id(call_id: str, legal: re.Pattern[str], limit: int) -> str:
     digest = sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()
     if limit < DIGEST_LENGTH + 8:
         return digest[:limit]
-    start = _ILLEGAL.sub("_", call_id)[: limit - DIGEST_LENGTH - 1]
+    start = _ILLEGAL.sub("_", call_id[: limit - DIGEST_LENGTH - 1])
     return f"{start}_{digest[:DIGEST_LENGTH]}"
 
 
