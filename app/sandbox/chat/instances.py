@@ -25,8 +25,10 @@ _MALFORMED = (
 )
 
 
-def least(schema: Mapping[str, Any], words: Sequence[str], start: int = 0) -> Any:
-    """Return the least value of a schema; its strings are the words, one after another.
+def least(
+    schema: Mapping[str, Any], words: Sequence[str], start: int = 0, param: str = "response_format"
+) -> Any:
+    """Return the least value of the schema in `param`; its strings are the words in their order.
 
     Objects have their required properties, arrays their least number of items. `pattern` and
     `format` are ignored.
@@ -38,7 +40,8 @@ def least(schema: Mapping[str, Any], words: Sequence[str], start: int = 0) -> An
     try:
         return _Maker(schema, source).value(schema, 0)
     except _MALFORMED as exc:
-        raise SandboxError("The schema is not a valid JSON Schema.") from exc
+        sentence = f"The schema in `{param}` is not a valid JSON Schema."
+        raise SandboxError(sentence, param=param) from exc
 
 
 class _Maker:
