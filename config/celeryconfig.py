@@ -64,7 +64,8 @@ worker_max_memory_per_child = 200_000  # KiB; a larger process is replaced after
 task_default_queue = "usage"
 broker_transport_options = {
     "global_keyprefix": "celery:",
-    "visibility_timeout": 3600,  # seconds; only prefetched tasks are unacknowledged
+    # Redis keeps no copy of a task until it is acknowledged. See also `workers.broker`.
+    "ack_emulation": False,
     # A primary that hangs keeps its connections open, and a worker has several: it leaves one after
     # another, each after this time. The broker's blocking read takes 1 s at most.
     "socket_connect_timeout": 3.0,

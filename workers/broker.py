@@ -7,10 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from kombu.transport import virtual
 from redis.connection import parse_url
 
 from app.storage.redis.sentinels import sentinel_options
 from app.storage.redis.url import RedisURL, parse_redis_url
+
+#: A closed channel does not return its tasks to the queue, as beat sends them again. On a connection
+#: that was lost, returning them can fail with an error that ends the worker.
+virtual.Channel.do_restore = False
 
 
 @dataclass(frozen=True, slots=True)

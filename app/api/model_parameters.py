@@ -73,7 +73,7 @@ CHAT_SAMPLES: Mapping[str, dict[str, Any]] = {
 _MESSAGES = [{"role": "user", "content": "hi"}]
 
 #: Models whose parameters are remembered; callers choose their names, so it is bounded.
-_REMEMBERED = 1_024
+_REMEMBERED = 8_192
 
 
 @lru_cache(maxsize=_REMEMBERED)

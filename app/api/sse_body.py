@@ -72,15 +72,18 @@ class EventStreamBody:
         """
         usual, chunks = FrameTemplate(self._frame), self._first
         while chunks is not None:
-            yield b"".join(map(usual.frame, chunks)) or KEEP_ALIVE
+            try:
+                frames = b"".join(map(usual.frame, chunks)) or KEEP_ALIVE
+            except Exception as exc:  # noqa: BLE001 - it is sent, and raised
+                self._stream.failed(exc)
+                yield from self._aborted(exc)
+            yield frames
             try:
                 chunks = self._stream.take(self._keep_alive_s)
             except Cancelled as exc:
                 raise aborted_connection() from exc
-            except Exception as exc:
-                error = as_api_error(exc)
-                yield error_frame(self._failed(error))
-                raise aborted_connection() from exc
+            except Exception as exc:  # noqa: BLE001 - it is sent, and raised
+                yield from self._aborted(exc)
         if self._include_usage:
             yield self._frame(self._stream.usage_chunk, self._cost)
         yield DONE
@@ -88,6 +91,10 @@ class EventStreamBody:
     def close(self) -> None:
         """Record the request; the server always calls this."""
         self._stream.close()
+
+    def _aborted(self, failure: Exception) -> Iterator[bytes]:
+        yield error_frame(self._failed(as_api_error(failure)))
+        raise aborted_connection() from failure
 
     def _frame(self, chunk: Completion, cost: Callable[[], float | None] | None = None) -> bytes:
         bodies = self._dumper.dump(chunk)

@@ -50,6 +50,7 @@ class EventParser:
         self._at_start = True
         self._name: str | None = None
         self._bare: list[bytes] = []  # lines of an object without a field name
+        self._bare_size = 0
 
     def feed(self, packet: bytes) -> Iterator[ServerSentEvent]:
         """Yield the events that `packet` completes.
@@ -125,11 +126,13 @@ class EventParser:
         """
         if self._bare:
             self._bare.append(line)
-            self._check_size(sum(map(len, self._bare)))
+            self._bare_size += len(line)
+            self._check_size(self._bare_size)
             return self._bare_event() if line in (b"}", b"]") else None
         if not line.startswith((b"{", b"[")):
             return None
         self._bare.append(line)
+        self._bare_size = len(line)
         return self._bare_event() if line.rstrip().endswith((b"}", b"]")) else None
 
     def _bare_event(self) -> ServerSentEvent | None:

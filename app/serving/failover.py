@@ -14,6 +14,7 @@ from app.serving.attempt import CallContext, Put
 from app.serving.backoff import is_retryable
 from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.in_flight import InFlightCalls
+from app.serving.planning import first_plan
 from app.serving.retry import CandidateCalls
 from app.serving.routing import Candidate, Plan, Router
 from app.serving.tries import note_tries
@@ -74,15 +75,15 @@ class Calls:
         transport: Transport,
         circuit_breaker: CircuitBreaker,
     ) -> "Calls":
-        """Return the calls of a request, planned for the first candidate, before it is admitted.
+        """Return the calls of a request, planned for the first one tried, before it is admitted.
 
-        Raises: InvalidRequest if that candidate does not support the request.
+        Raises: InvalidRequest if the requested candidate does not support the request.
         """
-        candidates = _without_open_circuits(candidates, circuit_breaker)
+        tried, plan = first_plan(request, candidates, router, circuit_breaker)
         return cls(
             request,
-            candidates,
-            router.plan(candidates[0], request),
+            tried,
+            plan,
             router=router,
             transport=transport,
             circuit_breaker=circuit_breaker,
@@ -129,7 +130,12 @@ class Calls:
                 continue  # it does not fit there, either, as far as is known
             if failure is not None and not self._is_replanned(candidate):
                 continue  # the failure before it stands
-            failure = self._failure_at(candidate, context, put)
+            try:
+                failure = self._failure_at(candidate, context, put)
+            except InvalidRequest:  # found out by a rejection; of a substitute, not the caller's
+                if failure is None:
+                    raise
+                continue
             if failure is None:
                 return
             if failure.code == CODE and not self._put_any:
@@ -224,17 +230,6 @@ class Calls:
         _in_parallel(work, min(PARALLEL_LIMIT, len(waiting)))
         if errors:
             raise errors[0]
-
-
-def _without_open_circuits(
-    candidates: Sequence[Candidate], circuit_breaker: CircuitBreaker
-) -> Sequence[Candidate]:
-    """Return the candidates whose circuit is closed; all of them if none is."""
-    if len(candidates) == 1:
-        return candidates
-    open_circuits = circuit_breaker.open_circuits()
-    closed = [candidate for candidate in candidates if candidate.vendor.name not in open_circuits]
-    return closed or candidates
 
 
 def _in_parallel(work: Callable[[], None], count: int) -> None:

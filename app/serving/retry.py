@@ -12,10 +12,13 @@ from app.serving.backoff import is_retryable, pause_s
 from app.serving.fan_out import SubRequest
 from app.serving.routing import Plan
 from app.vocabulary.completion import Completion
-from app.vocabulary.errors import GatewayError, ShuttingDown
+from app.vocabulary.errors import Cancelled, GatewayError, ShuttingDown
 
 #: How often choices that a vendor left out are requested again.
 EXTRA_ROUNDS = 2
+
+#: How often a pause looks whether the client is still there, in seconds.
+LOOK_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +87,23 @@ class CandidateCalls:
                 return attempt.run(encoded, put)
             except GatewayError as error:
                 pause = None if attempt.has_begun else self._pause_s(error, retries)
-                if pause is None or self.context.in_flight.wait(pause):
+                if pause is None or not self._has_waited(pause):
                     raise
                 retries += 1
+
+    def _has_waited(self, pause_s: float) -> bool:
+        """Wait before the next call; return False, early, if the calls are cancelled.
+
+        No call is in flight meanwhile, for which the watchdog would look after the client.
+        Raises: Cancelled if the client has disconnected: the next call would be for nobody.
+        """
+        context, until_s = self.context, time.monotonic() + pause_s
+        while (left_s := until_s - time.monotonic()) > 0:
+            if context.in_flight.wait(min(left_s, LOOK_S)):
+                return False
+            if context.client_disconnected is not None and context.client_disconnected():
+                raise Cancelled
+        return True
 
     def _pause_s(self, error: GatewayError, retries: int) -> float | None:
         """Return the seconds to wait before the next call; None: do not retry."""

@@ -11,7 +11,8 @@ from app.gateways.base import Gateway
 from app.gateways.bridge import Bridge
 from app.gateways.family import Doors, Family
 from app.serving.fan_out import SubRequest, split
-from app.vendors.model_rules import rules_of, with_rename
+from app.serving.rejections import LIMIT, rejects_samples, wanted_limit
+from app.vendors.model_rules import with_rename
 from app.vendors.table import VendorTable
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import ModelNotFound, VendorRejected, WrongEndpoint
@@ -124,6 +125,9 @@ class Router:
         list_prompts, max_n = self._capacity(candidate, gateway)
         sub_requests = split(asked, list_prompts=list_prompts, max_n=max_n)
         first = gateway.encode(vendor, sub_requests[0].request)
+        for it in sub_requests[1:]:
+            if it.request.is_blank:  # what else a vendor refuses, the first prompt has shown
+                gateway.encode(vendor, it.request)
         dropped = (*dropped, *first.dropped)
         parts, is_bridged = tuple(sub_requests), bridge is not None
         reports = self._families[vendor.gateway].reports_names
@@ -147,12 +151,13 @@ class Router:
         """
         if isinstance(error, WrongEndpoint):
             return self._learn_endpoint(plan, is_chat=error.wants == "chat")
-        if (name := _wanted_limit(plan, error)) is not None:
+        asked = plan.sub_requests[0].request
+        if (name := wanted_limit(plan.vendor, asked, error)) is not None:
             entry = with_rename(plan.vendor, plan.candidate.model_name, LIMIT, name)
             _remember(self._entries, plan.candidate.key, entry)
             return True
         asked_several = any((it.request.n or 1) > 1 for it in plan.sub_requests)
-        if not asked_several or not _rejects_samples(error):
+        if not asked_several or not rejects_samples(error):
             return False
         _remember(self._single_sample, plan.candidate.key, True)
         return True
@@ -196,46 +201,10 @@ class Router:
         return direct, None
 
 
-#: The caller's limit of a choice's tokens, and the other name that vendors have for it.
-LIMIT = "max_tokens"
-OTHER_LIMIT = "max_completion_tokens"
-
-
-def _wanted_limit(plan: Plan, error: VendorRejected) -> str | None:
-    """Return the name that a rejection asks for instead of the one that was sent; None if none."""
-    asked = plan.sub_requests[0].request
-    if asked.max_tokens is None or error.vendor_status not in (400, 422):
-        return None
-    sent = rules_of(plan.vendor, asked.model_name).renames.get(LIMIT, LIMIT)
-    other = OTHER_LIMIT if sent == LIMIT else LIMIT
-    names = set(_NAME.findall(f"{error.param} {error.message}"))
-    if OTHER_LIMIT not in names:  # servers that know one name only speak of it alone
-        return None
-    return other if sent in names or sent == LIMIT else None
-
-
-_NAME = re.compile(r"\w+")
-
-
 def _remember(known: dict[tuple[str, str], Value], key: tuple[str, str], value: Value) -> None:
     if len(known) >= REMEMBERED_LIMIT:
         known.clear()
     known[key] = value
-
-
-#: How vendors name `n` when they reject several samples per call: also as Google's candidates.
-_SAMPLES = re.compile(
-    r"candidate_?count|(?:one|single|multiple) candidates?"
-    r"|[`'\"]n[`'\"]|\bn\b ?(?:must|should|>|=|is|has)",
-    re.IGNORECASE,
-)
-
-
-def _rejects_samples(error: VendorRejected) -> bool:
-    """Whether the vendor rejects several samples per call."""
-    return error.vendor_status in (400, 422) and (
-        error.param == "n" or _SAMPLES.search(error.message) is not None
-    )
 
 
 def is_pattern(model_name: str) -> bool:

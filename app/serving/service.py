@@ -74,11 +74,12 @@ class CompletionService:
         chunks: list[Completion] = []
         try:
             calls.run(meter, chunks.append, start_over=chunks.clear)
+            completion = with_id(merge(chunks), meter)
         except BaseException as exc:
             add_totals(exc, meter)
             meter.record("failed", exc)
             raise
-        completion, usage = with_id(merge(chunks), meter), meter.usage
+        usage = meter.usage
         if completion.usage is not usage:
             completion = completion._replace(usage=usage)
         return Answer(

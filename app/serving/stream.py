@@ -110,7 +110,7 @@ class CompletionStream:
             except Cancelled:
                 raise
             except BaseException as exc:
-                self._failed(exc)
+                self.failed(exc)
                 raise
             if chunks is None:
                 self._status = "completed"
@@ -168,7 +168,8 @@ class CompletionStream:
         self._begun = True
         return chunk
 
-    def _failed(self, error: BaseException) -> None:
+    def failed(self, error: BaseException) -> None:
+        """Note why the client does not get the rest; what it has cost by now is added to it."""
         self._status = "truncated" if self._begun else "failed"
         self._error = error
         add_totals(error, self._meter)

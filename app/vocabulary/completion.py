@@ -143,6 +143,10 @@ class CompletionRequest(GenerationRequest):
         return isinstance(self.prompt, str)
 
     @property
+    def is_blank(self) -> bool:
+        return isinstance(self.prompt, str) and not self.prompt.strip()
+
+    @property
     def samples_generated(self) -> int:
         return max(self.n or 1, self.best_of or 1)
 

@@ -96,6 +96,11 @@ class GenerationRequest(ABC):
         return True
 
     @property
+    def is_blank(self) -> bool:
+        """Whether it is one prompt of white space alone, which some vendors do not accept."""
+        return False
+
+    @property
     @abstractmethod
     def prompt_count(self) -> int:
         """The number of prompts."""

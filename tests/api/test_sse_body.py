@@ -26,6 +26,7 @@ class Script:
     def __init__(self, *steps: list[Completion] | Exception | None) -> None:
         self._steps = list(steps)
         self.is_closed = False
+        self.failure: BaseException | None = None
         self.usage_chunk = Completion("cmpl-1", 1, "m", (), USAGE)
 
     def take(self, _timeout_s: float) -> list[Completion] | None:
@@ -38,6 +39,10 @@ class Script:
     def model(self, reported: str) -> str:
         """Return the name that can be sent back."""
         return f"sim/{reported}"
+
+    def failed(self, error: BaseException) -> None:
+        """Note why the stream broke off."""
+        self.failure = error
 
     def close(self) -> None:
         """Note it."""
@@ -101,6 +106,16 @@ def test_running_usage_comes_with_every_chunk() -> None:
     options = {"include_usage": True, "continuous_usage_stats": True}
     frames = list(body_of(Script(None), [chunk("a", USAGE)], options))
     assert data(frames[0])[0]["usage"]["total_tokens"] == 3
+
+
+def test_a_chunk_that_cannot_be_written_is_an_error_event_and_no_disconnect() -> None:
+    script = Script([chunk("whole"), chunk(cast(str, object()))], None)
+    failures: list[TollgateError] = []
+    frames = until_aborted(body_of(script, [chunk("half")], failures=failures))
+    assert [frame.partition(b": ")[0] for frame in frames] == [b"data", b"event"]
+    assert data(frames[1].partition(b"\n")[2])[0]["error"]["code"] == "internal_error"
+    assert [it.code for it in failures] == ["internal_error"]
+    assert isinstance(script.failure, TypeError)
 
 
 @pytest.mark.parametrize("error", [VendorFailed("The vendor failed."), RuntimeError("bug")])

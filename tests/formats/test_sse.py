@@ -229,3 +229,10 @@ def test_events_before_one_that_is_too_large_are_given() -> None:
 @pytest.mark.parametrize("size", [1, 5, 1000])
 def test_errors_beside_the_events_are_events(stream: bytes, events: Events, size: int) -> None:
     assert parsed(packets(stream, size)) == events
+
+
+def test_an_object_may_have_any_number_of_lines() -> None:
+    """Measured anew at each line, it would take hours."""
+    lines = [b"{", *[b"1"] * 500_000, b"}"]
+    (_, event) = parsed([b"data: a\n\n", b"\n".join(lines), b"\n"])
+    assert event == (None, b"\n".join(lines))

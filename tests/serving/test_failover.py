@@ -13,6 +13,7 @@ from app.vocabulary.errors import (
     Cancelled,
     GatewayError,
     ShuttingDown,
+    UnsupportedParameter,
     VendorAuthentication,
     VendorFailed,
     VendorOverloaded,
@@ -190,6 +191,22 @@ def test_a_vendor_that_refuses_requests_does_not_rest_for_it(
         assert isinstance(engine.run(asked())[2], kind)
     assert engine.models == ["m"] * (FAILURE_THRESHOLD + 1)
     assert CircuitBreaker(engine.redis).open_circuits() == frozenset()
+
+
+def test_what_a_rejection_shows_that_a_substitute_does_not_support_is_not_the_callers_mistake(
+    make_engine: MakeEngine, vendor: SimulatedVendor
+) -> None:
+    """Through chat, to which the rejection leads, there is no `suffix`."""
+    engine = make_engine(*pair(vendor.url))
+    chat_only = json_reply({"error": {"message": "This is a chat model."}}, 404)
+    vendor.default = lambda call: FAILED if call.body["model"] == "m" else chat_only
+    assert isinstance(engine.run(asked(suffix="end"))[2], VendorOverloaded)
+    assert engine.models == ["m", "other"]
+    (_, spare) = pair(vendor.url)
+    alone = make_engine(spare)
+    error = alone.run(asked(model="spare/x", suffix="end"))[2]
+    assert isinstance(error, UnsupportedParameter)
+    assert error.param == "suffix"
 
 
 def test_a_process_that_leaves_sends_nobody_to_rest(

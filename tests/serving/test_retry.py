@@ -148,6 +148,18 @@ def test_a_caller_that_leaves_ends_the_pause(
     assert len(vendor.asked) == 1
 
 
+def test_a_client_that_disconnects_during_the_pause_costs_no_further_call(
+    make_engine: MakeEngine, vendor: SimulatedVendor
+) -> None:
+    engine = make_engine(entry("first", vendor.url, retries=9))
+    vendor.reply(json_reply({}, 429, retry_after="1"))  # the next call would be answered
+    chunks, meter, error = engine.run(
+        asked(stream=True), client_disconnected=lambda: len(vendor.asked) > 0
+    )
+    assert isinstance(error, Cancelled)
+    assert (len(vendor.asked), chunks, meter.source) == (1, [], "none")
+
+
 # Choices that a vendor left out.
 
 

@@ -10,7 +10,13 @@ from app.serving import routing
 from app.serving.routing import Candidate, Plan, Router
 from app.vendors.table import VendorTable
 from app.vendors.vendor import Vendor
-from app.vocabulary.errors import ModelNotFound, UnsupportedParameter, VendorRejected, WrongEndpoint
+from app.vocabulary.errors import (
+    InvalidRequest,
+    ModelNotFound,
+    UnsupportedParameter,
+    VendorRejected,
+    WrongEndpoint,
+)
 from app.vocabulary.request import GenerationRequest
 from tests.gateways.chat_rows import asked as chatting
 from tests.serving.engine import asked, entry
@@ -146,6 +152,14 @@ def test_a_price_is_looked_up_without_the_query_of_a_model() -> None:
         (candidate,) = of.candidates(asked(model="first/echo?words=3"))
         assert of.cost_candidate(candidate, "completions").model == name
         assert b"echo?words=3" in of.plan(candidate, asked(model="first/echo?words=3")).first.body
+
+
+def test_a_blank_prompt_is_refused_before_the_calls_for_those_that_come_first() -> None:
+    vendor = entry("first", URL, gateway="anthropic", native=(), quirks=CLAUDE)
+    with pytest.raises(InvalidRequest, match="blank") as caught:
+        plan(vendor, asked(prompt=("a", "b", " \n")))
+    assert caught.value.param == "prompt"
+    assert len(plan(first(list_prompts=False), asked(prompt=("a", ""))).sub_requests) == 2
 
 
 # What refusals teach.

@@ -1,5 +1,6 @@
 """Coverage: of which tests it is measured, and of the processes that they start."""
 
+from collections import Counter
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,11 @@ WEB = Path(__file__).parents[1] / "server" / "coverage.cfg"
 #: generated requests: the tests of Tollgate's rooms have run it. Tracing doubles their time.
 UNMEASURED = ("tests/api/openapi/test_live.py", "tests/contract/")
 
+#: How many sets of parameters a test is measured with: further ones run mostly what these have run.
+SETS = 100000
+
 _paused = pytest.StashKey[list[Coverage]]()
+_sets = pytest.StashKey[Counter[str]]()
 
 
 def measured(settings: Path = WEB) -> Mapping[str, str]:
@@ -33,11 +38,18 @@ def measured(settings: Path = WEB) -> Mapping[str, str]:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     """Measure a test with its fixtures, or not."""
-    if item.nodeid.startswith(UNMEASURED):
-        _pause(item.config)
-    else:
+    if _is_measured(item):
         _resume(item.config)
+    else:
+        _pause(item.config)
     return (yield)
+
+
+def _is_measured(item: pytest.Item) -> bool:
+    name = item.nodeid.partition("[")[0]
+    sets = item.config.stash.setdefault(_sets, Counter())
+    sets[name] += 1
+    return sets[name] <= SETS and not name.startswith(UNMEASURED)
 
 
 def _pause(config: pytest.Config) -> None:

@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from celery.app.defaults import NAMESPACES, flatten
@@ -52,6 +54,28 @@ def test_each_scheduled_task_exists_and_never_expires(workers_celery: ModuleType
     # A worker whose clock is ahead of beat's would drop every one of them.
     options = [entry.get("options", {}) for entry in app.conf.beat_schedule.values()]
     assert not any("expires" in entry for entry in options)
+
+
+def test_a_connection_that_is_lost_amid_tasks_can_be_closed(
+    workers_celery: ModuleType, own_valkey: Valkey
+) -> None:
+    """An error here ends a worker, which then posts nothing until somebody starts it again."""
+    app = workers_celery.create_celery(replace(workers_celery.settings, redis_url=own_valkey.url))
+    taken = list[Any]()
+    take = [lambda _, message: taken.append(message)]
+    with app.connection_for_write() as connection:
+        app.amqp.Producer(connection).publish({}, "usage", declare=[app.amqp.queues["usage"]])
+    connection = app.connection_for_read()
+    app.amqp.TaskConsumer(connection.default_channel, callbacks=take).consume()
+    while not taken:
+        connection.drain_events(timeout=10)
+    app.amqp.TaskConsumer(connection.channel(), callbacks=take).consume()
+    with pytest.raises(TimeoutError):
+        connection.drain_events(timeout=0.1)
+    own_valkey.kill()
+    with suppress(*connection.connection_errors):  # as Celery does
+        connection.collect()
+    connection.close()
 
 
 def test_tasks_do_not_pile_up_while_no_worker_runs(

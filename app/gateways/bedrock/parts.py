@@ -5,6 +5,7 @@ models that the vendor table says take them. Source: botocore's model of bedrock
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -61,6 +62,7 @@ class PartEncoder:
     def __init__(self, vendor: Vendor, omissions: Omissions, traits: frozenset[str]) -> None:
         self._vendor, self._omissions, self._traits = vendor, omissions, traits
         self._names: set[str] = set()
+        self._alike: Counter[str] = Counter()
 
     def blocks(self, parts: Iterable[tuple[Part, Mark]]) -> list[Block]:
         """Return the blocks of a user's parts.
@@ -123,10 +125,10 @@ class PartEncoder:
         """Return a legal name for a document, without its ending, that no other has."""
         stem = filename.rpartition(".")[0] or filename
         name = _ILLEGAL.sub(" ", stem).strip()[:NAME_LIMIT].strip() or "document"
-        unique, count = name, 1
-        while unique in self._names:
-            count += 1
-            unique = f"{name} {count}"
+        unique = name
+        while unique in self._names:  # from the last one on: there may be thousands
+            self._alike[name] += 1
+            unique = f"{name} {self._alike[name] + 1}"
         self._names.add(unique)
         return unique
 

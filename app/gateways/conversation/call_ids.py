@@ -1,6 +1,7 @@
 """Ids of tool calls for vendors that restrict them: others' ids are mapped, always in one way."""
 
 import re
+from collections import Counter
 from hashlib import sha256
 
 #: Characters of the digest in a mapped id.
@@ -20,7 +21,7 @@ def legal_id(call_id: str, legal: re.Pattern[str], limit: int) -> str:
     digest = sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()
     if limit < DIGEST_LENGTH + 8:
         return digest[:limit]
-    start = _ILLEGAL.sub("_", call_id)[: limit - DIGEST_LENGTH - 1]
+    start = _ILLEGAL.sub("_", call_id[: limit - DIGEST_LENGTH - 1])
     return f"{start}_{digest[:DIGEST_LENGTH]}"
 
 
@@ -31,13 +32,14 @@ class CallIds:
         self._legal, self._limit = legal, limit
         self._used: set[str] = set()
         self._last: dict[str, str] = {}
+        self._repeats: Counter[str] = Counter()
 
     def new(self, call_id: str) -> str:
         """Return the id to send for a call."""
-        made, repeats = legal_id(call_id, self._legal, self._limit), 0
-        while made in self._used:
-            repeats += 1
-            made = legal_id(f"{call_id}:{repeats}", _NEVER, self._limit)
+        made = legal_id(call_id, self._legal, self._limit)
+        while made in self._used:  # from the last repeat on: there may be thousands
+            self._repeats[call_id] += 1
+            made = legal_id(f"{call_id}:{self._repeats[call_id]}", _NEVER, self._limit)
         self._used.add(made)
         self._last[call_id] = made
         return made

@@ -13,6 +13,13 @@ from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
 _DATA_URL = re.compile(r"data:([^,;]*)((?:;[^,;]*)*?)(;base64)?,", re.IGNORECASE)
 
+#: Most characters before the data of a `data:` URL. The search for the comma remembers each `;`, so
+#: that megabytes of them would take gigabytes.
+HEAD_LIMIT = 2_048
+
+#: Most characters of data that are not base64: to decode each `%41` takes a hundred times as long.
+PLAIN_LIMIT = 2**20
+
 #: Media types that are not registered -> the registered ones.
 ALIASES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg"}
 
@@ -40,12 +47,15 @@ def data_url(url: str, path: str) -> Media | None:
     """
     if url[:5].lower() != "data:":
         return None
-    start = _DATA_URL.match(url)
+    start = _DATA_URL.match(url, 0, HEAD_LIMIT)
     if start is None:
         raise InvalidRequest(f"`{path}` is not a valid `data:` URL.", param=path)
     kind = (start[1].strip() or "text/plain").lower()
     data = url[start.end() :]
     if not start[3]:
+        if len(data) > PLAIN_LIMIT:
+            words = f"more than {PLAIN_LIMIT} characters that are not base64: send it as base64"
+            raise InvalidRequest(f"`{path}` has {words}.", param=path)
         data = base64.b64encode(unquote_to_bytes(data)).decode()
     elif not data:
         raise InvalidRequest(f"`{path}` is a `data:` URL without data.", param=path)

@@ -63,12 +63,16 @@ class TextFraming:
         self._events: EventParser | None = None
         self._body = io.BytesIO()  # holds a large response once: parts would have to be joined
         self._last = b""
+        self._closing: tuple[bytes, ...] = (b"}", b"]")
         self.is_json = False
 
     @property
     def is_closed(self) -> bool:
-        """Whether the JSON received so far ends in a bracket."""
-        return self.is_json and self._last.rstrip().endswith((b"}", b"]"))
+        """Whether the JSON received so far ends in the bracket that closes its first one.
+
+        A list that streams item by item ends in an item's bracket each time: not parsed then.
+        """
+        return self.is_json and self._last.rstrip().endswith(self._closing)
 
     def feed(self, packet: bytes) -> Iterable[ServerSentEvent]:
         """Return the events that `packet` completes; JSON is one frame, returned by `flush`."""
@@ -96,6 +100,8 @@ class TextFraming:
             self._events = EventParser()
             return self._guarded(self._events.feed(begun))
         self.is_json = is_json or len(plain) > SEARCHED_BYTES
+        if is_json:
+            self._closing = (b"}",) if plain.startswith(b"{") else (b"]",)
         return ()
 
     def _guarded(self, events: Iterator[ServerSentEvent]) -> Iterator[ServerSentEvent]:

@@ -13,6 +13,7 @@ Source: ai.google.dev, GenerationConfig.responseJsonSchema.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -67,6 +68,15 @@ WITHOUT_ENUM = ("array", "boolean", "null", "object")
 #: Levels of schemas inside each other, references followed.
 DEPTH_LIMIT = 64
 
+#: Schemas that are converted, those that references lead to included.
+NODES_LIMIT = 10_000
+
+#: The types that JSON Schema has: array, boolean, integer, null, number, object, string.
+TYPES_LIMIT = 7
+
+#: Most digits of the place that a reference names in a list.
+DIGITS_LIMIT = 9
+
 _UNSAFE = re.compile(r"[^\w.-]", re.ASCII)
 
 
@@ -92,9 +102,11 @@ class _Conversion:
     def __init__(self, root: Mapping[str, Any], path: str) -> None:
         self._root, self._path = root, path
         self._defs: dict[str, Any] = {}
-        self._names: dict[str, str] = {}  # of the references' definitions
-        self._open: list[str] = []  # the references inside which the conversion is
-        self._depth = 0
+        # What references lead to, by its id: it may have many names.
+        self._names: dict[int, str] = {}
+        self._open: set[int] = set()  # those inside which the conversion is
+        self._alike: Counter[str] = Counter()  # definitions whose names would be the same
+        self._depth = self._count = 0
 
     def whole(self) -> dict[str, Any]:
         converted = self._node(self._root)
@@ -105,9 +117,11 @@ class _Conversion:
             return {}
         if not isinstance(node, dict):
             raise self._refused("is not a JSON Schema that Google takes")
-        self._depth += 1
+        self._depth, self._count = self._depth + 1, self._count + 1
         if self._depth > DEPTH_LIMIT:
             raise self._refused(f"is nested more than {DEPTH_LIMIT} levels deep")
+        if self._count > NODES_LIMIT:
+            raise self._refused(f"has more than {NODES_LIMIT} schemas in it")
         converted = self._converted(node)
         self._depth -= 1
         return converted
@@ -123,7 +137,7 @@ class _Conversion:
             node = {"enum": [node["const"]], **{k: v for k, v in node.items() if k != "const"}}
         types = node.get("type") or _odd_types(node.get("enum"))
         if isinstance(types, list) and not UNIONS.intersection(node):
-            return self._alternatives(node, types)
+            return self._alternatives(node, self._distinct(types))
         return dict(self._kept(node))
 
     def _around(self, inner: dict[str, Any], node: Mapping[str, Any], word: str) -> dict[str, Any]:
@@ -148,6 +162,16 @@ class _Conversion:
                 yield keyword, [self._node(inner) for inner in value]
             elif keyword in NAMED and isinstance(value, dict):
                 yield keyword, {name: self._node(inner) for name, inner in value.items()}
+
+    def _distinct(self, types: list[Any]) -> list[Any]:
+        """Return a node's types, each once: the node is converted for each, and so on below it."""
+        found: list[Any] = []
+        for word in types:
+            if word not in found:
+                found.append(word)
+            if len(found) > TYPES_LIMIT:
+                raise self._refused(f"has a `type` of more than {TYPES_LIMIT} words")
+        return found
 
     def _alternatives(self, node: Mapping[str, Any], types: list[Any]) -> dict[str, Any]:
         """Return a node of several types as alternatives, each whole."""
@@ -174,24 +198,33 @@ class _Conversion:
     def _defined(self, pointer: str) -> str:
         """Return the name of the definition that a reference means, and define it."""
         target = self._found(pointer)
-        if pointer in self._open or target is self._root:
+        key = id(target)
+        if key in self._open or target is self._root:
             raise self._refused(f"refers to itself (`{pointer[:64]}`), which Google does not take")
-        if pointer not in self._names:
-            name = _UNSAFE.sub("_", pointer.removeprefix("#/").removeprefix("$defs/"))
-            while name in self._names.values():
-                name += "_"
-            self._names[pointer] = name
-            self._open.append(pointer)
+        if key not in self._names:
+            self._names[key] = name = self._new_name(pointer)
+            self._open.add(key)
+            self._defs[name] = {}  # the name is taken
             self._defs[name] = self._node(target)
-            self._open.pop()
-        return self._names[pointer]
+            self._open.discard(key)
+        return self._names[key]
+
+    def _new_name(self, pointer: str) -> str:
+        """Return a name for a definition that no other has."""
+        plain = _UNSAFE.sub("_", pointer.removeprefix("#/").removeprefix("$defs/"))
+        name = plain
+        while name in self._defs:
+            self._alike[plain] += 1
+            name = f"{plain}_{self._alike[plain]}"
+        return name
 
     def _found(self, pointer: str) -> Any:
         found: Any = self._root
         for step in pointer.removeprefix("#").split("/")[1:]:
             key = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-                found = found[int(key)]
+            if isinstance(found, list):
+                at = int(key) if key.isdecimal() and len(key) <= DIGITS_LIMIT else len(found)
+                found = found[at] if at < len(found) else None
             else:
                 found = found.get(key) if isinstance(found, dict) else None
         if found is None or not pointer.startswith("#"):

@@ -130,7 +130,8 @@ def _calls(
         if tool["type"] == "custom":
             pieces = repeated(" ".join(words), index + at, max(len(words), 1))
         else:
-            arguments = least(tool.get("parameters") or {"type": "object"}, words, index + at)
+            schema = tool.get("parameters") or {"type": "object"}
+            arguments = least(schema, words, index + at, "tools")
             pieces = _split(json.dumps(arguments, ensure_ascii=False))
         kept = tuple(pieces[:left])
         seed = json.dumps([len(request.messages), index, at, tool["name"], pieces])

@@ -11,30 +11,50 @@ from app.sandbox.errors import SandboxError
 DEPTH_LIMIT = 32
 #: The most items or characters that are made to reach a minimum.
 LENGTH_LIMIT = 10_000
+#: The most values and characters of one value, together: arrays may be in arrays.
+SIZE_LIMIT = 100_000
+
+#: What a schema raises that has something else where JSON Schema wants a number, a list, an object.
+_MALFORMED = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
-def least(schema: Mapping[str, Any], words: Sequence[str], start: int = 0) -> Any:
-    """Return the least value of a schema; its strings are the words, one after another.
+def least(
+    schema: Mapping[str, Any], words: Sequence[str], start: int = 0, param: str = "response_format"
+) -> Any:
+    """Return the least value of the schema in `param`; its strings are the words in their order.
 
     Objects have their required properties, arrays their least number of items. `pattern` and
     `format` are ignored.
-    Raises: SandboxError if the schema is nested or demands too much.
+    Raises: SandboxError if the schema is nested or demands too much, or is no JSON Schema.
     """
     source = cycle(words or ("echo",))
     for _ in range(start % max(len(words), 1)):
         next(source)
-    return _Maker(schema, source).value(schema, 0)
+    try:
+        return _Maker(schema, source).value(schema, 0)
+    except _MALFORMED as exc:
+        sentence = f"The schema in `{param}` is not a valid JSON Schema."
+        raise SandboxError(sentence, param=param) from exc
 
 
 class _Maker:
     def __init__(self, root: Mapping[str, Any], words: Iterator[str]) -> None:
         self._root = root
         self._words = words
+        self._left = SIZE_LIMIT
 
     def value(self, schema: Any, depth: int) -> Any:
         """Return the least value of a part of the schema."""
         if depth > DEPTH_LIMIT:
             raise SandboxError(f"The schema has no value less than {DEPTH_LIMIT} levels deep.")
+        self._spend(1)
         if not isinstance(schema, dict):  # `true` allows anything
             return None
         whole = self._resolved(schema)
@@ -67,8 +87,14 @@ class _Maker:
         text, shortest = next(self._words), _length(schema, "minLength")
         while len(text) < shortest:
             text += " " + next(self._words)
+        self._spend(len(text))
         longest = schema.get("maxLength")
         return text[:longest] if isinstance(longest, int) else text
+
+    def _spend(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise SandboxError(f"The schema's least value is larger than {SIZE_LIMIT:,}.")
 
     def _resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a schema with its references and parts put together."""

@@ -11,8 +11,8 @@ from typing import Any
 from app.sandbox.errors import SandboxError
 from app.sandbox.problems import UNKNOWN
 
-#: How many names of an object are compared.
-NAMES_LIMIT = 64
+#: How many names of an object are compared, and of a whole request: each takes 40 microseconds.
+NAMES_LIMIT, COMPARED_LIMIT = 64, 5_000
 #: How alike a misspelt name is, from 0 to 1.
 ALIKE = 0.75
 
@@ -68,9 +68,12 @@ def check_names(body: Mapping[str, Any]) -> None:
 
     Raises: SandboxError for the first misspelt one.
     """
+    left = COMPARED_LIMIT
     for field in ("messages", "tools", "tool_choice", "response_format"):
         for path, place, value in _objects(body.get(field), field, field):
-            _check(value, path, NAMES[place])
+            if left <= 0:
+                return
+            left -= _check(value, path, NAMES[place])
 
 
 def _objects(value: Any, path: str, place: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -84,12 +87,13 @@ def _objects(value: Any, path: str, place: str) -> Iterator[tuple[str, str, Mapp
             yield from _objects(value.get(name), f"{path}.{name}", f"{place}.{name}")
 
 
-def _check(value: Mapping[str, Any], path: str, names: Sequence[str]) -> None:
+def _check(value: Mapping[str, Any], path: str, names: Sequence[str]) -> int:
+    """Check the names of one object; return how many were compared."""
     free = [name for name in names if name not in value]
-    for name in islice(value, NAMES_LIMIT):
-        if name in names:
-            continue
+    unknown = [name for name in islice(value, NAMES_LIMIT) if name not in names]
+    for name in unknown:
         if found := get_close_matches(str(name)[:64].lower(), free, 1, ALIKE):
             at = f"{path}.{str(name)[:64]}"
             message = f"`{at}` is not a parameter of the sandbox. Did you mean `{found[0]}`?"
             raise SandboxError(message, param=at, code=UNKNOWN)
+    return len(unknown)

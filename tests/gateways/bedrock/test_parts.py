@@ -3,6 +3,9 @@ from typing import Any
 
 import pytest
 
+from app.gateways.bedrock.parts import PartEncoder
+from app.gateways.conversation.omissions import Omissions
+from app.vocabulary.chat.parts import FilePart
 from tests.gateways.bedrock.chat import BUDGETS, LAX, ROW, sent
 
 TEXT = {"type": "text", "text": "look"}
@@ -93,6 +96,15 @@ def test_names_of_files_are_legal_and_each_its_own() -> None:
         "a b", "a b 2", "a b 3", "document", "document 2"]  # fmt: skip
     (long,) = blocks(file("application/pdf", names[5]))
     assert len(long["document"]["name"]) <= 200
+
+
+def test_thousands_of_files_with_one_name_have_each_its_own() -> None:
+    """Counted from 1 each time, they would take minutes, in which the process serves nobody."""
+    encoder = PartEncoder(ROW.vendor, Omissions(ROW.vendor), frozenset())
+    data = "data:application/pdf;base64,AAAA"
+    part = FilePart(data=data, filename="a.pdf", source={}, path="messages[0].content[0]")
+    names = [encoder.block(part)["document"]["name"] for _ in range(50_000)]
+    assert (names[0], names[-1], len(set(names))) == ("a", "a 50000", 50_000)
 
 
 @pytest.mark.parametrize(

@@ -38,3 +38,9 @@ def test_an_id_that_comes_every_turn_is_another_one_each_time_and_always_the_sam
     assert made[0] == "call_0"
     assert len(set(made)) == 3
     assert [again.new("call_0") for _ in range(3)] == made
+
+
+def test_an_id_may_come_at_every_turn_of_the_longest_conversation() -> None:
+    """Counted from 1 each time, they would take minutes, in which the process serves nobody."""
+    ids = CallIds(WORD, 64)
+    assert len({ids.new("call_0") for _ in range(20_000)}) == 20_000

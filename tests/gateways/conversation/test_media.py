@@ -3,7 +3,14 @@ from typing import Any
 
 import pytest
 
-from app.gateways.conversation.media import data_url, file_of, image_of, unsupported_part
+from app.gateways.conversation.media import (
+    HEAD_LIMIT,
+    PLAIN_LIMIT,
+    data_url,
+    file_of,
+    image_of,
+    unsupported_part,
+)
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.parts import FilePart, ImagePart, Part
 from app.vocabulary.errors import InvalidRequest
@@ -35,6 +42,20 @@ def test_data_without_base64_and_with_parameters_is_read() -> None:
     named = data_url("DATA:image/png;name=a;base64,QQ==", "p")
     assert named is not None
     assert (named.type, named.data) == ("image/png", "QQ==")
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        (f"data:image/png{';' * HEAD_LIMIT};base64,QQ==", "not a valid"),
+        (f"data:image/png{';' * 10_000_000}", "not a valid"),  # in search of its comma: gigabytes
+        (f"data:text/plain,{'%41' * PLAIN_LIMIT}", "as base64"),  # each `%41` takes a microsecond
+    ],
+)
+def test_a_url_that_would_take_a_process_for_seconds_is_refused(url: str, words: str) -> None:
+    with pytest.raises(InvalidRequest, match=words) as caught:
+        data_url(url, "p")
+    assert caught.value.param == "p"
 
 
 @pytest.mark.parametrize("url", ["https://ex.org/a.png", "http://ex.org", "HTTPS://EX.org/a"])

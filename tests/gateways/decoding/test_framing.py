@@ -49,11 +49,21 @@ def test_events_and_json_are_told_apart_by_their_bytes(
 def test_json_may_be_complete_once_it_ends_in_a_bracket() -> None:
     framing = TextFraming(VENDOR)
     assert not framing.is_closed
-    list(framing.feed(b'{"a": [1]'))
+    list(framing.feed(b'{"a": {}'))
     assert (framing.is_json, framing.is_closed) == (True, True)
-    list(framing.feed(b', "b": 2'))
+    list(framing.feed(b', "b": [2]'))
     assert not framing.is_closed
     list(framing.feed(b"}\n"))
+    assert framing.is_closed
+
+
+def test_a_list_that_comes_item_by_item_is_complete_at_its_own_bracket() -> None:
+    """Parsed after each item, a list of some thousands would take minutes."""
+    framing = TextFraming(VENDOR)
+    for packet in (b'[{"a": [1]}', b',\n{"a": 2}'):
+        assert not list(framing.feed(packet))
+        assert (framing.is_json, framing.is_closed) == (True, False)
+    assert not list(framing.feed(b"\n]\n"))
     assert framing.is_closed
 
 

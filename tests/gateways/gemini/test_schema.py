@@ -274,3 +274,50 @@ def test_no_schema_raises_anything_but_our_refusal(schema: Any) -> None:
 def test_an_enum_has_strings_and_numbers(schema: Any, converted: Any) -> None:
     whole = {"type": "object", "properties": {"a": schema}}
     assert json_schema(whole, PATH)["properties"]["a"] == converted
+
+
+def test_a_type_that_is_named_twice_is_one_and_does_not_multiply_what_is_below() -> None:
+    """Converted for each mention, forty levels would never end."""
+    schema: Any = {"type": "string"}
+    for _ in range(40):
+        schema = {"type": ["array", "array", "null", "array"], "items": schema}
+    node = json_schema(schema, PATH)
+    for _ in range(40):
+        assert [option["type"] for option in node["anyOf"]] == ["array", "null"]
+        node = node["anyOf"][0]["items"]
+    assert node == {"type": "string"}
+
+
+def test_thousands_of_definitions_whose_names_look_alike_stay_apart() -> None:
+    names = [chr(0x4E00 + at) for at in range(3000)]
+    converted = json_schema(
+        {
+            "$defs": {name: {"const": name} for name in names},
+            "prefixItems": [{"$ref": f"#/$defs/{name}"} for name in names],
+        },
+        PATH,
+    )
+    found = [converted["$defs"][it["$ref"].rpartition("/")[2]] for it in converted["prefixItems"]]
+    assert found == [{"enum": [name]} for name in names]
+
+
+def test_a_definition_with_many_names_is_one() -> None:
+    schema = {
+        "anyOf": [{"$ref": f"#/prefixItems/{'0' * at}1"} for at in range(5)],
+        "prefixItems": [{}, {"type": "string"}],
+    }
+    assert list(json_schema(schema, PATH)["$defs"].values()) == [{"type": "string"}]
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"$ref": f"#/anyOf/{'9' * 5000}", "anyOf": [{}]}, "not in it"),
+        ({"type": [f"t{at}" for at in range(8)]}, "more than 7"),
+        ({"prefixItems": [{}] * 10_001}, "more than 10000 schemas"),
+    ],
+)
+def test_more_than_a_schema_can_need_is_refused_by_name(schema: Any, words: str) -> None:
+    with pytest.raises(InvalidRequest, match=words) as caught:
+        json_schema(schema, PATH)
+    assert caught.value.param == PATH

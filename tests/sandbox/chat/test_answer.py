@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from app.sandbox.chat.answer import EchoReply, count_usage, reply_to
+from app.sandbox.errors import SandboxError
 from tests.sandbox.chat.asking import SCHEMA, USER, called, function, load, result
 
 WEATHER, CLOCK = function("get_weather", SCHEMA), function("get_time")
@@ -135,3 +136,15 @@ def test_usage_counts_every_choice() -> None:
         14,
     )
     assert usage["completion_tokens_details"] == {"reasoning_tokens": 2}
+
+
+def test_a_schema_that_is_none_is_rejected_by_the_field_that_it_is_in() -> None:
+    wrong = {"type": "object", "properties": ["a"], "required": ["a"]}
+    form = {"type": "json_schema", "json_schema": {"name": "it", "schema": wrong}}
+    for fields, param in (
+        ({"response_format": form}, "response_format"),
+        ({"tools": [function("look", wrong)], "tool_choice": "required"}, "tools"),
+    ):
+        with pytest.raises(SandboxError, match=f"`{param}` is not a valid") as caught:
+            say(**fields)
+        assert (caught.value.param, caught.value.status) == (param, 400)

@@ -80,6 +80,16 @@ def test_a_reference_to_itself_that_may_end_ends() -> None:
         ({"$ref": "#/$defs/none"}, "leads nowhere"),
         ({"$ref": "https://ex.org/schema"}, "leads nowhere"),
         ({"properties": {"a": {"$ref": "#"}}, "required": ["a"]}, "levels deep"),
+        ({"minItems": 9000, "items": {"minItems": 9000, "items": {}}}, "larger than"),
+        ({"minItems": 9000, "items": {"type": "string", "minLength": 9000}}, "larger than"),
+        ({"allOf": [{"$ref": "#"}]}, "not a valid"),
+        ({"allOf": [True]}, "not a valid"),
+        ({"allOf": "x"}, "not a valid"),
+        ({"enum": {"a": 1}}, "not a valid"),
+        ({"properties": ["a"], "required": ["a"]}, "not a valid"),
+        ({"type": "object", "required": 5}, "not a valid"),
+        ({"type": "integer", "minimum": "5"}, "not a valid"),
+        ({"type": "integer", "exclusiveMaximum": "5"}, "not a valid"),
     ],
 )
 def test_a_schema_without_a_value_is_rejected(schema: dict[str, Any], words: str) -> None:

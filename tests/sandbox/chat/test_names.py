@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.sandbox.chat.names import check_names, instead_of
+from app.sandbox.chat.names import COMPARED_LIMIT, check_names, instead_of
 from app.sandbox.errors import SandboxError
 
 
@@ -62,3 +62,12 @@ def test_a_misspelt_name_is_told_with_its_path(body: dict[str, Any], path: str, 
 )
 def test_a_wrong_word(word: object, says: str) -> None:
     assert instead_of(word, ("text", "image_url")) == says
+
+
+def test_a_request_of_very_many_unknown_names_is_not_compared_to_its_end() -> None:
+    """All of them would take the sandbox half a minute."""
+    unknown = {f"zq{at}xk": 1 for at in range(50)}
+    misspelt = {"role": "user", "contnt": "x"}
+    with pytest.raises(SandboxError):
+        check_names({"messages": [unknown, misspelt]})
+    check_names({"messages": [*[unknown] * (COMPARED_LIMIT // 50), misspelt]})

@@ -111,8 +111,9 @@ def _head(chunk: Completion) -> dict[str, Any]:
 
 
 def _body(
-    choice: Choice, delta: dict[str, Any], logprobs: dict[str, Any] | None, **end: Any
+    choice: Choice, delta: dict[str, Any], logprobs: dict[str, Any] | None, /, **end: Any
 ) -> dict[str, Any]:
+    """Return a choice; a vendor's own field in `end` may have any name."""
     body = {"index": choice.index, "delta": delta, "logprobs": logprobs, "finish_reason": None}
     return {**body, **end}
 

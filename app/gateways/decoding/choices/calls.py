@@ -7,7 +7,7 @@ ids and names, mix the pieces of two calls, and leave out empty arguments.
 
 import json
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +17,9 @@ from app.vocabulary.chat.tools import ToolCall
 
 #: What a call without arguments has: clients parse them as JSON.
 NO_ARGUMENTS = "{}"
+
+#: How a JSON text ends, by how it begins.
+_CLOSES = {"{": "}", "[": "]", '"': '"'}
 
 #: Ids that say that there is none.
 NO_ID = frozenset({None, "", "null"})
@@ -35,6 +38,8 @@ class _Call:
     held: list[ToolCall] = field(default_factory=list)
     joiner: TextJoiner = field(default_factory=TextJoiner)
     extra: dict[str, Any] = field(default_factory=dict)
+    #: How many pieces of arguments were judged, and whether they were whole.
+    judged: tuple[int, bool] = (0, False)
 
     def more(self, extra: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """Return the fields of a piece without those that only repeat: clients would join them."""
@@ -47,7 +52,12 @@ class _Call:
     @property
     def is_whole(self) -> bool:
         """Whether its arguments are complete: those of a custom tool may be any text."""
-        return self.type != "function" or _is_object("".join(self.arguments))
+        if self.type != "function":
+            return True
+        pieces = len(self.arguments)
+        if self.judged[0] != pieces:
+            self.judged = pieces, _is_json(self.arguments)
+        return self.judged[1]
 
 
 class StreamedCalls:
@@ -176,9 +186,13 @@ def _begins_another(piece: ToolCall, call: _Call) -> bool:
     return piece.name != call.name or call.is_whole
 
 
-def _is_object(text: str) -> bool:
+def _is_json(pieces: Sequence[str]) -> bool:
+    """Whether pieces are together one JSON text; they are joined only if they end like one."""
+    end = _CLOSES.get(pieces[0].lstrip()[:1])
+    if end is not None and not pieces[-1].rstrip().endswith(end) and pieces[-1].strip():
+        return False
     try:
-        json.loads(text)
+        json.loads("".join(pieces))
     except (ValueError, RecursionError):
         return False
     return True

@@ -6,6 +6,7 @@ index shows the prompt of a text. A choice that cannot be placed is dropped and 
 missing text is better than one under a wrong prompt.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 #: The index of a choice without one; several choices may have it.
@@ -20,7 +21,7 @@ def placed(indices: Sequence[int], prompts: int, n: int) -> list[int | None]:
     count = prompts * n
     if len(indices) == count and _is_in_order(indices, n):
         return list(range(count))
-    doubted = {index for index in indices if indices.count(index) > 1}
+    doubted = {index for index, times in Counter(indices).items() if times > 1}
     if prompts > 1 and n > 1 and len(indices) == prompts and set(indices) == set(range(prompts)):
         doubted.update(range(1, prompts))  # probably the prompts' numbers, with one sample each
     slots = Slots(prompts, n, doubted)

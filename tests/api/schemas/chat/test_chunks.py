@@ -172,6 +172,12 @@ def test_log_probabilities_and_the_vendors_reason_are_where_they_belong() -> Non
     assert second["choices"][0]["offset"] == 1
 
 
+def test_a_vendors_own_field_of_a_choice_may_have_any_name() -> None:
+    names = ("choice", "self", "end", "")
+    (body,) = dumped(chunk(Choice(0, "a", extra=dict.fromkeys(names, 1))))
+    assert all(body["choices"][0][name] == 1 for name in names)
+
+
 def test_what_belongs_to_the_whole_stream_comes_once() -> None:
     """A chunk that is sent as several says it in the first; the chunk of the usage, never."""
     usage = Usage(prompt_tokens=1, completion_tokens=2, total_tokens=3)

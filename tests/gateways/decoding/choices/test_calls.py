@@ -188,3 +188,20 @@ def test_a_field_that_a_vendor_repeats_is_told_once() -> None:
     begun = ToolCall(0, "c1", "f", "{", "function", extra)
     passed = read([begun, ToolCall(0, None, None, "}", "function", {**extra, "more": 1})])
     assert [it.extra for it in passed] == [extra, {"more": 1}]
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        [piece(0, None, "f", '{"a": "')],
+        [piece(0, "c1", "f", '{"a": "' + "x" * 100_000), piece(1, "c2", "f", '{"a": "')],
+    ],
+    ids=["its name in each piece", "after a call that is broken"],
+)
+def test_the_arguments_of_a_call_may_come_in_any_number_of_pieces(begun: list[ToolCall]) -> None:
+    """Parsed anew at each piece, they would take minutes."""
+    calls, number = StreamedCalls(), begun[-1].index
+    name = None if number else "f"
+    for each in (*begun, *[piece(number, None, name, "word ")] * 200_000):
+        calls.take([each])
+    assert len(calls.close(is_complete=False)) == (0 if number == 0 else 200_001)

@@ -38,3 +38,9 @@ def test_after_a_complete_choice_an_index_gets_another_slot_of_a_single_prompt()
     single, several = Slots(1, 2), Slots(2, 1)
     assert (single.of(0), single.again(0), single.of(0), single.again(0)) == (0, 1, 1, None)
     assert (several.of(0), several.again(0)) == (0, None)
+
+
+def test_any_number_of_choices_is_placed() -> None:
+    """A vendor may send more than were asked for; compared with each other, they take hours."""
+    indices = [*range(500_000), 0]
+    assert placed(indices, 1, 2) == [0, 1, *[None] * 499_999]
