@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,9 +49,12 @@ class Snapshot:
 
     @classmethod
     def load(cls, path: Path = SNAPSHOT_FILE) -> "Snapshot":
-        """Read a snapshot file, which must be valid."""
-        content = orjson.loads(path.read_bytes())
-        return cls(content["version"], content["providers"])
+        """Return a snapshot file's content; the file must be valid, and is read once a change.
+
+        It takes tens of milliseconds, and another price file changes more often.
+        """
+        at = path.stat()
+        return _read(path, (at.st_mtime_ns, at.st_size, at.st_ino))
 
     def find(self, provider: str, model: str, tier: str | None = None) -> PriceHistory | None:
         """Return the prices of a provider's model in a service tier; None if the model is unknown.
@@ -85,6 +89,12 @@ class Snapshot:
             rows = self.providers.get(provider, {}).get("models", ())
             self._parsed[provider] = [_load_model(provider, row) for row in rows]
         return self._parsed[provider]
+
+
+@lru_cache(maxsize=1)
+def _read(path: Path, _state: tuple[int, ...]) -> Snapshot:
+    content = orjson.loads(path.read_bytes())
+    return Snapshot(content["version"], content["providers"])
 
 
 def _load_model(provider: str, row: Mapping[str, Any]) -> tuple[Match, Known]:

@@ -16,7 +16,7 @@ WEB = Path(__file__).parents[1] / "server" / "coverage.cfg"
 UNMEASURED = ("tests/api/openapi/test_live.py", "tests/contract/")
 
 #: How many sets of parameters a test is measured with: further ones run mostly what these have run.
-SETS = 100000
+SETS = 5
 
 _paused = pytest.StashKey[list[Coverage]]()
 _sets = pytest.StashKey[Counter[str]]()
