@@ -129,7 +129,7 @@ def _nanousd(text: str) -> int | None:
 
 
 def _without_commas(text: str) -> str:
-    """Return a number without commas between thousands; other commas stay: in `1,5`, it is a point."""
+    """Return a number without commas between thousands; others stay, such as that of `1,5`."""
     return text.replace(",", "") if _THOUSANDS.fullmatch(text) else text
 
 
