@@ -68,6 +68,10 @@ class OpenRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
         """Return the record of a request that its process no longer serves."""
         return replace(self, owner=None, process=self.process_name)
 
+    def unused(self) -> "OpenRecord":
+        """Return the record of a request that has used nothing, because it was rejected."""
+        return replace(self, prompt_chars=0, prompt_tokens=0, completion_tokens=0)
+
     def encode(self) -> bytes:
         """Return the record as one JSON object."""
         return _encoder.encode(self)
