@@ -18,6 +18,11 @@ from app.vocabulary.request import COMPLETIONS
 #: Hours that are searched together, at most: a condition must not become too long.
 HOURS_LIMIT = 50
 
+#: Slots of accounts that a condition names, at most; of more, it names the slots alone. SQLite nests
+#: conditions no deeper than 1,000, PostgreSQL takes no more than 65,535 parameters, and a list of
+#: several accounts repeats the condition for each of up to fifty.
+PLACES_LIMIT = 150
+
 #: The statuses that every version counts as failed.
 _COUNTED_AS_FAILED = frozenset({"failed"})
 
@@ -96,16 +101,20 @@ def _slots_in(
         .having(number > 0)
     )
     found = connection.execute(statement).all()
-    return sa.or_(sa.false(), *(_is_in(account_id, slot_s) for account_id, slot_s in found))
+    if len(found) > PLACES_LIMIT:  # matching entries are then many of a slot's
+        return sa.or_(*(_is_in(slot_s) for slot_s in sorted({it.slot_s for it in found})))
+    return sa.or_(
+        sa.false(), *(_is_in(slot_s, entries.c.account_id == name) for name, slot_s in found)
+    )
 
 
 def _number(table: sa.Table, *, of_failed: bool) -> ColumnElement[int]:
     return sa.func.sum(table.c.failed_requests if of_failed else table.c.requests)
 
 
-def _is_in(account_id: str, slot_s: int) -> ColumnElement[bool]:
+def _is_in(slot_s: int, *more: ColumnElement[bool]) -> ColumnElement[bool]:
     return sa.and_(
-        entries.c.account_id == account_id,
+        *more,
         entries.c.started_at_ms >= slot_s * 1000,
         entries.c.started_at_ms < (slot_s + SLOT_S) * 1000,
     )
