@@ -18,9 +18,9 @@ from app.vocabulary.request import COMPLETIONS
 #: Hours that are searched together, at most: a condition must not become too long.
 HOURS_LIMIT = 50
 
-#: Slots of accounts that a condition names, at most; of more, it names the slots alone. SQLite nests
-#: conditions no deeper than 1,000, PostgreSQL takes no more than 65,535 parameters, and a list of
-#: several accounts repeats the condition for each of up to fifty.
+#: Slots of accounts that a condition names, at most; of more, it names the slots alone. SQLite
+#: nests conditions no deeper than 1,000, PostgreSQL takes no more than 65,535 parameters, and a
+#: list of several accounts repeats the condition for each of up to fifty.
 PLACES_LIMIT = 150
 
 #: The statuses that every version counts as failed.
