@@ -9,8 +9,10 @@ from dataclasses import replace
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, select
 
+from app.ledger.reports.any_account import of_any_account
 from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import conditions
+from app.ledger.reports.slices import TableSlice
 from app.ledger.slots import HOUR_S, SLOT_S, floor_to
 from app.storage.sql.tables import ENDPOINT_TABLES, ROLLUP_TABLES, entries
 from app.vocabulary.request import COMPLETIONS
@@ -73,12 +75,14 @@ def _hours(
     """Return the hours with matching requests, newest first, and how many each has."""
     table = _table(query, HOUR_S)
     number = _number(table, of_failed=of_failed)
+    part = TableSlice(table, floor_to(query.start_s, HOUR_S), min(end_s, query.end_s), HOUR_S)
     statement = (
         select(table.c.slot_s, number)
         .where(
-            table.c.slot_s >= floor_to(query.start_s, HOUR_S),
-            table.c.slot_s < min(end_s, query.end_s),
+            table.c.slot_s >= part.start_s,
+            table.c.slot_s < part.end_s,
             *conditions(query, table),
+            *_of_any(query, part),
         )
         .group_by(table.c.slot_s)
         .having(number > 0)
@@ -94,9 +98,10 @@ def _slots_in(
     table = _table(query, SLOT_S)
     number = _number(table, of_failed=of_failed)
     starts_s = [slot_s for hour in hours_s for slot_s in range(hour, hour + HOUR_S, SLOT_S)]
+    part = TableSlice(table, 0, 0, SLOT_S, tuple(starts_s))
     statement = (
         select(table.c.account_id, table.c.slot_s)
-        .where(table.c.slot_s.in_(starts_s), *conditions(query, table))
+        .where(table.c.slot_s.in_(starts_s), *conditions(query, table), *_of_any(query, part))
         .group_by(table.c.account_id, table.c.slot_s)
         .having(number > 0)
     )
@@ -106,6 +111,10 @@ def _slots_in(
     return sa.or_(
         sa.false(), *(_is_in(slot_s, entries.c.account_id == name) for name, slot_s in found)
     )
+
+
+def _of_any(query: UsageQuery, part: TableSlice) -> Sequence[ColumnElement[bool]]:
+    return of_any_account(part) if query.account_ids is None else ()
 
 
 def _number(table: sa.Table, *, of_failed: bool) -> ColumnElement[int]:
