@@ -93,8 +93,8 @@ class Recorder:
                 except StreamUnavailable as exc:
                     self._mark_redis_down(exc)
             admission = self._spool(encoded)
-        except (LimitReached, StreamUnavailable) as exc:
-            self._live.reject(event_id, is_open=is_asked and isinstance(exc, StreamUnavailable))
+        except BaseException as exc:  # also if the server kills this thread
+            self._live.reject(event_id, is_open=is_asked and not isinstance(exc, LimitReached))
             raise
         if request.admission.limits:
             self._count_unchecked(self._outage.reason)
