@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.usage.messages.message import Number, Text, Word, decode_message
+from app.usage.messages.message import Moment, Number, Text, Word, decode_message
 from app.vocabulary.request import COMPLETIONS
 
 
@@ -35,7 +35,7 @@ class OpenRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
     model: Text
     stream: bool
     client_retry_count: Number
-    started_at_ms: Number
+    started_at_ms: Moment
     owner: Text | None
     process: Text | None = None
     number: Number = 0
