@@ -12,6 +12,10 @@ from app.vocabulary.limits import Limits
 SCOPES: tuple[str, ...] = ("completions", "usage", "admin")
 NAME_LIMIT = 200
 
+#: 9999-12-31, UTC: later times are in the year 10000 in some time zones, which dates cannot
+#: represent.
+EXPIRY_LIMIT_MS = 253_402_214_400_000
+
 _SECRET = re.compile(rb"tg_[A-Za-z0-9_-]{43}")
 _SECRET_BYTES = 32
 
@@ -104,6 +108,15 @@ def checked_text(field: str, text: str) -> str:
     return text
 
 
+def check_expiry(expires_at_ms: int | None) -> None:
+    """Check that an expiry, in Unix milliseconds, is at most EXPIRY_LIMIT_MS.
+
+    Raises: AccountsError.
+    """
+    if expires_at_ms is not None and expires_at_ms > EXPIRY_LIMIT_MS:
+        raise AccountsError("A key must expire by 9999-12-31. Leave the expiry out if it must not.")
+
+
 def check_key(key: ApiKey) -> None:
     """Check that a new key has known scopes, an account and an expiry in the future.
 
@@ -117,6 +130,7 @@ def check_key(key: ApiKey) -> None:
         raise AccountsError("A key needs an account, unless `admin` is its only scope.")
     if not key.is_live(key.created_at_ms):
         raise AccountsError("The key would already be expired. Choose a later expiry.")
+    check_expiry(key.expires_at_ms)
 
 
 def new_key(
@@ -144,10 +158,14 @@ def new_key(
 
 
 def successor(key: ApiKey, now_ms: int) -> ApiKey:
-    """Return a copy of `key` with a new ID, created now; its lifetime, if any, starts again."""
+    """Return a copy of `key` with a new ID, created now; its lifetime, if any, starts again.
+
+    It ends at EXPIRY_LIMIT_MS at the latest.
+    """
     expires_at_ms = None
     if key.expires_at_ms is not None:
-        expires_at_ms = now_ms + key.expires_at_ms - key.created_at_ms
+        ends_ms = now_ms + key.expires_at_ms - key.created_at_ms
+        expires_at_ms = min(ends_ms, EXPIRY_LIMIT_MS)
     return replace(
         key,
         key_id=new_key_id(),

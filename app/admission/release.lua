@@ -1,3 +1,10 @@
+-- Returns two fields of a stream entry, or nothing: what the budgets are charged for a request that
+-- reserved some of one. To be asked before `release`.
+local function charged(reserved, id, cost)
+  local taken = redis.call('HGET', reserved, id)
+  if taken and string.find(taken, '"kind":"budget"', 1, true) then return 'charged', cost end
+end
+
 -- Replaces what a request reserved of its limits by what it used. Returns 1, or 0 if it reserved
 -- nothing.
 local function release(reserved, id, tokens, cost)

@@ -103,6 +103,13 @@ def _bucket_rows(bucket: Mapping[str, Any]) -> Iterator[BillRow]:
 
 def _csv_rows(text: str) -> Iterator[BillRow]:
     reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        yield from _rows_of(reader)
+    except csv.Error as exc:  # as for a field of more than 128 KiB
+        raise BillError(f"line {reader.reader.line_num} is not CSV: {exc}") from exc
+
+
+def _rows_of(reader: "csv.DictReader[str]") -> Iterator[BillRow]:
     columns = reader.fieldnames or ()
     measures = [name for name in MEASURES if name in columns]
     if not {"day", "model"} <= set(columns) or not measures:

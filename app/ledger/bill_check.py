@@ -21,6 +21,7 @@ from sqlalchemy import (
 from app.ledger.bill import MEASURES, Bill, Lines
 from app.ledger.entry_calls import entry_calls
 from app.ledger.retention import require_entries
+from app.storage.sql.postgresql import without_time_limit
 from app.storage.sql.tables import entries
 from app.storage.sql.transactions import reading
 
@@ -81,6 +82,7 @@ def _recorded(engine: Engine, bill: Bill, vendors: list[str]) -> dict[tuple[date
         lambda: dict.fromkeys((*MEASURES, "estimated_requests"), 0)
     )
     with reading(engine) as connection:
+        without_time_limit(connection)
         for day, model, *counts in chain(
             _single_calls(connection, within, vendors), _several_calls(connection, within, vendors)
         ):

@@ -15,6 +15,7 @@ from app.ledger.bulk import add_sums
 from app.ledger.corrections import Change, correct
 from app.ledger.measures import ENTRY_MEASURES, NEWLY_FAILED
 from app.ledger.retention import pruned_until_s
+from app.storage.sql.postgresql import without_time_limit
 from app.storage.sql.tables import (
     DAY_S,
     ENDPOINT_TABLES,
@@ -72,6 +73,7 @@ def count_entries(engine: Engine) -> int:
     Raises: LedgerUnavailable.
     """
     with reading(engine) as connection:
+        without_time_limit(connection)
         return connection.scalar(select(func.count()).select_from(entries)) or 0
 
 

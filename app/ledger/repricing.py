@@ -18,6 +18,7 @@ from app.ledger.rollup_sums import add_to_rollups
 from app.pricing.price_book import PriceBook
 from app.storage.sql.audit import UNKNOWN_ACTOR, Actor, Change
 from app.storage.sql.audit import record as record_change
+from app.storage.sql.postgresql import without_time_limit
 from app.storage.sql.tables import entries, repricings
 from app.storage.sql.transactions import reading, write
 from app.usage.messages.event_id import new_event_id
@@ -46,6 +47,7 @@ def count_entries(engine: Engine, start_ms: int, end_ms: int, scope: Scope = EVE
     """
     within = (entries.c.started_at_ms >= start_ms, entries.c.started_at_ms < end_ms)
     with reading(engine) as connection:
+        without_time_limit(connection)
         counted = select(func.count()).where(*within, *scope.conditions())
         return connection.scalar(counted.select_from(entries)) or 0
 
@@ -93,6 +95,7 @@ def preview(
     part = Part((start_ms, ""), end_ms, batch_size, scope)
     while True:
         with reading(engine) as connection:
+            without_time_limit(connection)
             plan = plan_of(connection, part.select(), prices)
         if not plan.examined:
             return
@@ -138,6 +141,7 @@ def _open(connection: Connection, record: Repricing, actor: Actor) -> None:
 def _reprice_part(
     part: Part, prices: PriceBook, record: Repricing, connection: Connection
 ) -> RepricingBatch | None:
+    without_time_limit(connection)  # of a rare model, it may read all that is in between
     plan = plan_of(connection, part.select().with_for_update(), prices)
     if not plan.examined:
         return None

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, func, select
 from app.ledger.entry_calls import entry_calls
 from app.ledger.measures import IS_EMPTY
 from app.pricing.price_book import NO_PRICES, PriceBook
+from app.storage.sql.postgresql import without_time_limit
 from app.storage.sql.tables import entries
 from app.storage.sql.transactions import reading
 from app.usage.messages.call_usage import CallUsage
@@ -66,6 +67,7 @@ def unpriced(
     )
     found: dict[tuple[str, str, str], Unpriced] = {}
     with reading(engine) as connection:
+        without_time_limit(connection)
         for it in (*_single_calls(connection, without), *_several_calls(connection, without, book)):
             found[it.key] = found[it.key] + it if it.key in found else it
     return sorted(found.values(), key=lambda it: (-it.used.total_tokens, it.key))

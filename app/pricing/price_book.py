@@ -4,8 +4,9 @@ Does not depend on the ledger. An unknown price is None, never 0.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from app.pricing.price import EffectivePeriod, Price, PriceHistory
 from app.pricing.price_file import DEFAULT_FILE, PriceFile
 from app.pricing.service_tier import tier_of
 from app.pricing.snapshot import Snapshot
+from app.settings import ConfigError
 
 #: Models whose prices are cached. The cache is bounded, because callers choose model names.
 CACHE_SIZE = 4096
@@ -84,8 +86,26 @@ def load_prices(path: Path | None = None) -> PriceBook:
 
     Raises: ConfigError when that file is invalid.
     """
-    shipped = PriceFile.read(DEFAULT_FILE)
-    return _book(PriceFile.read(path).merged_over(shipped) if path else shipped, Snapshot.load())
+    shipped, snapshot = PriceFile.read(DEFAULT_FILE), Snapshot.load()
+    if path is None:
+        return _book(shipped, snapshot)
+    own = PriceFile.read(path)
+    if problems := list(_unknown_providers(own, shipped, snapshot)):
+        raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
+    return _book(own.merged_over(shipped), snapshot)
+
+
+def _unknown_providers(own: PriceFile, shipped: PriceFile, snapshot: Snapshot) -> Iterator[str]:
+    """Yield a problem for each provider of which there are no prices.
+
+    It may be the name of a vendor entry: `bedrock` charges the prices of the provider `aws`.
+    """
+    for vendor, provider in own.providers.items():
+        if provider not in snapshot.providers:
+            near = get_close_matches(provider, snapshot.providers, 1)
+            meant = shipped.providers.get(provider, near[0] if near else None)
+            hint = f"is {meant!r} meant?" if meant else "its names are those in config/prices.json"
+            yield f"[providers] {vendor}: there is no provider {provider!r}; {hint}"
 
 
 def _book(file: PriceFile, snapshot: Snapshot) -> PriceBook:

@@ -34,6 +34,10 @@ _NAMES = {
 }
 
 
+#: The path of a request -> the convention's name of what it asks for; others are text completions.
+_OPERATIONS = {"/v5/chat/completions": "chat"}
+
+
 class SpanTracing:
     """Records spans, and passes their trace on to vendors."""
 
@@ -45,7 +49,9 @@ class SpanTracing:
         """Begin the span of a request, below the caller's span, if any."""
         headers = {"traceparent": traceparent, "tracestate": tracestate}
         parent = _PROPAGATOR.extract(headers, Context())
-        return _Request(self._tracer, self._tracer.start_span(name, parent, SpanKind.SERVER))
+        operation = _OPERATIONS.get(name.rpartition(" ")[2], "text_completion")
+        span = self._tracer.start_span(name, parent, SpanKind.SERVER)
+        return _Request(self._tracer, span, operation)
 
     def close(self) -> None:
         """Send the spans that are left, and stop recording; called when the process exits."""
@@ -53,9 +59,10 @@ class SpanTracing:
 
 
 class _Request:
-    def __init__(self, tracer: Tracer, span: Span) -> None:
+    def __init__(self, tracer: Tracer, span: Span, operation: str) -> None:
         self._tracer = tracer
         self._span = span
+        self._operation = operation
 
     @property
     def trace_id(self) -> str | None:
@@ -63,12 +70,12 @@ class _Request:
 
     def call(self, vendor: str, model: str) -> CallTrace:
         attributes = {
-            "gen_ai.operation.name": "text_completion",
+            "gen_ai.operation.name": self._operation,
             "gen_ai.provider.name": vendor,
             "gen_ai.request.model": model,
         }
         below = set_span_in_context(self._span, Context())
-        name = f"text_completion {model}"
+        name = f"{self._operation} {model}"
         return _Call(self._tracer.start_span(name, below, SpanKind.CLIENT, attributes))
 
     def end(self, fields: Mapping[str, Any]) -> None:

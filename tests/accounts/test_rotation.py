@@ -2,11 +2,14 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import Engine
 
 from app.accounts.accounts import Accounts
+from app.accounts.apikey import EXPIRY_LIMIT_MS
 from app.accounts.errors import AccountsError
 
 
@@ -26,6 +29,17 @@ def test_a_rotated_key_lives_as_long_as_the_old_one_did(engine: Engine) -> None:
     old, _ = accounts.create_key(["acme"], ["completions"], expires_at_ms=160_000)
     new, _ = accounts.rotate(old.key_id)
     assert (new.created_at_ms, new.expires_at_ms) == (150_000, 210_000)
+
+
+def test_a_rotated_key_expires_by_the_last_day_that_every_zone_has(engine: Engine) -> None:
+    times_s = iter((0, 0, 3 * 365 * 86_400))
+    accounts = Accounts(engine, now_s=lambda: next(times_s))
+    accounts.create("acme", "n")
+    late_ms = EXPIRY_LIMIT_MS - 365 * 86_400_000
+    old, _ = accounts.create_key(["acme"], ["completions"], expires_at_ms=late_ms)
+    new, _ = accounts.rotate(old.key_id)
+    assert new.expires_at_ms == EXPIRY_LIMIT_MS
+    assert str(datetime.fromtimestamp(EXPIRY_LIMIT_MS / 1000, ZoneInfo("Pacific/Kiritimati")))
 
 
 def test_one_operation_makes_one_key_and_names_it_when_repeated(accounts: Accounts) -> None:

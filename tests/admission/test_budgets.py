@@ -18,11 +18,13 @@ from app.ledger.reconcile import day_ranges, rebuild
 from app.ledger.repricing import reprice
 from app.pricing.price_book import PriceBook, load_prices
 from app.storage.redis.connection import connect
+from app.storage.redis.keys import EVENTS
 from app.storage.sql.tables import corrections, daily_rollups
 from app.storage.sql.transactions import reading
 from app.usage.metering.meter import Meter
 from app.usage.metering.request_context import RequestContext
 from app.usage.recording.recorder import Recorder
+from app.usage.redis.dead_letters import DeadLetterStream
 from app.usage.redis.open_records import OpenRecords
 from app.usage.redis.stores import Stores
 from app.usage.redis.stream import EventStream
@@ -124,6 +126,14 @@ def opened_soon(process: Recorder, budget_cents: int, key_id: str | None = None)
 
     wait_until(is_open, deadline_s=1.0)
     return found[0]
+
+
+def reaped(world: World, process: Recorder, meter: Meter, prices: PriceBook) -> None:
+    """Have a worker take the process for a crashed one, and estimate the request."""
+    records = OpenRecords(world.redis)
+    (raw,) = records.all().values()
+    world.redis.hset("usage:open", meter.event_id, raw.replace(process.owner.encode(), b"gone"))
+    assert reap(records, meter.started_at_ms + 60_000, prices=prices) == 1
 
 
 def ended(meter: Meter) -> None:
@@ -249,10 +259,7 @@ def test_a_true_event_in_the_place_of_an_estimate_corrects_the_budget(
     prices = book(10)
     process = world.process(prices)
     meter = opened(process, 1)
-    records = OpenRecords(world.redis)
-    (raw,) = records.all().values()
-    world.redis.hset("usage:open", meter.event_id, raw.replace(process.owner.encode(), b"gone"))
-    assert reap(records, meter.started_at_ms + 60_000, prices=prices) == 1
+    reaped(world, process, meter, prices)
     world.post(prices)
     assert world.budget()["spent"] == CENT // 2  # the prompt, by its length
     with pytest.raises(InsufficientQuota):
@@ -261,3 +268,43 @@ def test_a_true_event_in_the_place_of_an_estimate_corrects_the_budget(
     world.post(prices)
     opened(world.process(prices), 1).record("failed")
     assert world.budget()["spent"] == 0
+
+
+def test_an_estimate_and_its_true_event_that_are_posted_together_correct_the_budget(
+    world: World, book: Callable[[int], PriceBook]
+) -> None:
+    """No worker could reach the ledger in between."""
+    prices = book(10)
+    process = world.process(prices)
+    meter = opened(process, 1)
+    reaped(world, process, meter, prices)
+    meter.record("failed")
+    world.post(prices)
+    opened_soon(world.process(prices), 1).record("failed")
+    assert world.budget()["spent"] == 0
+
+
+def test_an_estimate_at_another_price_than_the_ledgers_corrects_the_budget(
+    world: World, book: Callable[[int], PriceBook]
+) -> None:
+    dear, cheap = book(10), book(1)
+    process = world.process(dear)
+    reaped(world, process, opened(process, 1), dear)
+    world.post(cheap)
+    opened_soon(world.process(cheap), 1).record("failed")
+    assert world.budget()["spent"] == CENT // 20
+
+
+def test_an_event_that_was_a_dead_letter_in_between_corrects_the_budget(
+    world: World, book: Callable[[int], PriceBook]
+) -> None:
+    dear, cheap = book(10), book(1)
+    ended(opened(world.process(dear), 2))
+    stream = EventStream(world.redis, claim_idle_ms=0)
+    stream.dead_letter((entry, "no") for entry in stream.claim_new("w", 1))
+    dead = DeadLetterStream(world.redis)
+    (letter,) = dead.entries()
+    assert (world.redis.xlen(EVENTS), dead.retry([letter.entry_id])) == (0, [letter.entry_id])
+    world.post(cheap)
+    opened_soon(world.process(cheap), 2).record("failed")
+    assert world.budget()["spent"] == CENT // 10

@@ -85,6 +85,15 @@ def test_a_request_that_used_nothing_has_no_column_of_rates(site: DashboardSite)
     assert "per million" not in plain(page)
 
 
+def test_a_request_that_only_searched_has_an_unknown_cost(site: DashboardSite) -> None:
+    tokens = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    site.post(at(5, request_id="req_5", model="gpt-4o-mini", web_search_calls=4, **tokens))
+    site.sign_in("admin")
+    text = plain(site.page("/requests/req_5"))
+    assert "a price is unknown" in text
+    assert "nothing was used" not in text
+
+
 def test_requests_of_the_same_id_lead_to_each_other(site: DashboardSite) -> None:
     older, newer = at(5, request_id="twice"), at(6, request_id="twice")
     site.post(older, newer)

@@ -6,6 +6,7 @@ import pytest
 from msgspec import structs
 
 from app.pricing.price_book import NO_PRICES, PriceBook, load_prices
+from app.settings import ConfigError
 from app.usage.cost import NO_COST, cost_of
 from app.usage.messages.call_usage import CallUsage
 from app.vocabulary.completion import Usage
@@ -103,6 +104,21 @@ def test_a_deployments_file_overrides_the_prices_that_come_with_tollgate(tmp_pat
     )
     (price,) = cost_of(served, own).prices
     assert price.name == "file:azure/my-deployment"
+
+
+@pytest.mark.parametrize(
+    ("provider", "hint"),
+    [
+        ("opneai", "is 'openai' meant"),
+        ("bedrock", "is 'aws' meant"),  # the vendor entry's name
+        ("vertex_ai", "is 'google' meant"),
+        ("", "config/prices.json"),
+        ("zzz", "config/prices.json"),
+    ],
+)
+def test_a_provider_without_prices_is_an_error(tmp_path: Path, provider: str, hint: str) -> None:
+    with pytest.raises(ConfigError, match=r"own\.toml: \[providers\] mine: .*" + hint):
+        book(tmp_path, f'[providers]\nmine = "{provider}"\n')
 
 
 def test_a_row_for_the_name_that_callers_use_outweighs_a_glob_that_the_served_name_matches(

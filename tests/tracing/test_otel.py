@@ -99,6 +99,23 @@ def test_a_request_is_a_span_below_its_caller_with_its_calls_below_it(
     assert "secret" not in str(collector.spans)
 
 
+@pytest.mark.parametrize(
+    ("path", "operation"),
+    [("/v5/completions", "text_completion"), ("/v5/chat/completions", "chat")],
+)
+def test_a_call_has_the_conventions_name_of_what_was_asked_for(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch, path: str, operation: str
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+    traces = span_tracing()
+    trace = traces.begin(f"POST {path}", "", "")
+    trace.call("sim", "m").end(200)
+    trace.end({"status": 200})
+    traces.close()
+    call = collector.named(f"{operation} m")
+    assert attributes(call)["gen_ai.operation.name"] == operation
+
+
 def test_a_call_without_an_answer_is_an_error(
     collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:

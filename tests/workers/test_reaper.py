@@ -7,7 +7,8 @@ import pytest
 from redis import Redis
 
 from app.admission.numbering import Numbering
-from app.storage.redis.keys import EVENTS, RESERVED, STARTED
+from app.pricing.price_book import load_prices
+from app.storage.redis.keys import DEAD, EVENTS, OPEN, RESERVED, STARTED
 from app.usage.messages.event import UsageEvent
 from app.usage.messages.open_record import OpenRecord
 from app.usage.redis.open_records import OpenRecords
@@ -63,6 +64,19 @@ def test_what_the_vendor_has_counted_stays_the_vendors_and_the_rest_is_estimated
     assert (event.completion_tokens, event.total_tokens) == (7, 2017)
     assert (event.prompt_source, event.completion_source) == ("vendor", "estimated")
     assert (event.source, event.service_tier) == ("estimated", "priority")
+
+
+def test_a_record_of_an_impossible_time_is_a_dead_letter_and_stops_no_other(
+    redis: "Redis",
+) -> None:
+    """Its process had a clock that was wrong by thousands of years."""
+    for event_id, started_at_ms in (("e1", 2**48 - 1), ("e2", 1_780_000_000_000)):
+        it = record(event_id=event_id, vendor="deepseek", started_at_ms=started_at_ms)
+        redis.hset(OPEN, event_id, it.encode())
+    records = OpenRecords(redis)
+    assert reap(records, prices=load_prices()) == 2
+    assert records.all() == {}
+    assert (redis.xlen(EVENTS), redis.xlen(DEAD)) == (1, 1)
 
 
 def test_a_request_whose_both_sides_the_vendor_has_counted_is_no_estimate() -> None:

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 
+from app.accounts.apikey import check_expiry
 from app.accounts.errors import AccountsError
 
 _SPAN = re.compile(r"([0-9]{1,4})([dh])")
@@ -27,7 +28,9 @@ def read_expiry(text: str, now_ms: int) -> int | None:
         ) from None
     if ends <= now:
         raise AccountsError("This time has passed. Choose a later one.")
-    return int(ends.timestamp() * 1000)
+    expires_at_ms = int(ends.timestamp() * 1000)
+    check_expiry(expires_at_ms)
+    return expires_at_ms
 
 
 def read_span_s(text: str) -> float | None:

@@ -1,5 +1,6 @@
 """The action that changes the limits of an account or a key."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
@@ -34,6 +35,8 @@ _MONEY: Mapping[str, str] = {
     "soft_nanousd": "Warning from, in dollars",
 }
 _EMPTY = "Empty: no limit."
+
+_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +111,26 @@ def _check(name: str, value: int | None) -> None:
 def _whole(text: str) -> int | None:
     if not text:
         return None
-    if not text.replace(",", "").isascii() or not text.replace(",", "").isdigit():
+    digits = _without_commas(text)
+    if not digits.isascii() or not digits.isdigit():
         raise ValueError(f"{text[:40]!r} is not a whole number.")
-    return int(text.replace(",", "")[:20])
+    return int(digits[:20])
 
 
 def _nanousd(text: str) -> int | None:
     if not text:
         return None
     try:
-        return nanousd_of(Decimal(text.removeprefix("$").replace(",", "")))
+        return nanousd_of(Decimal(_without_commas(text.removeprefix("$"))))
     except (InvalidOperation, ValueError, OverflowError):
         raise ValueError(
             f"{text[:40]!r} is not an amount of dollars, such as 500 or 0.50."
         ) from None
+
+
+def _without_commas(text: str) -> str:
+    """Return a number without commas between thousands; others stay, such as that of `1,5`."""
+    return text.replace(",", "") if _THOUSANDS.fullmatch(text) else text
 
 
 def _dollars(nanousd: int | None) -> str | None:

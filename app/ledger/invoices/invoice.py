@@ -15,6 +15,7 @@ from app.ledger.reports.query import NO_USAGE, GroupKey, UsageQuery, UsageRow
 from app.ledger.reports.reader import UsageReader
 from app.ledger.retention import pruned_until_s, require_entries
 from app.ledger.slots import DAY_S
+from app.storage.sql.postgresql import without_time_limit
 from app.storage.sql.transactions import reading
 
 
@@ -97,6 +98,7 @@ class InvoiceReader:
         """
         span_s = step.start_s, step.end_s
         with reading(self.engine) as connection:
+            without_time_limit(connection)
             if step.start_s >= pruned_until_s(connection):
                 found = list(lines_of_entries(connection, account_id, span_s, by=by))
                 require_entries(connection, step.start_s)

@@ -15,7 +15,7 @@ from app.storage.sql.tables import entries
 from app.storage.sql.transactions import reading
 from app.vocabulary.errors import VendorAuthentication
 
-#: The most requests that one id finds: callers may name all their requests alike.
+#: The most requests that one id finds: a vendor may give many calls the same id.
 FOUND_LIMIT = 100
 
 #: The columns that are searched; each has an index.

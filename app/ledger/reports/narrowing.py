@@ -9,14 +9,21 @@ from dataclasses import replace
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, select
 
+from app.ledger.reports.any_account import of_any_account
 from app.ledger.reports.query import UsageQuery
 from app.ledger.reports.reader import conditions
+from app.ledger.reports.slices import TableSlice
 from app.ledger.slots import HOUR_S, SLOT_S, floor_to
 from app.storage.sql.tables import ENDPOINT_TABLES, ROLLUP_TABLES, entries
 from app.vocabulary.request import COMPLETIONS
 
 #: Hours that are searched together, at most: a condition must not become too long.
 HOURS_LIMIT = 50
+
+#: Slots of accounts that a condition names, at most; of more, it names the slots alone. SQLite
+#: nests conditions no deeper than 1,000, PostgreSQL takes no more than 65,535 parameters, and a
+#: list of several accounts repeats the condition for each of up to fifty.
+PLACES_LIMIT = 150
 
 #: The statuses that every version counts as failed.
 _COUNTED_AS_FAILED = frozenset({"failed"})
@@ -68,12 +75,14 @@ def _hours(
     """Return the hours with matching requests, newest first, and how many each has."""
     table = _table(query, HOUR_S)
     number = _number(table, of_failed=of_failed)
+    part = TableSlice(table, floor_to(query.start_s, HOUR_S), min(end_s, query.end_s), HOUR_S)
     statement = (
         select(table.c.slot_s, number)
         .where(
-            table.c.slot_s >= floor_to(query.start_s, HOUR_S),
-            table.c.slot_s < min(end_s, query.end_s),
+            table.c.slot_s >= part.start_s,
+            table.c.slot_s < part.end_s,
             *conditions(query, table),
+            *_of_any(query, part),
         )
         .group_by(table.c.slot_s)
         .having(number > 0)
@@ -89,23 +98,32 @@ def _slots_in(
     table = _table(query, SLOT_S)
     number = _number(table, of_failed=of_failed)
     starts_s = [slot_s for hour in hours_s for slot_s in range(hour, hour + HOUR_S, SLOT_S)]
+    part = TableSlice(table, 0, 0, SLOT_S, tuple(starts_s))
     statement = (
         select(table.c.account_id, table.c.slot_s)
-        .where(table.c.slot_s.in_(starts_s), *conditions(query, table))
+        .where(table.c.slot_s.in_(starts_s), *conditions(query, table), *_of_any(query, part))
         .group_by(table.c.account_id, table.c.slot_s)
         .having(number > 0)
     )
     found = connection.execute(statement).all()
-    return sa.or_(sa.false(), *(_is_in(account_id, slot_s) for account_id, slot_s in found))
+    if len(found) > PLACES_LIMIT:  # matching entries are then many of a slot's
+        return sa.or_(*(_is_in(slot_s) for slot_s in sorted({it.slot_s for it in found})))
+    return sa.or_(
+        sa.false(), *(_is_in(slot_s, entries.c.account_id == name) for name, slot_s in found)
+    )
+
+
+def _of_any(query: UsageQuery, part: TableSlice) -> Sequence[ColumnElement[bool]]:
+    return of_any_account(part) if query.account_ids is None else ()
 
 
 def _number(table: sa.Table, *, of_failed: bool) -> ColumnElement[int]:
     return sa.func.sum(table.c.failed_requests if of_failed else table.c.requests)
 
 
-def _is_in(account_id: str, slot_s: int) -> ColumnElement[bool]:
+def _is_in(slot_s: int, *more: ColumnElement[bool]) -> ColumnElement[bool]:
     return sa.and_(
-        entries.c.account_id == account_id,
+        *more,
         entries.c.started_at_ms >= slot_s * 1000,
         entries.c.started_at_ms < (slot_s + SLOT_S) * 1000,
     )

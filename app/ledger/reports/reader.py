@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Engine, Row, Select, Subquery, func, select
 
 from app.ledger.measures import ENTRY_MEASURES
+from app.ledger.reports.any_account import of_any_account
 from app.ledger.reports.query import UsageQuery, UsageRow
 from app.ledger.reports.slices import TableSlice, table_slices
 from app.ledger.retention import require_entries
@@ -87,8 +88,9 @@ def _select(query: UsageQuery, part: TableSlice, sign: Literal[1, -1] = 1) -> Se
     endpoint = table.c.endpoint if is_named else sa.literal(COMPLETIONS, sa.Text).label("endpoint")
     columns = (endpoint if name == "endpoint" else table.c[name] for name in query.columns)
     measures = ((table.c[name] * sign).label(name) for name in ROLLUP_MEASURES)
+    of_any = of_any_account(part) if query.account_ids is None else ()
     return select(table.c.slot_s.label("time_s"), *columns, *measures).where(
-        *_slots(query, part), *conditions(query, table)
+        *_slots(query, part), *conditions(query, table), *of_any
     )
 
 

@@ -113,8 +113,9 @@ def changed_fields(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[
 
 
 def audit_entries(engine: Engine, query: AuditQuery, limit: int | None = None) -> list[AuditEntry]:
-    """Return the entries of a query, newest first, at most `limit`.
+    """Return the entries of a query, at most `limit`, the last that was recorded first.
 
+    That is the order of their IDs: the clocks of two hosts may differ, and a clock may be set back.
     Raises: LedgerUnavailable.
     """
     with reading(engine) as connection:
@@ -123,7 +124,7 @@ def audit_entries(engine: Engine, query: AuditQuery, limit: int | None = None) -
 
 
 def _statement(query: AuditQuery) -> Select[Any]:
-    statement = select(audit).order_by(audit.c.at_ms.desc(), audit.c.audit_id.desc())
+    statement = select(audit).order_by(audit.c.audit_id.desc())
     if query.since_ms is not None:
         statement = statement.where(audit.c.at_ms >= query.since_ms)
     if query.account_id is not None:

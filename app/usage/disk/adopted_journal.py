@@ -51,6 +51,15 @@ class AdoptedJournal:
 
 
 def adopt(directory: Path, owner: str) -> Iterator[AdoptedJournal]:
-    """Yield the journals of processes that have ended; each is this process' until it is closed."""
+    """Yield the journals of processes that have ended; each is this process' until it is closed.
+
+    Raises: OSError if one cannot be read; another call may adopt it.
+    """
     for found in segments.orphans(directory, owner, SUFFIX):
-        yield AdoptedJournal(found)
+        try:
+            journal = AdoptedJournal(found)
+        except BaseException:
+            for segment in found:
+                segment.close()
+            raise
+        yield journal

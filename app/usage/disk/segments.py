@@ -9,7 +9,7 @@ import contextlib
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -122,15 +122,24 @@ def orphans(directory: Path, owner: str, suffix: str) -> Iterator[tuple[Segment,
         if place_of(path)[0] != owner:
             owners.setdefault(place_of(path)[0], []).append(path)
     for paths in owners.values():
-        if not all(map(is_ours, paths)):
-            continue
-        locked = [lock(path) for path in paths]
-        found = tuple(segment for segment in locked if segment is not None)
-        if len(found) == len(paths):
+        if all(map(is_ours, paths)) and (found := _all_locked(paths)):
             yield found
-        else:
-            for segment in found:
-                segment.close()
+
+
+def _all_locked(paths: Iterable[Path]) -> tuple[Segment, ...]:
+    """Return some files, locked; none of them if one is not free.
+
+    Raises: OSError, such as for too many open files; then none stays locked.
+    """
+    with contextlib.ExitStack() as otherwise:
+        found = []
+        for path in paths:
+            if (segment := lock(path)) is None:
+                return ()
+            otherwise.callback(segment.close)
+            found.append(segment)
+        otherwise.pop_all()
+        return tuple(found)
 
 
 def lock(path: Path) -> Segment | None:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from app.usage.messages.call_attempt import CallAttempt
 from app.usage.messages.call_usage import CallUsage
 from app.usage.messages.message import (
+    Moment,
     Number,
     Sentence,
     Text,
@@ -112,7 +113,7 @@ class UsageEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
     http_status: Number | None
     attempts: Number
     client_retry_count: Number
-    started_at_ms: Number
+    started_at_ms: Moment
     first_token_ms: Number | None
     duration_ms: Number
     error_code: Text | None = None

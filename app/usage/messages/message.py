@@ -18,6 +18,9 @@ NUMBER_LIMIT = 2**48
 
 #: A whole number from 0 to NUMBER_LIMIT.
 Number = Annotated[int, Meta(ge=0, le=NUMBER_LIMIT)]
+#: Unix milliseconds before 9999-12-30: a later time cannot be shown in every time zone. A message
+#: of a clock that is so wrong becomes a dead letter, not an entry that no list can show.
+Moment = Annotated[int, Meta(ge=0, lt=253_402_128_000_000)]
 #: Any text of at most TEXT_LIMIT characters without NUL, which PostgreSQL cannot store.
 Text = Annotated[str, Meta(max_length=TEXT_LIMIT)]
 #: A longer text, of at most SENTENCE_LIMIT characters.

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.usage.messages.message import Number, Text, Word, decode_message
+from app.usage.messages.message import Moment, Number, Text, Word, decode_message
 from app.vocabulary.request import COMPLETIONS
 
 
@@ -35,7 +35,7 @@ class OpenRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
     model: Text
     stream: bool
     client_retry_count: Number
-    started_at_ms: Number
+    started_at_ms: Moment
     owner: Text | None
     process: Text | None = None
     number: Number = 0
@@ -67,6 +67,10 @@ class OpenRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
     def disowned(self) -> "OpenRecord":
         """Return the record of a request that its process no longer serves."""
         return replace(self, owner=None, process=self.process_name)
+
+    def unused(self) -> "OpenRecord":
+        """Return the record of a request that has used nothing, because it was rejected."""
+        return replace(self, prompt_chars=0, prompt_tokens=0, completion_tokens=0)
 
     def encode(self) -> bytes:
         """Return the record as one JSON object."""

@@ -14,9 +14,27 @@ CHECKPOINT_AFTER_S = 5.0
 #: Checkpoints made in one go: a few milliseconds, in which no stream moves.
 CHECKPOINTS_AT_ONCE = 50
 
+#: The most rejected requests that are remembered: more than wait for Redis when it goes down.
+REJECTED_LIMIT = 10_000
+
 
 class LiveRequests(dict[str, LiveRequest]):
     """The live requests by event id. Any thread may add and remove requests."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rejected: dict[str, None] = {}
+
+    def reject(self, event_id: str, *, is_open: bool) -> None:
+        """Remove a request whose vendor is not called.
+
+        `is_open`: Redis did not respond, and may have opened it, or do so later. It costs nothing.
+        """
+        del self[event_id]
+        if is_open:
+            self._rejected[event_id] = None
+            while len(self._rejected) > REJECTED_LIMIT:
+                self._rejected.pop(next(iter(self._rejected)), None)
 
     def oldest_ms(self) -> int | None:
         """Return the earliest start, in Unix ms; None if there is no request."""
@@ -55,7 +73,8 @@ class LiveRequests(dict[str, LiveRequest]):
         """
         for event_id, record in _owned(records, owner):
             if event_id not in self:
-                records.update({event_id: record.disowned().encode()})
+                used = record.unused() if event_id in self._rejected else record
+                records.update({event_id: used.disowned().encode()})
 
 
 def _owned(records: OpenRecords, owner: str) -> Iterator[tuple[str, OpenRecord]]:

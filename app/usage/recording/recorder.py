@@ -85,16 +85,16 @@ class Recorder:
         without it, or cannot be spooled.
         """
         event_id, encoded = record.event_id, record.encode()
-        self._live[event_id] = request
+        self._live[event_id], is_asked = request, self._outage.is_up
         try:
-            if self._outage.is_up:
+            if is_asked:
                 try:
                     return self._admit(request, encoded)
                 except StreamUnavailable as exc:
                     self._mark_redis_down(exc)
             admission = self._spool(encoded)
-        except (LimitReached, StreamUnavailable):
-            del self._live[event_id]
+        except BaseException as exc:  # also if the server kills this thread
+            self._live.reject(event_id, is_open=is_asked and not isinstance(exc, LimitReached))
             raise
         if request.admission.limits:
             self._count_unchecked(self._outage.reason)

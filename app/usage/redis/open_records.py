@@ -34,6 +34,11 @@ LIVE_OWNERS = Script(read_lua(__package__, "live_owners"))
 RELEASE_ORPHANS = Script(RELEASE + read_lua(__package__, "release_orphans"))
 
 
+#: Processes that are asked about in one step: a Lua call takes less than 8,000 arguments, and all
+#: processes of the last weeks may be asked about.
+OWNERS_AT_ONCE = 1000
+
+
 class OpenRecords:
     """The open records; every method raises StreamUnavailable if Redis fails.
 
@@ -106,12 +111,12 @@ class OpenRecords:
     @redis_errors()
     def live_owners(self, owners: Collection[str]) -> Mapping[str, bytes]:
         """Return those of `owners` that are live, with the values of their heartbeats."""
-        names = sorted(owners)
-        if not names:
-            return {}
-        keys = [PROBE, *(OWNER + name for name in names)]
-        heartbeats: Any = run(self._redis, LIVE_OWNERS, keys)
-        return {name: sign for name, sign in zip(names, heartbeats, strict=True) if sign}
+        names, live = sorted(owners), dict[str, bytes]()
+        for at in range(0, len(names), OWNERS_AT_ONCE):
+            some = names[at : at + OWNERS_AT_ONCE]
+            heartbeats: Any = run(self._redis, LIVE_OWNERS, [PROBE, *map(OWNER.__add__, some)])
+            live |= {name: sign for name, sign in zip(some, heartbeats, strict=True) if sign}
+        return live
 
     @redis_errors()
     def abandon(self, event: UsageEvent, charge: Charge = NOTHING) -> bool:

@@ -2,11 +2,6 @@
 -- releases the reservation. If one of the limits is a budget, the stream entry holds what the
 -- budget was charged, which may differ from what the ledger will compute.
 -- KEYS: events, open records, reservations. ARGV: event, event id, tokens, cost.
-local taken = redis.call('HGET', KEYS[3], ARGV[2])
-if taken and string.find(taken, '"kind":"budget"', 1, true) then
-  redis.call('XADD', KEYS[1], '*', 'event', ARGV[1], 'charged', ARGV[4])
-else
-  redis.call('XADD', KEYS[1], '*', 'event', ARGV[1])
-end
+redis.call('XADD', KEYS[1], '*', 'event', ARGV[1], charged(KEYS[3], ARGV[2], ARGV[4]))
 redis.call('HDEL', KEYS[2], ARGV[2])
 release(KEYS[3], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]))

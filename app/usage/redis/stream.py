@@ -178,8 +178,8 @@ class EventStream:
         """Move entries to the dead-letter stream, each with the reason and once, all or none."""
         args: list[Argument] = [GROUP]
         for entry, reason in entries:
-            deleted = "deleted" if entry.is_deleted else ""
-            args += [entry.entry_id, entry.raw or b"", reason, deleted]
+            args += [entry.entry_id, entry.raw or b"", reason, "deleted" * entry.is_deleted]
+            args.append("" if entry.charged is None else entry.charged)
         run(self._redis, DEAD_LETTER, [EVENTS, DEAD], args)
 
     @redis_errors()

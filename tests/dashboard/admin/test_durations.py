@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.accounts.apikey import EXPIRY_LIMIT_MS
 from app.accounts.errors import AccountsError
 from app.dashboard.admin.durations import read_expiry, read_span_s
 
@@ -17,6 +18,13 @@ def test_an_expiry_is_a_duration_or_a_time_in_utc() -> None:
     for wrong in ("soon", "2020-01-01", "0d", "90", "9999-99-99"):
         with pytest.raises(AccountsError):
             read_expiry(wrong, NOW_MS)
+
+
+def test_an_expiry_is_a_time_that_every_zone_has() -> None:
+    assert read_expiry("9999-12-31", NOW_MS) == EXPIRY_LIMIT_MS
+    for late in ("9999-12-31T00:00:01", "9999-12-31T23:59-14:00"):
+        with pytest.raises(AccountsError, match="9999-12-31"):
+            read_expiry(late, NOW_MS)
 
 
 def test_a_span_is_in_hours_or_days() -> None:

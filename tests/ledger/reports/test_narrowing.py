@@ -84,3 +84,29 @@ def test_pages_have_every_matching_request_once(
     query = UsageQuery(**ALL, **filters)  # type: ignore[arg-type]
     read = [it.event_id for page in pages(engine_with_rare_ones, query, size) for it in page]
     assert read == [f"{at:04}" for at in reversed(found)]
+
+
+@pytest.mark.parametrize("named", [None, 50])
+def test_a_model_that_hundreds_of_accounts_use_is_listed(engine: Engine, named: int | None) -> None:
+    """A condition for each account would be too long for the database."""
+    starts = [
+        (account, START_S + slot * 900 + account) for account in range(300) for slot in range(4)
+    ]
+    events = [
+        usage_event(
+            event_id=f"{at_s}-{account:03}",
+            account_id=f"a{account:03}",
+            started_at_ms=at_s * 1000,
+            model=("m", "n")[account % 2],
+        )
+        for account, at_s in starts
+    ]
+    Ledger(engine).post(events)
+    accounts = None if named is None else frozenset(f"a{at:03}" for at in range(named))
+    query = UsageQuery(
+        START_S, START_S + DAY_S, models=frozenset({"openai/m"}), account_ids=accounts
+    )
+    found = [it.event_id for page in pages(engine, query, 100) for it in page]
+    wanted = [it for it in events if it.model == "m"]
+    wanted = [it for it in wanted if accounts is None or it.account_id in accounts]
+    assert found == sorted((it.event_id for it in wanted), reverse=True)

@@ -51,6 +51,16 @@ def test_entries_are_found_by_account_key_actor_and_time_newest_first(engine: En
     assert actions(engine, before_id=newest.audit_id) == ["second", "first"]
 
 
+def test_pages_have_every_entry_also_of_a_clock_that_was_set_back(engine: Engine) -> None:
+    for at_ms, action in ((10, "first"), (30, "second"), (20, "third"), (40, "fourth")):
+        note(engine, at_ms, ANN, Change(action))
+    found, before = list[str](), None
+    while page := audit_entries(engine, AuditQuery(before_id=before), 1):
+        before = page[0].audit_id
+        found.append(page[0].change.action)
+    assert found == ["fourth", "third", "second", "first"] == actions(engine)
+
+
 def test_an_operation_makes_its_change_once(engine: Engine) -> None:
     def change(connection: Connection) -> None:
         row = {"kind": "account", "subject_id": "acme", "period": "day"}

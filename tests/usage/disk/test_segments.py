@@ -2,6 +2,9 @@
 
 import fcntl
 import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,6 +36,31 @@ def test_a_file_is_locked_before_it_has_its_name(
     ((found,),) = orphans(tmp_path, "other", SUFFIX)
     assert list(found.lines()) == [("open", b'{"n":1}'), ("event", b'{"n":2}')]
     assert (found.owner, found.number) == ("me", 1)
+
+
+@contextmanager
+def one_more_file() -> Iterator[None]:
+    """Let this process open one more file, and no second one."""
+    free = os.open(os.devnull, os.O_RDONLY)
+    os.close(free)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free + 1, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_files_that_a_process_without_descriptors_could_not_take_are_taken_later(
+    tmp_path: Path,
+) -> None:
+    for number in (1, 2):
+        begin(tmp_path, "gone", number, SUFFIX, sync=True).close()
+    found = orphans(tmp_path, "other", SUFFIX)
+    with one_more_file(), pytest.raises(OSError, match="Too many open files"):
+        next(found)
+    ((first, second),) = orphans(tmp_path, "other", SUFFIX)
+    assert (first.number, second.number) == (1, 2)
 
 
 def test_a_file_that_was_removed_before_it_was_locked_is_not_adopted(

@@ -1,7 +1,9 @@
 """The event and its wire form."""
 
 import json
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -62,6 +64,10 @@ LATER = {
 FLAT = {name for name in DEFAULTS if name not in ("calls", "attempt_log")}
 
 
+#: The last millisecond that an event may have started in: it is before 9999-12-30.
+LAST_MS = 253_402_127_999_999
+
+
 def calls(texts: st.SearchStrategy[str]) -> st.SearchStrategy[CallUsage]:
     """Calls whose texts are drawn from `texts`."""
     counts = dict.fromkeys(USAGE_COUNTS, st.integers(0, NUMBER_LIMIT))
@@ -81,7 +87,7 @@ def field_values(name: str, texts: st.SearchStrategy[str]) -> st.SearchStrategy[
     """What `name` may hold."""
     values: st.SearchStrategy[Any] = texts
     if name in NUMBERS:
-        values = st.integers(0, NUMBER_LIMIT)
+        values = st.integers(0, LAST_MS if name == "started_at_ms" else NUMBER_LIMIT)
     elif name == "stream":
         values = st.booleans()
     elif name == "calls":
@@ -278,6 +284,14 @@ def test_a_wrong_value_is_rejected_by_name_and_not_quoted(name: str, value: Any)
     with pytest.raises(UndecodableMessage) as refusal:
         UsageEvent.decode(json.dumps(written).encode())
     assert str(refusal.value) == f"{name} is of a wrong type or out of range"
+
+
+def test_a_time_that_not_every_time_zone_can_show_is_rejected() -> None:
+    event = usage_event(started_at_ms=LAST_MS)
+    assert UsageEvent.decode(event.encode()) == event
+    assert datetime.fromtimestamp(LAST_MS / 1000, ZoneInfo("Pacific/Kiritimati"))
+    with pytest.raises(UndecodableMessage, match=r"^started_at_ms is .* out of range$"):
+        UsageEvent.decode(usage_event(started_at_ms=LAST_MS + 1).encode())
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,11 @@ from app.admission.limiter import AdmissionRequest
 from app.storage.redis.keys import OPEN
 from app.usage.messages.open_record import OpenRecord
 from app.usage.recording.live_request import LiveRequest
-from app.usage.recording.live_requests import CHECKPOINTS_AT_ONCE, LiveRequests
+from app.usage.recording.live_requests import (
+    CHECKPOINTS_AT_ONCE,
+    REJECTED_LIMIT,
+    LiveRequests,
+)
 from app.usage.redis.open_records import OpenRecords
 from tests.support.events import open_record
 from tests.usage.recording.steps import ASKED
@@ -81,3 +85,29 @@ def test_records_of_this_process_without_a_request_are_disowned(redis: "Redis") 
         "ours": ours.encode(),
         "bad": b"nonsense",
     }
+
+
+def test_a_rejected_request_that_redis_opened_all_the_same_has_used_nothing(
+    redis: "Redis",
+) -> None:
+    of = {"owner": "me", "prompt_chars": 40}
+    opened, ended = (open_record(event_id=it, number=4, **of) for it in ("opened", "ended"))
+    requests = live(opened, open_record(event_id="limited", owner="me"))
+    for it in (opened, ended):
+        redis.hset(OPEN, it.event_id, it.encode())
+    requests.reject("opened", is_open=True)
+    requests.reject("limited", is_open=False)
+    assert not requests
+    requests.orphan_others(OpenRecords(redis), "me")
+    stored = {it: OpenRecord.decode(raw) for it, raw in OpenRecords(redis).all().items()}
+    assert (stored["opened"].prompt_chars, stored["ended"].prompt_chars) == (0, 40)
+    assert (stored["opened"].prompt_tokens, stored["opened"].number) == (0, 4)
+    assert {it.process_name for it in stored.values()} == {"me"}
+
+
+def test_no_more_rejected_requests_are_remembered_than_the_limit() -> None:
+    records = [open_record(event_id=f"e{at}") for at in range(REJECTED_LIMIT + 5)]
+    requests = live(*records)
+    for it in records:
+        requests.reject(it.event_id, is_open=True)
+    assert len(requests._rejected) == REJECTED_LIMIT

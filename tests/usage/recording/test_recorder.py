@@ -105,6 +105,27 @@ def test_a_request_that_is_killed_while_it_publishes_is_still_recorded(
     assert redis.hlen(OPEN) == 0
 
 
+def test_a_request_that_is_killed_while_it_is_opened_costs_nothing(
+    books: Recorder, redis: "Redis", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = OpenRecords.open
+
+    def killed(self: OpenRecords, opening: Opening) -> None:
+        real(self, opening)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(OpenRecords, "open", killed)
+        with pytest.raises(Killed):
+            request(books)
+    books._background.orphan_at_s = 0.0
+    books._heartbeat_and_replay()
+    now_ms = time.time_ns() // 1_000_000
+    assert reap(OpenRecords(redis), now_ms=now_ms + 60_000) == 1
+    (event,) = events(redis)
+    assert (event.status, event.total_tokens) == ("abandoned", 0)
+
+
 def test_while_redis_is_down_no_request_waits_for_it(
     books: Recorder, own_valkey: Valkey, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,14 +5,21 @@ from pathlib import Path
 
 import pytest
 from redis import Redis
+from sqlalchemy import Engine
 
+from app.ledger.posting import Ledger
+from app.observability.missing_check import MissingCheck
 from app.storage.redis.keys import EVENTS, OPEN
 from app.usage.messages.open_record import OpenRecord
 from app.usage.recording.recorder import Recorder
 from app.usage.redis.open_records import OpenRecords
+from app.usage.redis.stream import EventStream
+from app.vocabulary.completion import Usage
+from app.vocabulary.errors import StreamUnavailable
 from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
 from tests.usage.recording.steps import answer, events, recorder_of, request
+from workers.consumer import consume
 from workers.reaper import reap
 
 
@@ -101,3 +108,22 @@ def test_a_request_that_began_without_redis_is_waited_for_from_its_start(
     wait_until(lambda: list(OpenRecords(redis).all()) == [meter.event_id])
     (opened,) = OpenRecords(redis).numbered()
     assert opened.started_at_ms == meter.started_at_ms
+
+
+def test_a_request_that_was_rejected_costs_nothing_though_redis_opens_it_afterwards(
+    own_valkey: Valkey, redis: "Redis", engine: Engine, tmp_path: Path
+) -> None:
+    """A paused server does, when it goes on, what nobody waits for any more."""
+    books = recorder_of(own_valkey, tmp_path, serve_without_redis=False)
+    answer(request(books))
+    own_valkey.pause()
+    with pytest.raises(StreamUnavailable):
+        request(books)
+    own_valkey.resume()
+    now_ms = time.time_ns() // 1_000_000
+    wait_until(lambda: reap(OpenRecords(redis), now_ms=now_ms + 60_000) == 1)
+    rejected = events(redis)[-1]
+    assert (rejected.status, rejected.number, rejected.usage) == ("abandoned", 2, Usage())
+    consume(EventStream(redis), Ledger(engine), consumer="w")
+    assert MissingCheck(redis, engine).find(now_ms + 120_000).missing == ()
+    books.close()

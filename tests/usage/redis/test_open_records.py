@@ -67,6 +67,15 @@ def test_a_process_is_alive_while_its_sign_lasts(records: OpenRecords, redis: "R
     assert 0 < redis.ttl(f"{OWNER}one") <= 30
 
 
+def test_all_processes_of_weeks_are_asked_about(records: OpenRecords, redis: "Redis") -> None:
+    """More than one call of a script takes as arguments."""
+    names = [f"p{at}" for at in range(9_000)]
+    live = {it: b"1" for it in (names[0], names[999], names[1000], names[-1])}
+    for name, sign in live.items():
+        redis.set(OWNER + name, sign)
+    assert records.live_owners(names) == live
+
+
 def test_of_two_reapers_one_makes_the_event(records: OpenRecords, redis: "Redis") -> None:
     event = usage_event(status="abandoned")
     records.reopen(event.event_id, b"{}", "", 0)
