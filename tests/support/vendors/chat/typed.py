@@ -160,3 +160,10 @@ def _fields(of: Any) -> tuple[dict[str, Any], frozenset[str]]:
         if get_origin(hint) is Required
         or (name in of.__required_keys__ and get_origin(hint) is not NotRequired)
     )
+
+
+def unnamed(message: Any) -> Any:
+    """Return a message without the name of a result's function: no type has it, and it is taken."""
+    if not isinstance(message, dict) or message.get("role") != "tool":
+        return message
+    return {name: value for name, value in message.items() if name != "name"}
