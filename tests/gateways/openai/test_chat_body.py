@@ -223,8 +223,8 @@ IDS = [f"{name}-{param}" for name, _, param in CANNOT]
 @pytest.mark.parametrize("name", ["deepseek", "ollama", "together"])
 def test_one_call_at_a_time_may_be_asked_for_with_one_tool(name: str) -> None:
     """Clients that take a call for a structured answer ask for it, and name the tool."""
-    asked = {"model": "m", "tools": [function()], "parallel_tool_calls": False}
-    assert "parallel_tool_calls" not in ROWS[name].sent(**asked)
+    body = ROWS[name].sent("m", tools=[function()], parallel_tool_calls=False)
+    assert "parallel_tool_calls" not in body
 
 
 def test_strict_is_left_out_and_told_where_it_is_unknown() -> None:

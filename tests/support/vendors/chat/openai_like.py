@@ -74,8 +74,7 @@ class OpenAIChat:
         """Yield everything that is wrong with a body."""
         for name in sorted(self.refused & body.keys()):
             yield f"property '{name}' is unsupported"
-        typed = {name: value for name, value in body.items() if name not in self.other}
-        typed["messages"] = [unnamed(message) for message in body.get("messages", [])]
+        typed = {name: value for name, value in unnamed(body).items() if name not in self.other}
         if self.types is not None and (wrong := complaint(typed, self.types, self.added)):
             yield f"Invalid body: {wrong}"
         if "stream_options" in body and not body.get("stream"):

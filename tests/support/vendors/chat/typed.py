@@ -162,8 +162,13 @@ def _fields(of: Any) -> tuple[dict[str, Any], frozenset[str]]:
     )
 
 
-def unnamed(message: Any) -> Any:
-    """Return a message without the name of a result's function: no type has it, and it is taken."""
-    if not isinstance(message, dict) or message.get("role") != "tool":
-        return message
-    return {name: value for name, value in message.items() if name != "name"}
+def unnamed(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a body without the names of results' functions: no type has them, and many send them."""
+    results = [it for it in body.get("messages", ()) if it.get("role") == "tool" and "name" in it]
+    if not results:
+        return body
+    told = [
+        {name: value for name, value in it.items() if name != "name"} if it in results else it
+        for it in body["messages"]
+    ]
+    return {**body, "messages": told}
