@@ -29,9 +29,9 @@ def test_a_text_and_a_refusal_are_texts() -> None:
 
 def test_a_text_over_which_a_client_has_spread_its_message_is_a_text() -> None:
     """OpenAI's Agents for Node does that to each reply that it sends back."""
-    mark = {"cache_control": {"type": "ephemeral"}}
-    spread: dict[str, Any] = {**TEXT, **mark, "role": "assistant", "refusal": None, "tool_calls": [{}]}
-    assert read(spread, "assistant").source == {**TEXT, **mark}
+    part = {**TEXT, "cache_control": {"type": "ephemeral"}}
+    spread: dict[str, Any] = {**part, "role": "assistant", "refusal": None, "tool_calls": [{}]}
+    assert read(spread, "assistant").source == part
     assert read({**TEXT, "x": 1}, "assistant").source == {**TEXT, "x": 1}
 
 

@@ -163,7 +163,7 @@ def _fields(of: Any) -> tuple[dict[str, Any], frozenset[str]]:
 
 
 def unnamed(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a body without the names of results' functions: no type has them, and many send them."""
+    """Return a body without the names of results' functions: no type has them; many send them."""
     results = [it for it in body.get("messages", ()) if it.get("role") == "tool" and "name" in it]
     if not results:
         return body
