@@ -53,7 +53,7 @@ _LONG = (
 def pytest_configure() -> None:
     """Let Ctrl-C be tested in a run that a shell has started in the background, too."""
     obey_interrupts()
-    gc.disable()  # until every test is collected: a quarter of that time went into collecting garbage
+    gc.disable()  # until every test is collected: garbage collections took a quarter of that time
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

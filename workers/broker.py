@@ -13,8 +13,8 @@ from redis.connection import parse_url
 from app.storage.redis.sentinels import sentinel_options
 from app.storage.redis.url import RedisURL, parse_redis_url
 
-#: A closed channel does not return its tasks to the queue, as beat sends them again. On a connection
-#: that was lost, returning them can fail with an error that ends the worker.
+#: A closed channel does not return its tasks to the queue, as beat sends them again. Over a
+#: connection that was lost, returning them can fail with an error that ends the worker.
 virtual.Channel.do_restore = False
 
 

@@ -28,6 +28,7 @@ MODELS: Mapping[str, str] = {
 }
 
 _TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+_OTHER = {"type": "function", "function": {"name": "g", "parameters": {"type": "object"}}}
 _SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
 _PDF = {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0="}
 _SHAPE = {"name": "reply", "schema": _SCHEMA}
@@ -49,7 +50,7 @@ def _with_tool(**fields: Any) -> dict[str, Any]:
 FEATURES: Mapping[str, Mapping[str, Any]] = {
     "tools": _with_tool(),
     "a named tool": _with_tool(tool_choice={"type": "function", "function": {"name": "f"}}),
-    "one tool at a time": _with_tool(parallel_tool_calls=False),
+    "one tool at a time": {"tools": [_TOOL, _OTHER], "parallel_tool_calls": False},
     "image data": _image("data:image/png;base64,iVBORw0KGgo="),
     "image URL": _image("https://example.com/a.png"),
     "sound": _user({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}),

@@ -5,7 +5,9 @@ from itertools import islice
 from typing import Any
 
 from app.gateways.conversation.omissions import CACHE_HINTS
+from app.gateways.conversation.tools import is_one_tool
 from app.vendors.vendor import Vendor
+from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.completion import CompletionRequest
 from app.vocabulary.errors import LISTED_LIMIT, InvalidRequest, UnsupportedParameter, together
 from app.vocabulary.field_names import FIELD_NAMES
@@ -96,6 +98,8 @@ def _is_neutral(name: str, value: Any, request: GenerationRequest) -> bool:
         return True  # the best n of n are all of them
     if name == "logprobs" and value is not False:
         return False  # 0 is False, and asks for the sampled tokens'
+    if name == "parallel_tool_calls" and isinstance(request, ChatRequest) and is_one_tool(request):
+        return True
     if name == "user":
         return True  # it does not change the completion, and our usage event records it
     return value in NEUTRAL.get(name, ())

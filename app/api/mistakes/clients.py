@@ -10,16 +10,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A kind of client; its base URL is the host's address and then `suffix`."""
+    """A kind of client; its base URL is the host's address and then `suffix`.
+
+    `chat` is what makes it call chat completions instead of the Responses API; empty: unknown.
+    """
 
     name: str
     setting: str
     suffix: str
+    chat: str = ""
 
 
 _OPENAI = "OpenAI's client"
 _AZURE = "OpenAI's client (its class `OpenAI`, not `AzureOpenAI`)"
 _SCALE = "Scale's client"
+_OPENAI_CHAT = "`client.chat.completions`"
+_AGENTS_CHAT = "`OpenAIChatCompletionsModel`"
 _BASE, _BASE_JS = "`base_url`", "`baseURL`"
 
 #: What a `user-agent` begins with -> the client. The clients of one vendor exist in two languages.
@@ -28,13 +34,16 @@ _AGENTS: tuple[tuple[re.Pattern[str], Client], ...] = (
     (re.compile(r"(Async)?SGPClient/"), Client(_SCALE, _BASE, "")),
     (re.compile(r"(Async)?AzureOpenAI/JS"), Client(_AZURE, _BASE_JS, "/v5")),
     (re.compile(r"(Async)?AzureOpenAI/"), Client(_AZURE, _BASE, "/v5")),
-    (re.compile(r"(Async)?OpenAI/JS"), Client(_OPENAI, _BASE_JS, "/v5")),
-    (re.compile(r"(Async)?OpenAI/"), Client(_OPENAI, _BASE, "/v5")),
+    (re.compile(r"(Async)?OpenAI/JS"), Client(_OPENAI, _BASE_JS, "/v5", _OPENAI_CHAT)),
+    (re.compile(r"(Async)?OpenAI/"), Client(_OPENAI, _BASE, "/v5", _OPENAI_CHAT)),
     (
         re.compile(r"(?i)(async)?(anthropic|google-genai|genai-js|cohere|ollama|mistral)"),
         Client("OpenAI's client, instead of this one,", _BASE, "/v5"),
     ),
-    (re.compile(r"ai(-sdk)?/"), Client("The AI SDK", _BASE_JS, "/v5")),
+    (re.compile(r"ai(-sdk)?/"), Client("The AI SDK", _BASE_JS, "/v5", "`openai.chat(model)`")),
+    (re.compile(r"Agents/"), Client("OpenAI's Agents SDK", _BASE, "/v5", _AGENTS_CHAT)),
+    (re.compile(r"pydantic-ai/"), Client("Pydantic AI", _BASE, "/v5", "`OpenAIChatModel`")),
+    (re.compile(r"langchainjs"), Client("LangChain", _BASE_JS, "/v5", "`useResponsesApi: false`")),
     (re.compile(r"(?i)litellm"), Client("LiteLLM", "`api_base`", "/v5")),
 )
 

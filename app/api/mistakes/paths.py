@@ -119,6 +119,8 @@ def no_such_path(
         words = f"{problem}. Did you mean `{near[0]} {near[1]}`?"
     elif foreign is not None:
         words = f"{problem}: Tollgate has no {foreign}. It has {_listed(routes.doors())}."
+        if client is not None and client.chat and foreign == FOREIGN["responses"]:
+            words += f" {client.name} calls chat completions with {client.chat}."
     else:
         words = f"{problem}. Tollgate has {_listed(list(_all(method, shown, routes)))}."
     return PathNotFound(words + _base_url(path, near, origin, client) + _docs(origin))

@@ -125,7 +125,7 @@ def _generation(path: str, name: str, summary: str, description: str, schema: st
             "x-tollgate-attempts": "Number of vendor calls.",
             "x-tollgate-cost": "The cost in dollars, as it is booked, of an answer that is not"
             " streamed; absent if it is unknown.",
-            "x-tollgate-dropped": "Parameters that were not sent to the vendor.",
+            "x-tollgate-dropped": "Parameters and other fields that were not sent.",
             "x-tollgate-replay-of": "The id of the first request with this idempotency key.",
         },
         errors=of_generation(),

@@ -49,7 +49,7 @@ def _block(vendor: Vendor, part: Part, omissions: Omissions) -> Block:
         return {"type": "text", "text": part.text}
     if isinstance(part, ImagePart):
         if part.detail not in (None, "auto"):
-            omissions.leave_out("detail", f"{part.path}.image_url.detail")
+            omissions.leave_out_hint("detail")
         media = image_of(vendor, part, IMAGES)
         if media is None:  # the vendor fetches it
             return {"type": "image", "source": {"type": "url", "url": part.url}}

@@ -18,7 +18,7 @@ from app.gateways.conversation.omissions import (
     check_old_functions,
 )
 from app.gateways.conversation.prefill import check_prefill
-from app.gateways.conversation.schemas import without_safe_bounds
+from app.gateways.conversation.schemas import strict_schema
 from app.gateways.conversation.tools import check_calls
 from app.gateways.conversation.turns import conversation
 from app.gateways.stops import as_list
@@ -116,10 +116,9 @@ def _plain_fields(request: ChatRequest, omissions: Omissions) -> dict[str, Any]:
 def _output_config(
     vendor: Vendor, request: ChatRequest, thinking: Thinking, omissions: Omissions
 ) -> dict[str, Any]:
-    """Return `output_config`: the effort, and the schema of the reply as the caller wrote it.
+    """Return `output_config`: the effort, and the schema of the reply.
 
-    Bounds of integers that limit nothing are left out, since the vendor rejects all bounds. A
-    description beside the schema becomes the schema's own if it has none. The vendor has no place
+    A description beside the schema becomes the schema's own if it has none. The vendor has no place
     for the format's name, and always follows it strictly.
     Raises: UnsupportedParameter for a format that the vendor or the model does not have.
     """
@@ -130,7 +129,7 @@ def _output_config(
     if wanted.type != "json_schema" or not has(vendor, STRUCTURED, request.model_name):
         omissions.leave_out("response_format", "response_format")
         return config
-    schema = without_safe_bounds(wanted.schema or {})
+    schema = strict_schema(wanted.schema or {}, omissions)
     if wanted.description:
         schema.setdefault("description", wanted.description)
     config["format"] = {"type": "json_schema", "schema": schema}

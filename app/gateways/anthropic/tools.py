@@ -6,7 +6,7 @@ from app.gateways.anthropic.parts import Block, marked
 from app.gateways.anthropic.quirks import NO_FORCED_TOOLS, STRUCTURED, has
 from app.gateways.conversation.marks import mark_of
 from app.gateways.conversation.omissions import Omissions
-from app.gateways.conversation.schemas import without_safe_bounds
+from app.gateways.conversation.schemas import strict_schema
 from app.gateways.conversation.tools import called_tools, object_schema, offered_tools, unforced
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.request import ChatRequest
@@ -45,9 +45,9 @@ def _tool(vendor: Vendor, request: ChatRequest, tool: Tool, omissions: Omissions
     if tool.strict:
         if has(vendor, STRUCTURED, request.model_name):
             block["strict"] = True
-            block["input_schema"] = without_safe_bounds(block["input_schema"])
+            block["input_schema"] = strict_schema(block["input_schema"], omissions)
         else:
-            omissions.leave_out("strict", f"{tool.path}.function.strict")
+            omissions.leave_out_hint("strict")
     function = tool.source.get("function")
     inner = mark_of(function) if isinstance(function, dict) else None
     return marked(block, mark_of(tool.source) or inner)

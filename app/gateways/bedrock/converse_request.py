@@ -26,7 +26,7 @@ from app.gateways.conversation.omissions import (
     check_old_functions,
 )
 from app.gateways.conversation.prefill import check_first, check_prefill
-from app.gateways.conversation.schemas import without_safe_bounds
+from app.gateways.conversation.schemas import strict_schema
 from app.gateways.conversation.tools import check_calls
 from app.gateways.conversation.turns import Conversation, conversation
 from app.gateways.parameters import check_range
@@ -133,10 +133,7 @@ def _output_config(
     traits: frozenset[str],
     omissions: Omissions,
 ) -> dict[str, Any]:
-    """Return `outputConfig`: the effort, and the reply's schema as the caller wrote it.
-
-    As at Anthropic, bounds of integers that limit nothing are left out.
-    """
+    """Return `outputConfig`: the effort, and the reply's schema."""
     config: dict[str, Any] = {} if reasoning.effort is None else {"effort": reasoning.effort}
     wanted = request.response_format
     if wanted is None or wanted.type == "text":
@@ -144,9 +141,8 @@ def _output_config(
     if wanted.type != "json_schema" or STRUCTURED not in traits:
         omissions.leave_out("response_format", "response_format")
         return config
-    schema: dict[str, Any] = {
-        "schema": strict_json.dump(without_safe_bounds(wanted.schema or {})).decode()
-    }
+    narrowed = strict_schema(wanted.schema or {}, omissions)
+    schema: dict[str, Any] = {"schema": strict_json.dump(narrowed).decode()}
     schema |= {"name": wanted.name} if wanted.name else {}
     schema |= {"description": wanted.description} if wanted.description else {}
     config["textFormat"] = {"type": "json_schema", "structure": {"jsonSchema": schema}}

@@ -95,7 +95,7 @@ class PartEncoder:
             return {"text": part.text}
         if isinstance(part, ImagePart):
             if part.detail not in (None, "auto"):
-                self._omissions.leave_out("detail", f"{part.path}.image_url.detail")
+                self._omissions.leave_out_hint("detail")
             media = image_of(self._vendor, part, IMAGES)
             if media is None:
                 raise no_url(self._vendor, part)

@@ -13,8 +13,14 @@ from app.gateways.bedrock.quirks import (
 )
 from app.gateways.conversation.marks import mark_of
 from app.gateways.conversation.omissions import Omissions, unsupported
-from app.gateways.conversation.schemas import without_safe_bounds
-from app.gateways.conversation.tools import called_tools, object_schema, offered_tools, unforced
+from app.gateways.conversation.schemas import strict_schema
+from app.gateways.conversation.tools import (
+    called_tools,
+    is_one_tool,
+    object_schema,
+    offered_tools,
+    unforced,
+)
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.chat.tools import Tool
@@ -62,7 +68,8 @@ class ToolEncoder:
         if request.options.get("parallel_tool_calls") is not False or not is_about:
             return {}
         if CLAUDE not in self._traits:
-            self._omissions.leave_out("parallel_tool_calls", "parallel_tool_calls")
+            if not is_one_tool(request):
+                self._omissions.leave_out("parallel_tool_calls", "parallel_tool_calls")
             return {}
         kind = {} if "toolChoice" in config else {"type": "auto"}
         return {"tool_choice": {**kind, "disable_parallel_tool_use": True}}
@@ -89,9 +96,10 @@ class ToolEncoder:
         if tool.strict:
             if STRUCTURED in self._traits:
                 spec["strict"] = True
-                spec["inputSchema"] = {"json": without_safe_bounds(object_schema(tool))}
+                schema = strict_schema(spec["inputSchema"]["json"], self._omissions)
+                spec["inputSchema"] = {"json": schema}
             else:
-                self._omissions.leave_out("strict", f"{tool.path}.function.strict")
+                self._omissions.leave_out_hint("strict")
         function = tool.source.get("function")
         inner = mark_of(function) if isinstance(function, dict) else None
         return [{"toolSpec": spec}, *self._parts.point(mark_of(tool.source) or inner)]

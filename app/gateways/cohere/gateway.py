@@ -45,6 +45,9 @@ NAMES: Mapping[str, str] = {
 #: The least budget of reasoning that makes sense, in tokens: Cohere takes any above 0.
 LEAST_BUDGET = 1
 
+#: The vendor's largest `p`, which is sent for a `top_p` of 1.
+MOST_P = 0.99
+
 PENALTIES = ("frequency_penalty", "presence_penalty")
 
 #: Parameters that are encoded in another way, or refused with more to say than their name.
@@ -128,6 +131,8 @@ def _sampling(request: ChatRequest) -> dict[str, Any]:
     for name in PENALTIES:  # 0 is the vendor's default, and some models reject both together
         if not options.get(name):
             options.pop(name, None)
+    if options.get("top_p") == 1:  # all tokens: the vendor's default is fewer
+        options["top_p"] = MOST_P
     fields = {theirs: options[name] for name, theirs in NAMES.items() if name in options}
     if stops := as_list(request.stop):
         fields["stop_sequences"] = stops
@@ -147,5 +152,6 @@ def _thinking(effort: str | int | None, limit: int | None) -> dict[str, Any]:
 def _check_ranges(vendor: Vendor, request: ChatRequest) -> None:
     for name in PENALTIES:
         check_range(vendor, request, name, 0, 1)
-    check_range(vendor, request, "top_p", 0.01, 0.99)
+    if request.options.get("top_p") != 1:
+        check_range(vendor, request, "top_p", 0.01, MOST_P)
     check_range(vendor, request, "seed", 0)

@@ -31,7 +31,7 @@ def tool_fields(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> d
         omissions.leave_out("parallel_tool_calls", "parallel_tool_calls")
     strict = [tool for tool in offered if tool.strict]
     if strict and len(strict) < len(offered):
-        omissions.leave_out("strict", f"{strict[0].path}.function.strict")
+        omissions.leave_out_hint("strict")
     return {
         "tools": [_tool(tool) for tool in offered],
         **({"strict_tools": True} if len(strict) == len(offered) else {}),

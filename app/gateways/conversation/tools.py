@@ -36,6 +36,12 @@ def offered_tools(vendor: Vendor, request: ChatRequest) -> tuple[Tool, ...]:
     return tuple([tool for tool in request.tools if tool.name in choice.names])
 
 
+def is_one_tool(request: ChatRequest) -> bool:
+    """Whether the model may call one tool alone: there is no other, or it is the one named."""
+    choice = request.tool_choice
+    return len(request.tools) == 1 or (choice is not None and choice.mode == "named")
+
+
 def called_tools(messages: Sequence[Message]) -> tuple[Tool, ...]:
     """Return a tool without a description for each function that a conversation has called.
 

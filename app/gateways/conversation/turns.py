@@ -84,7 +84,7 @@ def _check_heads(vendor: Vendor, messages: Sequence[Message], omissions: Omissio
     """Check the authors' names, and that instructions are texts."""
     for message in messages:
         if message.name is not None and message.role not in ("tool", "function"):
-            omissions.leave_out("name", f"{message.path}.name")
+            omissions.leave_out_hint("name")
         for part in message.parts if _side(message) == "system" else ():
             if not isinstance(part, TextPart):
                 raise unsupported(vendor, f"{part.path}.type", "instructions are texts")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.gateways.conversation.omissions import Omissions, unsupported
-from app.gateways.conversation.tools import check_calls, offered_tools
+from app.gateways.conversation.tools import check_calls, is_one_tool, offered_tools
 from app.gateways.gemini.models import FORMAT_WITH_TOOLS, traits_of
 from app.gateways.gemini.schema import json_schema
 from app.vendors.vendor import Vendor
@@ -36,7 +36,7 @@ def tool_fields(vendor: Vendor, request: ChatRequest, omissions: Omissions) -> d
     if not offered:
         return {}
     parallel = request.options.get("parallel_tool_calls")
-    if parallel is False and len(offered) > 1:
+    if parallel is False and len(offered) > 1 and not is_one_tool(request):
         omissions.leave_out("parallel_tool_calls", "parallel_tool_calls")
     declared = [_declaration(vendor, tool) for tool in offered]
     mode = _mode(request.tool_choice, offered)

@@ -106,10 +106,7 @@ class _Body:
             return source
         kept = {name: value for name, value in function.items() if value is not None}
         if kept.get("strict") and self._ways.get("strict_tools") is False:
-            path = f"{tool.path}.function.strict"
-            if not self._vendor.drop_unsupported:
-                raise self._error(path)
-            self._dropped.add("tools.function.strict")
+            self._dropped.add("strict")
             del kept["strict"]
         if kept.get("parameters", {}) in ({}, {"type": "object"}):
             kept["parameters"] = NO_PARAMETERS

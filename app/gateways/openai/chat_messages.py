@@ -1,7 +1,8 @@
 """The messages of a chat request for an OpenAI-compatible vendor: as the caller wrote them.
 
 What comes back from earlier replies is put into the form that the vendor accepts: ids of calls,
-reasoning, and fields that only replies have. Nothing is added, and no message is left out.
+reasoning, and fields that only replies have. Nothing is added, and no message is left out, except
+an assistant's without anything, where the vendor rejects one.
 """
 
 import hashlib
@@ -9,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from app.gateways.conversation.turns import SPOKEN
 from app.gateways.openai.chat_quirks import ways_of
 from app.gateways.openai.dialects import DIALECTS, OPENAI
 from app.vendors.vendor import Vendor
@@ -64,8 +66,10 @@ class MessageWriter:
 
         Raises: UnsupportedParameter, InvalidRequest.
         """
-        messages = self._dialect.ordered(self._vendor, request.messages)
-        return [self._message(message) for message in messages]
+        takes_empty = self._ways.get("empty_replies", True)
+        spoken = [it for it in request.messages if takes_empty or not _is_empty(it)]
+        ordered = self._dialect.ordered(self._vendor, spoken or request.messages)
+        return [self._message(it) for it in ordered]
 
     def _message(self, message: Message) -> Mapping[str, Any]:
         source = message.source
@@ -79,7 +83,8 @@ class MessageWriter:
             where = "role" if message.role == "function" else "function_call"
             raise self._unsupported(f"{message.path}.{where}", "Use `tools` instead.")
         if self._ways.get("names") is False and message.role != "tool" and "name" in body:
-            raise self._unsupported(f"{message.path}.name", "Leave it out.")
+            del body["name"]
+            self.dropped.add("name")
         if isinstance(body.get("content"), list):
             body["content"] = self._content(message)
         if message.role == "assistant":
@@ -178,6 +183,14 @@ def _put_refusal(body: dict[str, Any]) -> None:
         body["content"] = [*content, {"type": "text", "text": refusal}]
     else:
         body["content"] = f"{content}\n{refusal}" if content else refusal
+
+
+def _is_empty(message: Message) -> bool:
+    """Whether a message is an assistant's that says nothing and calls nothing."""
+    if message.role != "assistant" or message.tool_calls or message.reasoning:
+        return False
+    is_silent = all(isinstance(part, TextPart) and not part.text for part in message.parts)
+    return is_silent and not any(message.source.get(name) for name in SPOKEN)
 
 
 def unmarked(

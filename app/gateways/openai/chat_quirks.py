@@ -51,8 +51,10 @@ class _ChatSchema(Schema):
     needs_reasoning = fields.Boolean()
     # the form of its ids of tool calls; other ids are replaced by a digest of `length` characters
     call_ids = fields.Nested(_CallIdsSchema)
-    # false: only a tool's message has a `name`
+    # false: only a tool's message has a `name`; others go without, and the header says so
     names = fields.Boolean()
+    # false: it rejects an assistant's message without content and calls, so it does not get any
+    empty_replies = fields.Boolean()
     # the types of parts that it accepts (absent: it decides itself)
     parts = fields.List(fields.String())
     # false: it accepts images only as data: URLs
@@ -65,7 +67,7 @@ class _ChatSchema(Schema):
     refusals = fields.Boolean()
     # the types of tools that it accepts (absent: it decides itself)
     tools = fields.List(fields.String())
-    # false: it does not support `strict` tools
+    # false: it does not know `strict` tools; they go without, and the header says so
     strict_tools = fields.Boolean()
     # the kinds of `tool_choice` that it supports (absent: all)
     tool_choices = fields.List(

@@ -49,6 +49,27 @@ def test_clients_of_other_languages_and_renamed_ones_are_recognised(
     assert (found.name, found.setting, found.suffix) == (name, setting, suffix)
 
 
+@pytest.mark.parametrize(
+    ("agent", "chat"),
+    [
+        (
+            "ai/6.0.326 ai-sdk/provider-utils/4.0.66 runtime/node.js/v20.20.2",
+            "`openai.chat(model)`",
+        ),
+        ("Agents/Python 0.24.0", "`OpenAIChatCompletionsModel`"),
+        ("Agents/JavaScript 0.20.0", "`OpenAIChatCompletionsModel`"),
+        ("pydantic-ai/2.62.0", "`OpenAIChatModel`"),
+        ("langchainjs-openai/1.0.0 ((node/v20.20.2; linux; x64))", "`useResponsesApi: false`"),
+        ("OpenAI/Python 3.57.0", "`client.chat.completions`"),
+        ("SGPClient/Python 0.7.0", ""),
+    ],
+)
+def test_what_makes_a_client_call_chat_is_known(agent: str, chat: str) -> None:
+    found = client_of({"user-agent": agent})
+    assert found is not None
+    assert found.chat == chat
+
+
 @pytest.mark.parametrize("agent", ["", "curl/8.5.0", "python-requests/2.32", "Mozilla/5.0"])
 def test_others_are_not(agent: str) -> None:
     assert client_of({"user-agent": agent}) is None

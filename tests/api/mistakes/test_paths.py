@@ -56,6 +56,14 @@ def test_the_base_url_is_named_only_where_it_may_be_wrong() -> None:
     assert "The API is at" not in said("/healthz", "GET")
 
 
+def test_a_client_of_the_responses_api_is_told_how_it_calls_chat() -> None:
+    client = Client("The client", "`base_url`", "/v5", "`chat(model)`")
+    told = "The client calls chat completions with `chat(model)`."
+    assert told in said("/v5/responses", client=client)
+    assert told not in said("/v5/embeddings", client=client)
+    assert "calls chat completions" not in said("/v5/responses", client=CLIENT)
+
+
 def test_the_routes_of_a_service_that_has_none_are_nothing() -> None:
     empty = Routes({}, lambda _: ())
     assert "Tollgate has nothing." in no_such_path("GET", "/x", empty, "", None).message

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.gateways.anthropic.chat import BUDGETS, LAX, ROW, sent
+from tests.gateways.anthropic.chat import BUDGETS, ROW, sent
 
 TEXT = {"type": "text", "text": "look"}
 PDF = "data:application/pdf;base64,JVBERi0="
@@ -52,7 +52,6 @@ def test_files_are_documents_with_their_names() -> None:
         ({"type": "x"}, "type"),
         (image("data:image/svg+xml;base64,AA=="), "image_url.url"),
         (image("file:///etc/passwd"), "image_url.url"),
-        (image("https://ex.org/a.png", detail="high"), "image_url.detail"),
         (file(file_id="file-1"), "file.file_id"),
         (file(file_data="data:application/vnd.ms-excel;base64,AA=="), "file.file_data"),
         (file(file_data="data:text/plain;base64,/w=="), "file.file_data"),
@@ -74,6 +73,6 @@ def test_an_image_of_another_vendors_model_is_refused() -> None:
     assert ROW.refused(BUDGETS, [*asks(TEXT), made, *asks(TEXT)]) == "messages[1].images"
 
 
-def test_a_detail_is_left_out_and_told_where_the_entry_says_so() -> None:
-    encoded = LAX.encoded(BUDGETS, asks(TEXT, image("https://ex.org/a.png", detail="low")))
+def test_a_detail_is_left_out_and_told() -> None:
+    encoded = ROW.encoded(BUDGETS, asks(TEXT, image("https://ex.org/a.png", detail="low")))
     assert encoded.dropped == ("detail",)

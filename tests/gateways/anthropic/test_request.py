@@ -145,6 +145,19 @@ def test_a_formats_description_becomes_the_schemas_own() -> None:
     assert body["output_config"]["format"]["schema"] == {**SCHEMA, "description": "An answer"}
 
 
+def test_a_schema_of_any_client_is_one_that_the_vendor_takes() -> None:
+    """Pydantic and Zod write bounds, and most clients do not close objects."""
+    schema = {"type": "object", "properties": {"n": {"type": "number", "minimum": 0}}}
+    told = {"name": "answer", "schema": schema}
+    encoded = ROW.encoded(BUDGETS, response_format={"type": "json_schema", "json_schema": told})
+    assert json.loads(encoded.body)["output_config"]["format"]["schema"] == {
+        "type": "object",
+        "properties": {"n": {"type": "number"}},
+        "additionalProperties": False,
+    }
+    assert encoded.dropped == ("minimum",)
+
+
 @pytest.mark.parametrize(
     ("model", "form"),
     [(OLD, FORMAT), (BUDGETS, {"type": "json_object"}), (BUDGETS, {"type": "grammar"})],

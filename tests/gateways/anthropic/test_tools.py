@@ -4,7 +4,6 @@ import pytest
 
 from tests.gateways.anthropic.chat import (
     BUDGETS,
-    LAX,
     OLD,
     ROW,
     USER,
@@ -98,12 +97,25 @@ def test_a_forced_call_is_refused_where_the_model_refuses_it() -> None:
     assert sent("claude-opus-5-5", tools=[F], tool_choice="auto")["tool_choice"]
 
 
-def test_strict_tools_are_strict_or_refused() -> None:
+def test_strict_tools_are_strict_where_the_model_has_that() -> None:
     strict = tool("f", strict=True, parameters={"type": "object", "properties": {}})
     assert sent(BUDGETS, tools=[strict])["tools"][0]["strict"] is True
     assert "strict" not in sent(OLD, tools=[tool("f", strict=False)])["tools"][0]
-    assert ROW.refused(OLD, tools=[strict]) == "tools[0].function.strict"
-    assert LAX.encoded(OLD, tools=[strict]).dropped == ("strict",)
+    encoded = ROW.encoded(OLD, tools=[strict])
+    assert encoded.dropped == ("strict",)
+    assert b"strict" not in encoded.body
+
+
+def test_the_schema_of_a_strict_tool_is_what_the_vendor_takes() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "number", "minimum": 0}}}
+    encoded = ROW.encoded(BUDGETS, tools=[tool("f", strict=True, parameters=schema)])
+    assert encoded.dropped == ("minimum",)
+    assert (
+        b'{"type":"object","properties":{"n":{"type":"number"}},"additionalProperties":false}'
+        in (encoded.body)
+    )
+    loose = tool("f", parameters=schema)
+    assert sent(BUDGETS, tools=[loose])["tools"][0]["input_schema"] == schema
 
 
 def test_what_is_no_function_is_refused() -> None:

@@ -104,6 +104,19 @@ def test_a_schema_is_in_the_vendors_own_field_as_the_caller_wrote_it() -> None:
     }
 
 
+def test_a_schema_of_any_client_is_one_that_the_vendor_takes() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "number", "minimum": 0}}}
+    told = {"name": "answer", "schema": schema}
+    encoded = ROW.encoded(BUDGETS, response_format={"type": "json_schema", "json_schema": told})
+    form = json.loads(encoded.body)["outputConfig"]["textFormat"]["structure"]["jsonSchema"]
+    assert json.loads(form["schema"]) == {
+        "type": "object",
+        "properties": {"n": {"type": "number"}},
+        "additionalProperties": False,
+    }
+    assert encoded.dropped == ("minimum",)
+
+
 @pytest.mark.parametrize(("model", "form"), [(OLD, FORMAT), (BUDGETS, {"type": "json_object"})])
 def test_a_format_that_cannot_be_enforced_is_refused(model: str, form: Any) -> None:
     assert ROW.refused(model, response_format=form) == "response_format"

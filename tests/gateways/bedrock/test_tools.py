@@ -74,15 +74,26 @@ def test_one_call_at_a_time_is_claudes_own_field() -> None:
     assert body["additionalModelRequestFields"] == {"tool_choice": {"type": "auto", **single}}
     body = sent(BUDGETS, tools=[F], parallel_tool_calls=False, tool_choice="required")
     assert body["additionalModelRequestFields"] == {"tool_choice": single}
-    assert ROW.refused(NOVA, tools=[F], parallel_tool_calls=False) == "parallel_tool_calls"
-    assert LAX.encoded(NOVA, tools=[F], parallel_tool_calls=False).dropped == (
-        "parallel_tool_calls",
-    )
+    two = {"tools": [F, tool("g")], "parallel_tool_calls": False}
+    assert ROW.refused(NOVA, **two) == "parallel_tool_calls"
+    assert LAX.encoded(NOVA, **two).dropped == ("parallel_tool_calls",)
+    assert "additionalModelRequestFields" not in sent(NOVA, tools=[F], parallel_tool_calls=False)
     assert "additionalModelRequestFields" not in sent(BUDGETS, tools=[F], parallel_tool_calls=True)
 
 
-def test_strict_tools_are_strict_or_refused() -> None:
+def test_the_schema_of_a_strict_tool_is_what_the_vendor_takes() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "number", "minimum": 0}}}
+    encoded = ROW.encoded(BUDGETS, tools=[tool("f", strict=True, parameters=schema)])
+    assert encoded.dropped == ("minimum",)
+    assert (
+        b'{"type":"object","properties":{"n":{"type":"number"}},"additionalProperties":false}'
+        in (encoded.body)
+    )
+
+
+def test_strict_tools_are_strict_where_the_model_has_that() -> None:
     strict = tool("f", strict=True)
     assert sent(BUDGETS, tools=[strict])["toolConfig"]["tools"][0]["toolSpec"]["strict"] is True
-    assert ROW.refused(OLD, tools=[strict]) == "tools[0].function.strict"
-    assert LAX.encoded(OLD, tools=[strict]).dropped == ("strict",)
+    encoded = ROW.encoded(OLD, tools=[strict])
+    assert encoded.dropped == ("strict",)
+    assert b"strict" not in encoded.body

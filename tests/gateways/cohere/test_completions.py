@@ -52,10 +52,14 @@ def test_every_parameter_that_the_wire_has_is_sent_in_its_words() -> None:
     }
 
 
+def test_all_tokens_are_as_many_as_the_vendor_can_say() -> None:
+    """Its default is fewer, and many clients send a `top_p` of 1 with each request."""
+    assert ROW.sent(top_p=1)["p"] == 0.99
+
+
 @pytest.mark.parametrize(
     ("parameter", "value", "bound"),
     [
-        ("top_p", 1, "0.01 to 0.99"),
         ("top_p", 0, "0.01 to 0.99"),
         ("frequency_penalty", -1, "0 to 1"),
         ("presence_penalty", 1.5, "0 to 1"),

@@ -50,7 +50,6 @@ def test_an_assistants_message_without_anything_is_left_out(content: Any) -> Non
         ([{"role": "system", "content": "A"}], "messages"),
         ([user("")], "messages[0].content"),
         ([user("a"), calls(content="The capital is ")], "messages[1]"),
-        ([{**user("a"), "name": "Ann"}], "messages[0].name"),
         ([user("a"), calls(call("c1")), user("b")], "messages[1].tool_calls[0]"),
         ([user("a"), result("c9")], "messages[1].tool_call_id"),
         ([user("a"), {"role": "function", "name": "f", "content": "b"}], "messages[1].role"),

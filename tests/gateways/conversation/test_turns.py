@@ -5,7 +5,7 @@ import pytest
 from app.gateways.conversation.omissions import Omissions
 from app.gateways.conversation.turns import Conversation, conversation
 from app.vendors.vendor import Vendor
-from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
+from app.vocabulary.errors import InvalidRequest
 from tests.gateways.chat_rows import asked
 
 VENDOR = Vendor(name="v", gateway="anthropic", base_url="http://x")
@@ -136,14 +136,10 @@ def test_an_assistants_message_without_anything_is_left_out(content: Any) -> Non
     assert shape(USER, empty | {"images": [{}]}, USER)[1][0] == "assistant"
 
 
-def test_a_name_of_an_author_is_refused_or_left_out_and_told() -> None:
+def test_a_name_of_an_author_is_left_out_and_told() -> None:
     named = {**USER, "name": "Ann"}
-    with pytest.raises(UnsupportedParameter) as caught:
-        turns_of(named)
-    assert caught.value.param == "messages[0].name"
-    lax = Vendor(name="v", gateway="anthropic", base_url="http://x", drop_unsupported=True)
-    omissions = Omissions(lax)
-    conversation(lax, asked("v/m", [named, named]).messages, omissions)
+    omissions = Omissions(VENDOR)
+    conversation(VENDOR, asked("v/m", [named, named]).messages, omissions)
     assert omissions.names == ("name",)
 
 

@@ -71,8 +71,8 @@ def test_a_trailing_turn_of_the_assistant_is_sent_as_it_is() -> None:
     assert told[-1] == {"role": "model", "parts": [{"text": "The capital is "}]}
 
 
-def test_the_name_of_an_author_is_refused_by_its_path() -> None:
-    assert GEMINI.refused(NEW, [{**user("hi"), "name": "Ann"}]) == "messages[0].name"
+def test_the_name_of_an_author_is_left_out_and_told() -> None:
+    assert GEMINI.encoded(NEW, [{**user("hi"), "name": "Ann"}]).dropped == ("name",)
 
 
 @pytest.mark.parametrize("content", ["", None, [{"type": "text", "text": ""}]])

@@ -176,7 +176,11 @@ def test_o3_mini_takes_stop_sequences() -> None:
 #: Vendor, request, and the parameter that it does not support.
 CANNOT: list[tuple[str, dict[str, Any], str]] = [
     ("deepseek", {"response_format": FORMAT}, "response_format"),
-    ("deepseek", {"parallel_tool_calls": False, "tools": [TOOL]}, "parallel_tool_calls"),
+    (
+        "deepseek",
+        {"parallel_tool_calls": False, "tools": [TOOL, function("g")]},
+        "parallel_tool_calls",
+    ),
     ("deepseek", {"tools": [{"type": "custom", "custom": {"name": "c"}}]}, "tools[0].type"),
     ("groq", {"metadata": {"a": "b"}}, "metadata"),
     ("groq", {"store": True}, "store"),
@@ -193,7 +197,6 @@ CANNOT: list[tuple[str, dict[str, Any], str]] = [
     ("mistral", {"verbosity": "low"}, "verbosity"),
     ("mistral", {"functions": [{"name": "f"}]}, "functions"),
     ("mistral", {"modalities": ["text", "audio"]}, "modalities"),
-    ("ollama", {"tools": [TOOL]}, "tools[0].function.strict"),
     ("ollama", {"tools": [function()], "tool_choice": "required"}, "tool_choice"),
     ("ollama", {"logit_bias": {"1": 1}}, "logit_bias"),
     ("ollama", {"parallel_tool_calls": False}, "parallel_tool_calls"),
@@ -215,6 +218,19 @@ CANNOT: list[tuple[str, dict[str, Any], str]] = [
     ("xai", {"presence_penalty": 1, "model": "grok-code-fast-1"}, "presence_penalty"),
 ]
 IDS = [f"{name}-{param}" for name, _, param in CANNOT]
+
+
+@pytest.mark.parametrize("name", ["deepseek", "ollama", "together"])
+def test_one_call_at_a_time_may_be_asked_for_with_one_tool(name: str) -> None:
+    """Clients that take a call for a structured answer ask for it, and name the tool."""
+    body = ROWS[name].sent("m", tools=[function()], parallel_tool_calls=False)
+    assert "parallel_tool_calls" not in body
+
+
+def test_strict_is_left_out_and_told_where_it_is_unknown() -> None:
+    encoded = ROWS["ollama"].encoded("m", tools=[TOOL])
+    assert encoded.dropped == ("strict",)
+    assert b"strict" not in encoded.body
 
 
 @pytest.mark.parametrize(("name", "asked", "param"), CANNOT, ids=IDS)

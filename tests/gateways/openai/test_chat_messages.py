@@ -347,9 +347,19 @@ def test_an_entry_of_ones_own_may_know_cache_marks() -> None:
     assert ROWS["vllm"].encoded("m", [null]).dropped == ()
 
 
-def test_a_name_is_refused_where_only_tools_have_one() -> None:
+def test_a_name_is_left_out_and_told_where_only_tools_have_one() -> None:
     named = {**USER, "name": "Bob"}
-    with pytest.raises(UnsupportedParameter) as caught:
-        sent(ROWS["mistral"], named)
-    assert caught.value.param == "messages[0].name"
+    assert sent(ROWS["mistral"], named) == [USER]
+    assert ROWS["mistral"].encoded("m", [named]).dropped == ("name",)
     assert sent(ROWS["openai"], named) == [named]
+
+
+@pytest.mark.parametrize("content", ["", None, [{"type": "text", "text": ""}]])
+def test_an_assistants_message_without_anything_is_left_out_where_it_is_rejected(
+    content: Any,
+) -> None:
+    """It is what a reply without text looks like when it comes back."""
+    empty = {"role": "assistant", "content": content, "refusal": None}
+    assert sent(ROWS["mistral"], USER, empty, USER) == [USER, USER]
+    assert len(sent(ROWS["openai"], USER, empty, USER)) == 3
+    assert len(sent(ROWS["mistral"], USER, empty | {"reasoning_content": "Hm."}, USER)) == 3

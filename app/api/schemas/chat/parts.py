@@ -38,6 +38,10 @@ FORBIDDEN: Mapping[str, frozenset[str]] = {
 }
 
 
+#: The fields of a text part.
+TEXT = frozenset({"type", "text", "cache_control", "prompt_cache_breakpoint"})
+
+
 def read_content(role: str, content: Any, path: str, source: Json) -> tuple[Part, ...]:
     """Return the parts of a content that is there; `source` is its message.
 
@@ -71,6 +75,8 @@ def read_part(source: Json, path: str) -> Part:
 
 
 def _text(source: Json, path: str) -> Part:
+    if "role" in source:  # some clients spread the fields of the message over its text
+        source = {name: value for name, value in source.items() if name in TEXT}
     return TextPart(text=text(source, "text", path), source=source, path=path)
 
 

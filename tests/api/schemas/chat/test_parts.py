@@ -27,6 +27,14 @@ def test_a_text_and_a_refusal_are_texts() -> None:
     assert refusal.text == "no"
 
 
+def test_a_text_over_which_a_client_has_spread_its_message_is_a_text() -> None:
+    """OpenAI's Agents for Node does that to each reply that it sends back."""
+    part = {**TEXT, "cache_control": {"type": "ephemeral"}}
+    spread: dict[str, Any] = {**part, "role": "assistant", "refusal": None, "tool_calls": [{}]}
+    assert read(spread, "assistant").source == part
+    assert read({**TEXT, "x": 1}, "assistant").source == {**TEXT, "x": 1}
+
+
 def test_an_image_has_a_url_and_a_detail() -> None:
     part = read(IMAGE)
     assert isinstance(part, ImagePart)

@@ -14,7 +14,7 @@ from tests.support.vendors.base import Kind
 from tests.support.vendors.chat.openai_rules import problems_of_messages, problems_of_tools
 from tests.support.vendors.chat.script import Answer, Call, Counts, Text, Thought, hung_up
 from tests.support.vendors.chat.script import signature as signature_of
-from tests.support.vendors.chat.typed import complaint
+from tests.support.vendors.chat.typed import complaint, unnamed
 from tests.support.vendors.openai_chat import ERRORS, invalid, openai_error, refused
 
 Body = dict[str, Any]
@@ -74,7 +74,7 @@ class OpenAIChat:
         """Yield everything that is wrong with a body."""
         for name in sorted(self.refused & body.keys()):
             yield f"property '{name}' is unsupported"
-        typed = {name: value for name, value in body.items() if name not in self.other}
+        typed = {name: value for name, value in unnamed(body).items() if name not in self.other}
         if self.types is not None and (wrong := complaint(typed, self.types, self.added)):
             yield f"Invalid body: {wrong}"
         if "stream_options" in body and not body.get("stream"):

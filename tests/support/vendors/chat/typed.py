@@ -160,3 +160,15 @@ def _fields(of: Any) -> tuple[dict[str, Any], frozenset[str]]:
         if get_origin(hint) is Required
         or (name in of.__required_keys__ and get_origin(hint) is not NotRequired)
     )
+
+
+def unnamed(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a body without the names of results' functions: no type has them; many send them."""
+    results = [it for it in body.get("messages", ()) if it.get("role") == "tool" and "name" in it]
+    if not results:
+        return body
+    told = [
+        {name: value for name, value in it.items() if name != "name"} if it in results else it
+        for it in body["messages"]
+    ]
+    return {**body, "messages": told}
