@@ -5,11 +5,12 @@ made three times as fast as frozen dataclasses.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from app.vocabulary.chat.reply import Reply
 from app.vocabulary.request import Endpoint, GenerationRequest, Input
+from app.vocabulary.value_type import value_type
 
 Prompt = str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]]
 FinishReason = Literal["stop", "length", "content_filter", "tool_calls", "function_call"]
@@ -19,7 +20,7 @@ Ending = FinishReason | Literal["error"]
 Lack = Literal["", "prompt", "completion", "both"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_type(kw_only=True)
 class Usage:
     """Tokens of one request, and its web searches; all whole and >= 0.
 
@@ -61,7 +62,7 @@ class Usage:
 USAGE_COUNTS: tuple[str, ...] = tuple(f.name for f in fields(Usage))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_type(kw_only=True)
 class HalfUsage(Usage):
     """A usage with an unknown side, `lacks`, whose counts are 0 here.
 
@@ -110,7 +111,7 @@ class Completion(NamedTuple):
     extra: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_type(kw_only=True)
 class CompletionRequest(GenerationRequest):
     """A caller's request for text completions; None means that the caller did not set the field."""
 
