@@ -12,6 +12,7 @@ from app.api.costs import in_usage, is_asked, set_cost
 from app.api.disconnect import client_of
 from app.api.errors import in_stream
 from app.api.idempotency import is_keyed, respond_once
+from app.api.json_response import JSONResponse
 from app.api.mistakes.fields import explain_fields
 from app.api.mistakes.headers import check_headers
 from app.api.mistakes.models import explain_model
@@ -92,7 +93,7 @@ class Door:
             body["model"], cost = answer.model, answer.cost(known.prices)
             if with_cost:
                 body["usage"]["cost"] = in_usage(cost)
-            response = Response(strict_json.dump(body), content_type="application/json")
+            response = JSONResponse(strict_json.dump(body), content_type="application/json")
             set_cost(response, cost)
         except BaseException:
             answer.record()

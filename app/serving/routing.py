@@ -4,6 +4,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from app.admission.at_most import CostCandidate
@@ -56,7 +57,8 @@ class Plan(NamedTuple):
 
     def encoded(self, sub_request: SubRequest) -> VendorRequest:
         """Return the HTTP request for a sub-request; equal sub-requests share one."""
-        if sub_request.request == self.sub_requests[0].request:
+        first = self.sub_requests[0].request
+        if sub_request.request is first or sub_request.request == first:
             return self.first
         return self.gateway.encode(self.vendor, sub_request.request)
 
@@ -184,8 +186,7 @@ class Router:
         if direct is not None and bridge is not None:
             is_chat = self._chat_models.get(candidate.key)
             if is_chat is None:
-                name, native = candidate.model_name, candidate.vendor.native
-                is_chat = not any(fnmatchcase(name, glob) for glob in native)
+                is_chat = not _matches(candidate.model_name, candidate.vendor.native)
             return (bridge, bridge) if is_chat else (direct, None)
         if bridge is not None:
             return bridge, bridge
@@ -215,6 +216,11 @@ def _wanted_limit(plan: Plan, error: VendorRejected) -> str | None:
 
 
 _NAME = re.compile(r"\w+")
+
+
+@lru_cache(REMEMBERED_LIMIT)
+def _matches(name: str, globs: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, glob) for glob in globs)
 
 
 def _remember(known: dict[tuple[str, str], Value], key: tuple[str, str], value: Value) -> None:

@@ -6,6 +6,7 @@ made three times as fast as frozen dataclasses.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from app.vocabulary.chat.reply import Reply
@@ -53,6 +54,10 @@ class Usage:
         """Sum two requests' usage, count by count."""
         return Usage(**{n: getattr(self, n) + getattr(other, n) for n in USAGE_COUNTS})
 
+    def counts(self) -> dict[str, int]:
+        """Return all counts by their names."""
+        return dict(zip(USAGE_COUNTS, _counts(self), strict=True))
+
     def __bool__(self) -> bool:
         """Whether any count is above 0: some vendors send zeros before the real counts."""
         tokens = self.total_tokens or self.prompt_tokens or self.completion_tokens
@@ -60,6 +65,7 @@ class Usage:
 
 
 USAGE_COUNTS: tuple[str, ...] = tuple(f.name for f in fields(Usage))
+_counts = attrgetter(*USAGE_COUNTS)
 
 
 @value_type(kw_only=True)
