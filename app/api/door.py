@@ -105,7 +105,6 @@ class Door:
         self, asked: GenerationRequest, context: RequestContext, with_cost: bool
     ) -> Response:
         known, environ = services(), request.environ
-        settings = known.settings
         # With an idempotency key, the vendor's response is read even if the client disconnects.
         client = None if is_keyed(environ) else client_of(environ)
         disconnected = None if client is None else client.has_disconnected
@@ -114,7 +113,7 @@ class Door:
             client.probe = stream.wake  # sends a comment, and with it the status line
         try:
             # The status line waits for the first chunk, so that an error keeps its own status.
-            first = stream.take(settings.first_keep_alive_s)
+            first = stream.take(known.settings.first_keep_alive_s)
         except Cancelled:
             stream.close()
             return Response(status=CLIENT_CLOSED_REQUEST)
@@ -126,7 +125,7 @@ class Door:
             asked,
             self.chunks(),
             first,
-            keep_alive_s=settings.keep_alive_s,
+            keep_alive_s=known.settings.keep_alive_s,
             cost=(lambda: in_usage(stream.cost(known.prices))) if with_cost else None,
             failed=in_stream(g.line.failed),
         )

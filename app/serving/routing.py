@@ -3,8 +3,6 @@
 import dataclasses
 import re
 from collections.abc import Callable, Mapping
-from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from app.admission.at_most import CostCandidate
@@ -12,7 +10,7 @@ from app.gateways.base import Gateway
 from app.gateways.bridge import Bridge
 from app.gateways.family import Doors, Family
 from app.serving.fan_out import SubRequest, split
-from app.vendors.model_rules import rules_of, with_rename
+from app.vendors.model_rules import is_native, rules_of, with_rename
 from app.vendors.table import VendorTable
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import ModelNotFound, VendorRejected, WrongEndpoint
@@ -186,7 +184,7 @@ class Router:
         if direct is not None and bridge is not None:
             is_chat = self._chat_models.get(candidate.key)
             if is_chat is None:
-                is_chat = not _matches(candidate.model_name, candidate.vendor.native)
+                is_chat = not is_native(candidate.vendor, candidate.model_name)
             return (bridge, bridge) if is_chat else (direct, None)
         if bridge is not None:
             return bridge, bridge
@@ -216,11 +214,6 @@ def _wanted_limit(plan: Plan, error: VendorRejected) -> str | None:
 
 
 _NAME = re.compile(r"\w+")
-
-
-@lru_cache(REMEMBERED_LIMIT)
-def _matches(name: str, globs: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, glob) for glob in globs)
 
 
 def _remember(known: dict[tuple[str, str], Value], key: tuple[str, str], value: Value) -> None:

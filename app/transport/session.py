@@ -54,8 +54,8 @@ class VendorSession(requests.Session):
         self,
         request: requests.PreparedRequest,
         *,
-        stream: bool = False,
-        allow_redirects: bool = False,  # noqa: ARG002 - none is followed
+        stream: bool | None = None,
+        allow_redirects: bool = False,  # noqa: ARG002 - none are followed
         **kwargs: Any,
     ) -> requests.Response:
         """Send a request through the adapter, and read its response unless `stream`.
@@ -63,7 +63,7 @@ class VendorSession(requests.Session):
         requests' own method would look for redirects, cookies and hooks, which costs as much as to
         parse a response.
         """
-        response = self.adapter.send(request, stream=stream, **kwargs)
+        response = self.adapter.send(request, stream=bool(stream), **kwargs)
         if not stream:
             response.content  # noqa: B018 - reads it
         return response

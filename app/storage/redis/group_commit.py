@@ -54,6 +54,14 @@ class _Call:
         args = self.args() if callable(self.args) else self.args
         return ("EVALSHA", self.script.sha, len(self.keys), *self.keys, *args)
 
+    def outcome(self) -> Any:
+        """Return the result, or raise the error."""
+        if self.error is not None:
+            raise self.error
+        if not self.answered:
+            raise RedisError("the round trip was interrupted")
+        return self.result
+
 
 class GroupCommit:
     """Runs Lua scripts on one Redis, over one connection that nothing else uses."""
@@ -93,11 +101,7 @@ class GroupCommit:
                 raise
         if not call.done:
             self._lead()
-        if call.error is not None:
-            raise call.error
-        if not call.answered:
-            raise RedisError("the round trip was interrupted")
-        return call.result
+        return call.outcome()
 
     def _lead(self) -> None:
         """Run the whole queue, including the leader's own call; then the next caller leads."""
@@ -160,8 +164,9 @@ class GroupCommit:
         # redis-py's pipeline, on a connection from its pool, costs three times as much.
         connection = self._connected()
         try:
-            packed = b"".join([hiredis.pack_command(call.command()) for call in batch])
-            connection.send_packed_command([packed])
+            # redis-py's packing copies the arguments twice before it calls this.
+            packed = [hiredis.pack_command(call.command()) for call in batch]  # type: ignore[arg-type]
+            connection.send_packed_command([b"".join(packed)])
             for call in batch:
                 try:
                     call.result = connection.read_response()

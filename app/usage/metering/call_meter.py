@@ -70,6 +70,8 @@ class CallMeter:
     from then on must not lose that count. `model_asked` is the model's name in the ledger.
     """
 
+    _final: Counted | None = None
+
     def __init__(
         self,
         vendor: str,
@@ -100,7 +102,6 @@ class CallMeter:
         self._since_report: list[str] = []
         self._reported: Usage | None = None
         self._counted_deltas, self._counted_tokens = dict[int, int](), 0
-        self._final: Counted | None = None
 
     def observe(self, chunk: Completion) -> None:
         """Count a chunk, or a whole response. A chunk's usage is a running total."""

@@ -209,6 +209,7 @@ class Meter:
     ) -> UsageEvent:
         counted = self._counted
         usage, source = counted.usage, counted.source
+        counts: dict[str, Any] = usage.counts()
         last = self._calls[-1] if self._calls else CallMeter(self._request.vendor, self._request)
         first_tokens = [c.first_token_at_s for c in self._calls if c.first_token_at_s is not None]
         return UsageEvent(
@@ -222,7 +223,7 @@ class Meter:
             source="read" if read_to_end and source == "vendor" else source,
             prompt_source=counted.prompt_source,
             completion_source=counted.completion_source,
-            **usage.counts(),
+            **counts,
             vendor_request_id=last.vendor_request_id,
             http_status=last.http_status,
             attempts=self.attempts,

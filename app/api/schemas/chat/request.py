@@ -175,6 +175,7 @@ def _misplaced(name: str) -> UnsupportedParameter:
 
 def _converted(values: dict[str, Any], extra: Mapping[str, Any]) -> ChatRequest:
     """Return the request of checked fields, after what is inside of them is checked."""
+    read: dict[str, Any]
     if _NESTED.isdisjoint(values):  # as in most requests
         read = {"messages": read_messages(values["messages"])}
     else:
