@@ -23,35 +23,30 @@ log = logging.getLogger(__name__)
 #: Blueprints that are polled every few seconds.
 POLLED_BLUEPRINTS = frozenset({"health", "metrics"})
 
-#: The fields of a usage event that a line contains, by their names in the line.
-EVENT_FIELDS = {
-    "outcome": "status",
-    "vendor_status": "http_status",
-    **{
-        name: name
-        for name in (
-            "event_id",
-            "account_id",
-            "api_key_id",
-            "vendor",
-            "model",
-            "vendor_served",
-            "model_served",
-            "stream",
-            "source",
-            "prompt_tokens",
-            "completion_tokens",
-            "total_tokens",
-            "cached_tokens",
-            "reasoning_tokens",
-            "vendor_request_id",
-            "attempts",
-            "client_retry_count",
-            "first_token_ms",
-        )
-    },
-}
-_event_values = operator.attrgetter(*EVENT_FIELDS.values())
+#: The fields of a usage event that a line contains under their own names.
+EVENT_FIELDS = (
+    "event_id",
+    "account_id",
+    "api_key_id",
+    "vendor",
+    "model",
+    "vendor_served",
+    "model_served",
+    "stream",
+    "source",
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+    "vendor_request_id",
+    "attempts",
+    "client_retry_count",
+    "first_token_ms",
+)
+#: What a line contains of an event, and where it is there.
+_USAGE_NAMES = ("outcome", "vendor_status", *EVENT_FIELDS)
+_usage_values = operator.attrgetter("status", "http_status", *EVENT_FIELDS)
 
 
 class RequestLine:
@@ -202,7 +197,7 @@ def _answered(response: Response) -> Response:
 def _usage_fields(event: UsageEvent | None) -> dict[str, Any]:
     if event is None:
         return {}
-    return dict(zip(EVENT_FIELDS, _event_values(event), strict=True))
+    return dict(zip(_USAGE_NAMES, _usage_values(event), strict=True))
 
 
 def _summary(fields: dict[str, Any]) -> str:
