@@ -1,11 +1,8 @@
 """Builds the web application. Only this module constructs stores, readers and clients for it."""
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from flask import Flask, Response
+from flask import Flask
 from redis import Redis
 from sqlalchemy import Engine
 
@@ -18,6 +15,7 @@ from app.admission.reservations import Reservations
 from app.admission.spending import Spending
 from app.admission.unchecked import UncheckedRequests
 from app.api import register_api
+from app.api.application import Application
 from app.container import EXTENSION, Services
 from app.dashboard import dashboard_blueprint
 from app.gateways.families import GATEWAY_SPECS, GATEWAYS
@@ -47,33 +45,6 @@ from app.usage.redis.idempotency_keys import IdempotencyKeys
 from app.usage.redis.refusal_counts import RefusalCounts
 from app.usage.redis.stores import Stores
 from app.vendors.table import VendorTable, load_vendors
-
-_SLASHES = re.compile("/{2,}")
-
-
-class Application(Flask):
-    """A Flask app that closes a response whose processing fails, so that its usage is recorded.
-
-    All views are synchronous.
-    """
-
-    def wsgi_app(self, environ: dict[str, Any], start_response: Any) -> Any:
-        """Serve a request; `//`, which a base URL that ends in a slash produces, counts as `/`."""
-        if "//" in environ["PATH_INFO"]:
-            environ["PATH_INFO"] = _SLASHES.sub("/", environ["PATH_INFO"])
-        return super().wsgi_app(environ, start_response)
-
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function unchanged: Flask would inspect it on each call for a coroutine."""
-        return func
-
-    def process_response(self, response: Response) -> Response:
-        """Close the response if it cannot be processed: another one takes its place."""
-        try:
-            return super().process_response(response)
-        except BaseException:
-            response.close()
-            raise
 
 
 def create_app(settings: Settings | None = None) -> Flask:

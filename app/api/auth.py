@@ -3,8 +3,9 @@
 import contextlib
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
+from typing import Any
 
 from flask import g, request
 
@@ -26,6 +27,9 @@ TRIED = 4
 #: to guess one.
 DIGEST_DIGITS = 12
 
+#: The header that selects an account, in WSGI's spelling.
+_ACCOUNT = f"HTTP_{ACCOUNT_HEADER.upper().replace('-', '_')}"
+
 _BEARER = re.compile(r"bearer\s+(.+)", re.IGNORECASE | re.DOTALL)
 
 
@@ -36,7 +40,7 @@ def authenticate(scope: str, *others: str) -> ApiKey:
     `Authorization: Bearer`, each from left to right.
     Raises: InvalidAPIKey, AccountDisabled, ScopeMissing, LedgerUnavailable.
     """
-    key = _valid_key()
+    key = _valid_key(request.environ)
     g.api_key_id = key.key_id
     if len(key.account_ids) == 1:  # known, also if the request is refused before it is selected
         g.account_id = key.account_ids[0]
@@ -46,12 +50,12 @@ def authenticate(scope: str, *others: str) -> ApiKey:
     return key
 
 
-def selected_account(key: ApiKey) -> str:
-    """Return the account that pays for the current request.
+def selected_account(key: ApiKey, environ: Mapping[str, Any]) -> str:
+    """Return the account that pays for the current request; `environ` is the request's.
 
     Raises: AccountNotAllowed, AccountDisabled, InvalidRequest.
     """
-    selected = request.headers.get(ACCOUNT_HEADER)
+    selected = environ.get(_ACCOUNT)
     if selected in key.account_ids:
         g.account_id = selected
     return select_account(key, selected)
@@ -64,16 +68,16 @@ def log_rejected_key(secret: str) -> None:
         g.key_digest = hashlib.sha256(raw).hexdigest()[:DIGEST_DIGITS]
 
 
-def _valid_key() -> ApiKey:
+def _valid_key(environ: Mapping[str, Any]) -> ApiKey:
     """Return the key of the first valid credential."""
-    secrets = islice(_secrets(), TRIED)
+    secrets, keyring = islice(_secrets(environ), TRIED), services().keyring
     first = next(secrets, "")
     try:
-        return services().keyring.authenticate(first)
+        return keyring.authenticate(first)
     except InvalidAPIKey:
         for secret in secrets:
             with contextlib.suppress(InvalidAPIKey):
-                return services().keyring.authenticate(secret)
+                return keyring.authenticate(secret)
         log_rejected_key(first)
         raise _explained() from None
 
@@ -95,11 +99,11 @@ def challenge(*, sent: bool) -> str:
     return 'Bearer realm="tollgate"' + (', error="invalid_token"' if sent else "")
 
 
-def _secrets() -> Iterator[str]:
+def _secrets(environ: Mapping[str, Any]) -> Iterator[str]:
     """Yield the request's credentials; WSGI joins a repeated header with commas."""
-    for value in request.headers.get("x-api-key", "").split(","):
+    for value in environ.get("HTTP_X_API_KEY", "").split(","):
         if secret := value.strip():
             yield secret
-    for value in request.headers.get("authorization", "").split(","):
+    for value in environ.get("HTTP_AUTHORIZATION", "").split(","):
         if found := _BEARER.fullmatch(value.strip()):
             yield found[1].strip()

@@ -1,24 +1,28 @@
 """What one answer cost, in dollars: a header of whole answers, and `usage.cost` for who asks."""
 
-from flask import Response, request
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Response
 
 from app.vocabulary.errors import InvalidRequest
 from app.vocabulary.money import NANO, dollars
 
 #: The header of a request that asks for `usage.cost`.
 INCLUDE = "x-tollgate-include-cost"
+_INCLUDE = "HTTP_X_TOLLGATE_INCLUDE_COST"
 #: The header of a whole answer.
 COST = "x-tollgate-cost"
 
 _SWITCH = {"true": True, "false": False}
 
 
-def is_asked() -> bool:
-    """Return whether the current request asks for `usage.cost`.
+def is_asked(environ: Mapping[str, Any]) -> bool:
+    """Return whether a WSGI request asks for `usage.cost`.
 
     Raises: InvalidRequest if its header is neither `true` nor `false`.
     """
-    value = request.headers.get(INCLUDE)
+    value: str | None = environ.get(_INCLUDE)
     if value is None:
         return False
     found = _SWITCH.get(value.strip().lower())

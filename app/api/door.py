@@ -12,6 +12,7 @@ from app.api.costs import in_usage, is_asked, set_cost
 from app.api.disconnect import client_of
 from app.api.errors import in_stream
 from app.api.idempotency import is_keyed, respond_once
+from app.api.json_response import JSONResponse
 from app.api.mistakes.fields import explain_fields
 from app.api.mistakes.headers import check_headers
 from app.api.mistakes.models import explain_model
@@ -50,24 +51,27 @@ class Door:
 
         Raises: TollgateError.
         """
+        known, environ = services(), request.environ  # each use of a proxy costs a look-up
         key = authenticate("completions")
-        account_id = selected_account(key)
-        check_headers(request.environ)
-        body = read_body()
+        account_id = selected_account(key, environ)
+        check_headers(environ)
+        body = read_body(environ, known.settings.body_limit_bytes)
         asked = self._loaded(body)
         if len(body) > SMALL_BYTES:
             give_turn()
-        line = g.line  # each use of a proxy costs a look-up
+        line = g.line
         context = RequestContext(
             request_id=line.request_id,
             account_id=account_id,
             api_key_id=key.key_id,
-            client_retry_count=_retry_count(),
+            client_retry_count=_retry_count(environ),
             limits=limits_of(key, account_id),
             trace=line.trace,
             observer=line,
         )
-        answer, with_cost = (self._stream if asked.stream else self._whole), is_asked()
+        answer, with_cost = (self._stream if asked.stream else self._whole), is_asked(environ)
+        if not is_keyed(environ):
+            return answer(asked, context, with_cost)
         return respond_once(account_id, body, asked, lambda: answer(asked, context, with_cost))
 
     def _loaded(self, body: bytes) -> GenerationRequest:
@@ -89,7 +93,7 @@ class Door:
             body["model"], cost = answer.model, answer.cost(known.prices)
             if with_cost:
                 body["usage"]["cost"] = in_usage(cost)
-            response = Response(strict_json.dump(body), mimetype="application/json")
+            response = JSONResponse(strict_json.dump(body), content_type="application/json")
             set_cost(response, cost)
         except BaseException:
             answer.record()
@@ -100,16 +104,16 @@ class Door:
     def _stream(
         self, asked: GenerationRequest, context: RequestContext, with_cost: bool
     ) -> Response:
-        settings, prices = services().settings, services().prices
+        known, environ = services(), request.environ
         # With an idempotency key, the vendor's response is read even if the client disconnects.
-        client = None if is_keyed() else client_of(request.environ)
+        client = None if is_keyed(environ) else client_of(environ)
         disconnected = None if client is None else client.has_disconnected
-        stream = services().completions.stream(asked, context, disconnected)
+        stream = known.completions.stream(asked, context, disconnected)
         if client is not None:
             client.probe = stream.wake  # sends a comment, and with it the status line
         try:
             # The status line waits for the first chunk, so that an error keeps its own status.
-            first = stream.take(settings.first_keep_alive_s)
+            first = stream.take(known.settings.first_keep_alive_s)
         except Cancelled:
             stream.close()
             return Response(status=CLIENT_CLOSED_REQUEST)
@@ -121,8 +125,8 @@ class Door:
             asked,
             self.chunks(),
             first,
-            keep_alive_s=settings.keep_alive_s,
-            cost=(lambda: in_usage(stream.cost(prices))) if with_cost else None,
+            keep_alive_s=known.settings.keep_alive_s,
+            cost=(lambda: in_usage(stream.cost(known.prices))) if with_cost else None,
             failed=in_stream(g.line.failed),
         )
         response = Response(body, headers=STREAM_HEADERS)
@@ -131,14 +135,15 @@ class Door:
 
 def _with_headers(response: Response, answer: Answer | CompletionStream) -> Response:
     """Add the attempt, rate-limit and dropped-parameter headers."""
-    response.headers["x-tollgate-attempts"] = str(answer.attempts)
-    response.headers.update(answer.limit_headers)
+    response.headers.add("x-tollgate-attempts", str(answer.attempts))
+    if answer.limit_headers:
+        response.headers.update(answer.limit_headers)
     if answer.dropped:
         response.headers["x-tollgate-dropped"] = ", ".join(answer.dropped)
     return response
 
 
-def _retry_count() -> int:
+def _retry_count(environ: Mapping[str, Any]) -> int:
     """Return how often the client's SDK has retried; 0 if it does not report it."""
-    value = request.headers.get("x-stainless-retry-count", "")
+    value = environ.get("HTTP_X_STAINLESS_RETRY_COUNT", "")
     return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else 0

@@ -1,8 +1,9 @@
 """Runs a request with an `Idempotency-Key` once, and replays its response to retries."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from typing import Any
 
 from flask import Response, g, request
 
@@ -22,28 +23,27 @@ from app.vocabulary.errors import (
 )
 from app.vocabulary.request import GenerationRequest
 
-HEADER = "idempotency-key"
+#: The header, in WSGI's spelling.
+_HEADER = "HTTP_IDEMPOTENCY_KEY"
 
 
-def is_keyed() -> bool:
-    """Return whether the current request has an idempotency key."""
-    return HEADER in request.headers
+def is_keyed(environ: Mapping[str, Any]) -> bool:
+    """Return whether a WSGI request has an idempotency key."""
+    return _HEADER in environ
 
 
 def respond_once(
     account_id: str, body: bytes, asked: GenerationRequest, respond: Callable[[], Response]
 ) -> Response:
-    """Return the response of `respond`; for a retry, return the first request's response.
+    """Return the response of `respond` to a keyed request; for a retry, the first one's response.
 
     A retry waits while the first request is running. A response is stored if it may have cost
     something. Requests that failed at no cost can be retried: one that waits then runs itself.
     Raises: InvalidRequest, IdempotencyConflict, StreamUnavailable, ShuttingDown, and what `respond`
     raises.
     """
-    if not is_keyed():
-        return respond()
     keys = services().idempotency
-    claim = keys.prepare(account_id, request.headers[HEADER], body, g.request_id)
+    claim = keys.prepare(account_id, request.environ[_HEADER], body, g.request_id)
     turn = Turn(keys, claim, services().completions, asked)
     limit_s = services().settings.first_keep_alive_s if asked.stream else math.inf
     found = turn.take(limit_s, client_of(request.environ))

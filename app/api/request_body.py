@@ -3,25 +3,25 @@
 import io
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import Any
 
-from flask import current_app, request
+from werkzeug.wsgi import get_content_length
 
 from app.formats.content_coding import BLOCK_BYTES, decoded
 from app.vocabulary.errors import InvalidJSON, RequestTimeout, RequestTooLarge, TollgateError
 
 
-def read_body() -> bytes:
-    """Return the decoded body of the current request.
+def read_body(environ: dict[str, Any], limit: int) -> bytes:
+    """Return the decoded body of a WSGI request, of at most `limit` bytes.
 
     Raises: RequestTooLarge (encoded or decoded), UnsupportedContentCoding, InvalidContentCoding,
     RequestTimeout, and InvalidJSON if it does not arrive completely.
     """
-    limit: int = current_app.config["MAX_CONTENT_LENGTH"]
-    length = request.content_length
+    length = get_content_length(environ)
     if length is not None and length > limit:
         raise _too_large(limit)
-    pieces = _arriving(limit, length)
-    coding = request.headers.get("content-encoding")
+    pieces = _arriving(environ, limit, length)
+    coding = environ.get("HTTP_CONTENT_ENCODING")
     try:
         if coding:  # an unknown one is rejected before the client is asked for the body
             return _joined(decoded(pieces, coding), limit)
@@ -37,15 +37,13 @@ def read_body() -> bytes:
         raise InvalidJSON("The request's body is incomplete.") from exc
 
 
-def _arriving(limit: int, length: int | None) -> Iterator[bytes]:
+def _arriving(environ: dict[str, Any], limit: int, length: int | None) -> Iterator[bytes]:
     """Yield the body as it arrives."""
-    # werkzeug's wrapper would truncate the input of a server that ends it by itself.
-    environ = request.environ
-    ends = environ.get("wsgi.input_terminated")
-    stream = environ["wsgi.input"] if ends else request.stream
-    size, step = 0, min(length or BLOCK_BYTES, BLOCK_BYTES)
+    if length is None and not environ.get("wsgi.input_terminated"):
+        length = 0  # nothing shows where the body ends
+    stream, size = environ["wsgi.input"], 0
     while size != length:
-        piece = stream.read(step)
+        piece = stream.read(BLOCK_BYTES if length is None else min(length - size, BLOCK_BYTES))
         if not piece:
             break
         size += len(piece)

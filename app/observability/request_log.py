@@ -5,10 +5,11 @@ the client's address and the first digits of the key's digest.
 """
 
 import logging
+import operator
 import time
 from typing import Any
 
-from flask import Flask, Response, g, request
+from flask import Flask, Request, Response, g, request
 
 from app.observability.client_address import source_address
 from app.observability.metrics.metrics import Metrics
@@ -22,7 +23,7 @@ log = logging.getLogger(__name__)
 #: Blueprints that are polled every few seconds.
 POLLED_BLUEPRINTS = frozenset({"health", "metrics"})
 
-#: The fields of a usage event that a line contains.
+#: The fields of a usage event that a line contains under their own names.
 EVENT_FIELDS = (
     "event_id",
     "account_id",
@@ -43,12 +44,16 @@ EVENT_FIELDS = (
     "client_retry_count",
     "first_token_ms",
 )
+#: What a line contains of an event, and where it is there.
+_USAGE_NAMES = ("outcome", "vendor_status", *EVENT_FIELDS)
+_usage_values = operator.attrgetter("status", "http_status", *EVENT_FIELDS)
 
 
 class RequestLine:
     """The log line of one request, which collects its fields as they become known.
 
-    It observes the request's meter.
+    It observes the request's meter. `rule` is that of the route; None if there is none. The line
+    of a route that is polled every few seconds is logged only if the request failed.
     """
 
     def __init__(
@@ -58,14 +63,20 @@ class RequestLine:
         refusals: Refusals,
         trace: Trace,
         proxies: int,
+        *,
+        method: str = "",
+        rule: str | None = None,
+        is_polled: bool = False,
     ) -> None:
         self.request_id = request_id
         self.trace = trace
+        self._method = method
+        self._rule = rule
+        self._is_polled = is_polled
         self._metrics = metrics
         self._refusals = refusals
         self._proxies = proxies
         self._started_s = time.monotonic()
-        self._is_quiet = False
         self._is_opened = False
         self._answered: dict[str, Any] = {}
         self._event: UsageEvent | None = None
@@ -102,30 +113,29 @@ class RequestLine:
 
     def answered(self, response: Response) -> None:
         """Count the response, and log its status; called before its body is sent."""
-        rule, get = request.url_rule, g.get  # each use of a proxy costs a look-up
-        self._is_quiet = request.blueprint in POLLED_BLUEPRINTS and response.status_code < 400
+        status, get = response.status_code, g.get  # each use of a proxy costs a look-up
         self._answered = {
-            "method": request.method,
-            "route": rule.rule if rule else None,
-            "status": response.status_code,
+            "method": self._method,
+            "route": self._rule,
+            "status": status,
             "code": get("error_code"),
             "account_id": get("account_id"),
             "api_key_id": get("api_key_id"),
         }
-        if response.status_code == 401:
+        if status == 401:
             self._answered |= {
                 "client_address": source_address(self._proxies),
                 "key_digest": get("key_digest"),
             }
-        self._metrics.answered(rule.rule if rule else None, response.status_code)
-        if response.status_code >= 400 and not self._is_opened:
+        self._metrics.answered(self._rule, status)
+        if status >= 400 and not self._is_opened:
             self._refused()
 
     def _refused(self) -> None:
         """Count a request that ended before any vendor was called, if it was to call one."""
-        endpoint = ENDPOINTS.get(request.url_rule.rule) if request.url_rule else None
+        endpoint = ENDPOINTS.get(self._rule) if self._rule else None
         reason = g.get("refusal_reason")
-        if endpoint and reason and request.method == "POST":
+        if endpoint and reason and self._method == "POST":
             known = (g.get(name, "") for name in ("account_id", "api_key_id"))
             self._refusals.count(reason, endpoint, *known)
 
@@ -143,9 +153,10 @@ class RequestLine:
         log.log(self._level(), _summary(fields), extra={"fields": fields})
 
     def _level(self) -> int:
-        if self._is_quiet:
+        status = self._answered.get("status", 0)
+        if self._is_polled and status < 400:
             return logging.DEBUG
-        return logging.WARNING if self._answered.get("status", 0) >= 500 else logging.INFO
+        return logging.WARNING if status >= 500 else logging.INFO
 
 
 def register_request_log(
@@ -157,11 +168,20 @@ def register_request_log(
     """
 
     def begin() -> None:
-        rule = request.url_rule
-        name = f"{request.method} {rule.rule}" if rule else request.method
-        get = request.headers.get
-        trace = tracing.begin(name, get("traceparent", ""), get("tracestate", ""))
-        g.line = RequestLine(g.request_id, metrics, refusals, trace, proxies)
+        # Each use of a proxy costs a look-up.
+        asked: Request = request._get_current_object()  # type: ignore[attr-defined]
+        method, rule, get = asked.method, asked.url_rule, asked.environ.get
+        name = f"{method} {rule.rule}" if rule else method
+        g.line = RequestLine(
+            g.request_id,
+            metrics,
+            refusals,
+            tracing.begin(name, get("HTTP_TRACEPARENT", ""), get("HTTP_TRACESTATE", "")),
+            proxies,
+            method=method,
+            rule=rule.rule if rule else None,
+            is_polled=rule is not None and rule.endpoint.partition(".")[0] in POLLED_BLUEPRINTS,
+        )
 
     app.before_request(begin)
     app.after_request(_answered)
@@ -177,11 +197,7 @@ def _answered(response: Response) -> Response:
 def _usage_fields(event: UsageEvent | None) -> dict[str, Any]:
     if event is None:
         return {}
-    return {
-        "outcome": event.status,
-        "vendor_status": event.http_status,
-        **{name: getattr(event, name) for name in EVENT_FIELDS},
-    }
+    return dict(zip(_USAGE_NAMES, _usage_values(event), strict=True))
 
 
 def _summary(fields: dict[str, Any]) -> str:

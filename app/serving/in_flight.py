@@ -13,6 +13,9 @@ from app.vocabulary.errors import Cancelled, GatewayError, ShuttingDown
 #: How long the other calls of a request may continue when one has failed, in seconds.
 SIBLINGS_S = 2.0
 
+# One lock for all requests: each needs it only for a pause or its cancellation.
+_LOCK = threading.Lock()
+
 
 class InFlightCalls:
     """The calls of one request; times are in seconds on the monotonic clock.
@@ -26,8 +29,10 @@ class InFlightCalls:
         self.limit_s = math.inf
         self.choices_ended = 0
         self._calls: set[VendorCall] = set()
-        self._cancelled = threading.Event()
+        self._is_cancelled = False
         self._reason: Reason = "cancelled"
+        #: Ends the pauses between calls; made for the first one, which few requests have.
+        self._ending: threading.Event | None = None
 
     @property
     def until_s(self) -> float:
@@ -44,18 +49,24 @@ class InFlightCalls:
 
     def raise_if_cancelled(self) -> None:
         """Raise ShuttingDown or Cancelled after `cancel_all`: no other call may begin."""
-        if self._cancelled.is_set():
+        if self._is_cancelled:
             raise ShuttingDown if self._reason == "shutdown" else Cancelled
 
     def wait(self, pause_s: float) -> bool:
         """Wait for `pause_s`; return True, early, if the calls are cancelled."""
-        return self._cancelled.wait(pause_s)
+        with _LOCK:
+            ending = self._ending = self._ending or threading.Event()
+            if self._is_cancelled:
+                ending.set()
+        return ending.wait(pause_s)
 
     def cancel_all(self, reason: Reason) -> None:
         """Cancel every call in flight, and prevent others from beginning."""
-        if not self._cancelled.is_set():
-            self._reason = reason
-            self._cancelled.set()
+        with _LOCK:
+            if not self._is_cancelled:
+                self._reason, self._is_cancelled = reason, True
+            if self._ending is not None:
+                self._ending.set()
         self._cut(reason)
 
     def begin_again(self) -> None:

@@ -3,7 +3,6 @@
 import dataclasses
 import re
 from collections.abc import Callable, Mapping
-from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, TypeVar
 
 from app.admission.at_most import CostCandidate
@@ -12,7 +11,7 @@ from app.gateways.bridge import Bridge
 from app.gateways.family import Doors, Family
 from app.serving.fan_out import SubRequest, split
 from app.serving.rejections import LIMIT, rejects_samples, wanted_limit
-from app.vendors.model_rules import with_rename
+from app.vendors.model_rules import is_native, with_rename
 from app.vendors.table import VendorTable
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import ModelNotFound, VendorRejected, WrongEndpoint
@@ -57,7 +56,8 @@ class Plan(NamedTuple):
 
     def encoded(self, sub_request: SubRequest) -> VendorRequest:
         """Return the HTTP request for a sub-request; equal sub-requests share one."""
-        if sub_request.request == self.sub_requests[0].request:
+        first = self.sub_requests[0].request
+        if sub_request.request is first or sub_request.request == first:
             return self.first
         return self.gateway.encode(self.vendor, sub_request.request)
 
@@ -189,8 +189,7 @@ class Router:
         if direct is not None and bridge is not None:
             is_chat = self._chat_models.get(candidate.key)
             if is_chat is None:
-                name, native = candidate.model_name, candidate.vendor.native
-                is_chat = not any(fnmatchcase(name, glob) for glob in native)
+                is_chat = not is_native(candidate.vendor, candidate.model_name)
             return (bridge, bridge) if is_chat else (direct, None)
         if bridge is not None:
             return bridge, bridge

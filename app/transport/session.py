@@ -8,7 +8,6 @@ from the usual environment variables, once for each URL.
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Literal
 
 import requests
@@ -44,7 +43,6 @@ class VendorSession(requests.Session):
 
     def __init__(self, env: Mapping[str, str], adapter: AdapterName = "tollgate") -> None:
         super().__init__()
-        self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
         self._env = env
         self.adapter = ADAPTERS[adapter](ca_directory(env))
         for prefix in ("https://", "http://"):
@@ -52,9 +50,23 @@ class VendorSession(requests.Session):
         #: As `_destination`, once for each URL.
         self.destination = functools.lru_cache(ROUTES_LIMIT)(self._destination)
 
-    def resolve_redirects(self, *_: Any, **__: Any) -> Any:
-        """Follow no redirect; even to look where one leads, requests would read the body."""
-        return iter(())
+    def send(
+        self,
+        request: requests.PreparedRequest,
+        *,
+        stream: bool | None = None,
+        allow_redirects: bool = False,  # noqa: ARG002 - none are followed
+        **kwargs: Any,
+    ) -> requests.Response:
+        """Send a request through the adapter, and read its response unless `stream`.
+
+        requests' own method would look for redirects, cookies and hooks, which costs as much as to
+        parse a response.
+        """
+        response = self.adapter.send(request, stream=bool(stream), **kwargs)
+        if not stream:
+            response.content  # noqa: B018 - reads it
+        return response
 
     def _destination(self, url: str) -> Destination:
         """Return how `url` is reached.

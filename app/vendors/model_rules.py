@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any
 
 from marshmallow import RAISE, Schema, fields, validate
@@ -45,6 +46,16 @@ NO_RULES = ModelRules()
 #: table, so that no other one gets its id. Callers choose the names, so it is bounded.
 _FOUND: dict[tuple[int, str], tuple[Mapping[str, Any], ModelRules]] = {}
 _FOUND_LIMIT = 1_024
+
+
+def is_native(vendor: Vendor, model_name: str) -> bool:
+    """Return whether a model's text completions have an endpoint of their own."""
+    return _matches(model_name, vendor.native)
+
+
+@lru_cache(_FOUND_LIMIT)
+def _matches(name: str, globs: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, glob) for glob in globs)
 
 
 def rules_of(vendor: Vendor, model_name: str) -> ModelRules:

@@ -2,8 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
+
+from app.vocabulary.value_type import value_type
 
 #: The endpoints that call vendors, as usage is reported by.
 Endpoint = Literal["completions", "chat.completions"]
@@ -29,7 +31,7 @@ class Input(NamedTuple):
         return sum(map(len, self.texts)) + len(self.token_ids) + self.media_tokens
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_type(kw_only=True)
 class GenerationRequest(ABC):
     """A caller's request; None means that the caller did not set the field.
 

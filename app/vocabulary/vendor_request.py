@@ -1,10 +1,12 @@
 """One HTTP request to a vendor: a gateway makes it and the transport sends it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from app.vocabulary.value_type import value_type
 
 
-@dataclass(frozen=True, slots=True)
+@value_type()
 class VendorRequest:
     """One HTTP request to a vendor. `dropped` names the caller's parameters that it leaves out."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask, Response
+from flask import Response
 
 from app.api.costs import in_usage, is_asked, set_cost
 from app.pricing.price import Price
@@ -173,11 +173,7 @@ def test_a_header_of_money_has_all_its_digits_and_no_exponent() -> None:
 
 @pytest.mark.parametrize(("value", "found"), [("true", True), (" TRUE ", True), ("false", False)])
 def test_the_switch_is_on_or_off(value: str, found: bool) -> None:
-    app = Flask("costs")
-    with app.test_request_context(headers={"x-tollgate-include-cost": value}):
-        assert is_asked() is found
-    with app.test_request_context():
-        assert not is_asked()
-    unclear = app.test_request_context(headers={"x-tollgate-include-cost": ""})
-    with unclear, pytest.raises(InvalidRequest):
-        is_asked()
+    assert is_asked({"HTTP_X_TOLLGATE_INCLUDE_COST": value}) is found
+    assert not is_asked({})
+    with pytest.raises(InvalidRequest):
+        is_asked({"HTTP_X_TOLLGATE_INCLUDE_COST": ""})

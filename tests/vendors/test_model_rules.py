@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from marshmallow import Schema, ValidationError
 
-from app.vendors.model_rules import MODELS, ModelRules, rules_of
+from app.vendors.model_rules import MODELS, ModelRules, is_native, rules_of
 from app.vendors.vendor import Vendor
 
 RULES: dict[str, Any] = {
@@ -21,6 +21,12 @@ def test_a_model_has_the_rules_of_every_glob_that_it_matches_the_later_over_the_
     assert rules_of(VENDOR, "gpt") == ModelRules(
         frozenset(), {"seed": "random_seed"}, {"a": 1, "b": 2}
     )
+
+
+def test_a_model_is_native_if_a_glob_of_its_vendor_matches() -> None:
+    vendor = Vendor(name="v", gateway="openai", base_url="http://v", native=("a*", "b"))
+    assert [is_native(vendor, name) for name in ("a", "ab", "b", "bb")] == [True, True, True, False]
+    assert not is_native(VENDOR, "a")
 
 
 def test_a_vendor_may_have_no_rules() -> None:

@@ -5,11 +5,11 @@
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
-from marshmallow import EXCLUDE, Schema, ValidationError, fields, validates_schema
+from marshmallow import ValidationError, fields
 
+from app.api.schemas.body_schema import BodySchema
 from app.api.schemas.completion_fields import (
     LogitBiasField,
     ModelField,
@@ -59,13 +59,10 @@ def _required(field: type[fields.Field[Any]]) -> fields.Field[Any]:
     return field(required=True, error_messages={"required": absent, "null": absent})
 
 
-class CompletionRequestSchema(Schema):
+class CompletionRequestSchema(BodySchema):
     """The body of `POST /v5/completions`: the fields that the contract names."""
 
-    class Meta:
-        """The gateway forwards or rejects other fields."""
-
-        unknown = EXCLUDE
+    needed = ("model", "prompt")
 
     model = _required(ModelField)
     prompt = _required(PromptField)
@@ -86,8 +83,7 @@ class CompletionRequestSchema(Schema):
     top_p = NumberField(0, 1)
     user = StringField()
 
-    @validates_schema(skip_on_field_errors=True)
-    def _check_together(self, values: Mapping[str, Any], **_: Any) -> None:
+    def check_together(self, values: Mapping[str, Any]) -> None:
         best_of, stream = values.get("best_of"), values.get("stream")
         if best_of is not None and best_of < (values.get("n") or 1):
             raise ValidationError([Problem(VALUE, "must be at least `n`")], "best_of")
@@ -110,15 +106,8 @@ def _echoed(values: Mapping[str, Any]) -> int:
     return length * (values.get("n") or 1)
 
 
-_REQUIRED = frozenset({"model", "prompt"})
-_FIELDS = tuple(CompletionRequestSchema().fields)
-_KNOWN = frozenset(_FIELDS)
-
-
-@lru_cache(maxsize=256)
-def _schema_of(names: frozenset[str]) -> CompletionRequestSchema:
-    """Return a schema of these fields only: looking for absent ones costs more than the checks."""
-    return CompletionRequestSchema(only=[name for name in _FIELDS if name in names])
+_SCHEMA = CompletionRequestSchema()
+_KNOWN = frozenset(_SCHEMA.fields)
 
 
 def load_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
@@ -131,10 +120,10 @@ def load_completion_request(body: Mapping[str, Any]) -> CompletionRequest:
     if misplaced := [_misplaced(name) for name in CHAT_ONLY if name in extra]:
         raise together(misplaced)
     try:
-        values = _schema_of(_REQUIRED | _KNOWN.intersection(body)).load(body)
+        values = _SCHEMA.checked(body)
     except ValidationError as exc:
         raise first_problem(exc) from exc
-    return CompletionRequest(**{n: v for n, v in values.items() if v is not None}, extra=extra)
+    return CompletionRequest(**values, extra=extra)
 
 
 def _misplaced(name: str) -> UnsupportedParameter:

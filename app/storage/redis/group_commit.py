@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import hiredis
 from redis import Redis
 from redis.exceptions import NoScriptError, RedisError, ResponseError
 
@@ -24,9 +25,13 @@ Arguments = Sequence[Argument] | Callable[[], Sequence[Argument]]
 
 
 class _Call:
-    """One script call. It is done once `result` or `error` is set; until then its turn may come."""
+    """One script call; until it is done, its turn may come.
 
-    __slots__ = ("args", "done", "error", "keep", "keys", "result", "script", "turn")
+    It is `answered` once Redis has run it. A call that is done without an answer has an `error`, or
+    its leader was killed during the round trip.
+    """
+
+    __slots__ = ("answered", "args", "done", "error", "keep", "keys", "result", "script", "turn")
 
     def __init__(
         self,
@@ -41,14 +46,21 @@ class _Call:
         self.keep = keep
         #: Set when its turn has come; None if the call leads at once, as most do.
         self.turn: threading.Event | None = None
-        self.done = False
+        self.done = self.answered = False
         self.result: Any = None
-        # Stays if the leader is killed during the round trip, so that no call seems to succeed.
-        self.error: Exception | None = RedisError("the round trip was interrupted")
+        self.error: Exception | None = None
 
     def command(self) -> tuple[Argument, ...]:
         args = self.args() if callable(self.args) else self.args
         return ("EVALSHA", self.script.sha, len(self.keys), *self.keys, *args)
+
+    def outcome(self) -> Any:
+        """Return the result, or raise the error."""
+        if self.error is not None:
+            raise self.error
+        if not self.answered:
+            raise RedisError("the round trip was interrupted")
+        return self.result
 
 
 class GroupCommit:
@@ -89,9 +101,7 @@ class GroupCommit:
                 raise
         if not call.done:
             self._lead()
-        if call.error is not None:
-            raise call.error
-        return call.result
+        return call.outcome()
 
     def _lead(self) -> None:
         """Run the whole queue, including the leader's own call; then the next caller leads."""
@@ -131,11 +141,11 @@ class GroupCommit:
                 self._load_missing(rejected)
         except Exception as exc:  # noqa: BLE001 - each caller raises it
             for call in batch:
-                if call.error is not None and not isinstance(call.error, ResponseError):
+                if not call.answered and not isinstance(call.error, ResponseError):
                     call.error = exc
 
     def _keep(self, batch: list[_Call]) -> None:
-        kept = [call.keep(call.result) for call in batch if call.keep and call.error is None]
+        kept = [call.keep(call.result) for call in batch if call.keep and call.answered]
         if self.keeper is not None and (wanted := [it for it in kept if it is not None]):
             try:
                 self.keeper(wanted)
@@ -154,13 +164,16 @@ class GroupCommit:
         # redis-py's pipeline, on a connection from its pool, costs three times as much.
         connection = self._connected()
         try:
-            packed = connection.pack_commands([call.command() for call in batch])
-            connection.send_packed_command(packed)
+            # redis-py's packing copies the arguments twice before it calls this.
+            packed = [hiredis.pack_command(call.command()) for call in batch]  # type: ignore[arg-type]
+            connection.send_packed_command([b"".join(packed)])
             for call in batch:
                 try:
-                    call.result, call.error = connection.read_response(), None
+                    call.result = connection.read_response()
                 except ResponseError as exc:
                     call.error = exc
+                else:
+                    call.answered, call.error = True, None
         except BaseException:
             connection.disconnect()  # the next call would read a response that is still unread
             raise

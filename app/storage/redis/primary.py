@@ -8,12 +8,22 @@ AGE_LIMIT_S, so that a changed address is noticed. Does not know Tollgate's keys
 """
 
 import re
+import socket
 import time
 from typing import Any, Protocol
 
-from redis import BusyLoadingError, Connection, ReadOnlyError, ResponseError, SSLConnection
+from redis import (
+    BusyLoadingError,
+    Connection,
+    ConnectionError,
+    ReadOnlyError,
+    ResponseError,
+    SSLConnection,
+)
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+
+from app.runtime.sockets import peek
 
 #: A connection of this age is opened again before its next use, in seconds: its address may have
 #: moved to another server while the former one lives on.
@@ -73,13 +83,31 @@ class _Following:
         self._pool_age = pool_age or PoolAge()
         self._primary = primary
         self._since_s = 0.0
+        self._connected: socket.socket | None = None
 
     def _connect(self) -> Any:
         if self._primary is not None:
             self.host, self.port = self._primary.address()
         # Before connecting: the address may move to another server in the meantime.
         self._since_s = time.monotonic()
-        return super()._connect()  # type: ignore[misc]
+        self._connected = super()._connect()  # type: ignore[misc]
+        return self._connected
+
+    def can_read(self, timeout: float = 0) -> bool:
+        """Return whether there is anything to read within so many seconds.
+
+        redis-py uses `select.poll`. In gevent, that waits for the event loop to go round once,
+        even for 0 seconds.
+        Raises: ConnectionError if the server has closed the connection.
+        """
+        if timeout or self._connected is None:
+            return bool(super().can_read(timeout))  # type: ignore[misc]
+        waiting = peek(self._connected)
+        if waiting == b"":
+            raise ConnectionError("Connection closed by server.")
+        # Responses that were received and not read are in the parser, which has no public way in.
+        reader = getattr(self._parser, "_reader", None)  # type: ignore[attr-defined]
+        return waiting is not None or (reader is not None and bool(reader.has_data()))
 
     def send_packed_command(self, command: Any, check_health: bool = True) -> None:
         """Send a command, on a new connection if this one is too old or follows a replica."""

@@ -19,7 +19,7 @@ from app.usage.metering.estimate import (
     count_prompts,
     count_tokens,
 )
-from app.vocabulary.completion import USAGE_COUNTS, Completion, Usage
+from app.vocabulary.completion import Completion, Usage
 from app.vocabulary.errors import GatewayError
 from app.vocabulary.request import GenerationRequest
 
@@ -69,6 +69,8 @@ class CallMeter:
     `on_count` is called when the vendor first reports a count while the response continues: a crash
     from then on must not lose that count. `model_asked` is the model's name in the ledger.
     """
+
+    _final: Counted | None = None
 
     def __init__(
         self,
@@ -146,12 +148,15 @@ class CallMeter:
             self._counted_tokens += count_tokens("".join(new))
         return at_most_asked(self._request, self._counted_tokens, self._request.choice_count)
 
-    @cached_property
+    @property
     def final(self) -> Counted:
-        """The usage of the call; to be read when it is over."""
-        if self._reported is None and not self.billable and not self._texts:
-            return NOTHING
-        return self._counted(None if self._is_counted else self._estimated())
+        """The usage of the call; to be read when it is over, and counted only once."""
+        if self._final is None:
+            if self._reported is None and not self.billable and not self._texts:
+                self._final = NOTHING
+            else:
+                self._final = self._counted(None if self._is_counted else self._estimated())
+        return self._final
 
     @property
     def served(self) -> Served | None:
@@ -191,7 +196,7 @@ class CallMeter:
 
     def _counted(self, completion: int | None) -> Counted:
         """Return the usage with this estimate of the completion; None for the vendor's count."""
-        reported = self._reported or Usage()
+        reported = Usage() if self._reported is None else self._reported
         known = reported.prompt_tokens + reported.completion_tokens
         if completion is None and not reported.lacks and reported.total_tokens == known:
             return Counted(reported, "vendor", "vendor")  # the usual case
@@ -204,8 +209,7 @@ class CallMeter:
             prompt = min(prompt, reported.total_tokens)
             completion = reported.total_tokens - prompt
         generated = reported.completion_tokens if completion is None else completion
-        counts = {name: getattr(reported, name) for name in USAGE_COUNTS}
-        usage = Usage(**_with_sides(counts, prompt, generated))
+        usage = Usage(**_with_sides(reported.counts(), prompt, generated))
         return Counted(usage, prompt_source, completion_source)
 
     @cached_property

@@ -63,6 +63,7 @@ class Meter:
         self._cost: Cost | None = None
         self._admission = Admission()
         self.event_id = new_event_id(self.started_at_ms)
+        self._identity = self._identified()
 
     def open(self) -> None:
         """Have the request admitted and its record written, before the vendor is called.
@@ -166,14 +167,14 @@ class Meter:
     def opening(self) -> OpenRecord:
         """Return the open record: what is known before the vendor is called."""
         chars = sum(prompt.length for prompt in self._request.inputs)
-        return OpenRecord(**self._identity(), owner=self._recorder.owner, prompt_chars=chars)
+        return OpenRecord(**self._identity, owner=self._recorder.owner, prompt_chars=chars)
 
     def checkpoint(self) -> OpenRecord:
         """Return the open record with what the request has used by now."""
         counted = sum_of([call.so_far() for call in tuple(self._calls)])
         usage = counted.usage if self._calls else Usage(prompt_tokens=count_prompts(self._request))
         return OpenRecord(
-            **self._identity(),
+            **self._identity,
             owner=self._recorder.owner,
             number=self._admission.number,
             prompt_tokens=usage.prompt_tokens,
@@ -186,7 +187,7 @@ class Meter:
             duration_ms=self._since_start_ms(time.monotonic()),
         )
 
-    def _identity(self) -> dict[str, Any]:
+    def _identified(self) -> dict[str, Any]:
         """Return the fields that the open record and the event have in common."""
         request, context = self._request, self._context
         return {
@@ -208,10 +209,11 @@ class Meter:
     ) -> UsageEvent:
         counted = self._counted
         usage, source = counted.usage, counted.source
+        counts: dict[str, Any] = usage.counts()
         last = self._calls[-1] if self._calls else CallMeter(self._request.vendor, self._request)
         first_tokens = [c.first_token_at_s for c in self._calls if c.first_token_at_s is not None]
         return UsageEvent(
-            **self._identity(),
+            **self._identity,
             process=self._recorder.owner,
             number=self._admission.number,
             vendor_served=last.vendor,
@@ -221,7 +223,7 @@ class Meter:
             source="read" if read_to_end and source == "vendor" else source,
             prompt_source=counted.prompt_source,
             completion_source=counted.completion_source,
-            **{name: getattr(usage, name) for name in USAGE_COUNTS},
+            **counts,
             vendor_request_id=last.vendor_request_id,
             http_status=last.http_status,
             attempts=self.attempts,

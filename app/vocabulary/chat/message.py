@@ -1,17 +1,17 @@
 """One message of a conversation."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.vocabulary.chat.parts import Part, TextPart
 from app.vocabulary.chat.tools import ToolCall
+from app.vocabulary.value_type import value_type
 
 Role = Literal["system", "developer", "user", "assistant", "tool", "function"]
 ROLES: tuple[Role, ...] = ("system", "developer", "user", "assistant", "tool", "function")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_type(kw_only=True)
 class Message:
     """One message. `parts` is empty if its content is null or missing.
 

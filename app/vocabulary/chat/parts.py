@@ -1,8 +1,9 @@
 """The parts of a message's content."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from app.vocabulary.value_type import value_type
 
 #: Tokens that are reserved and estimated for one image, sound or file: their length says nothing.
 #: An image of low detail costs 85 tokens at OpenAI; a large one up to 1,600 at Anthropic.
@@ -12,7 +13,7 @@ SOUND_TOKENS = 1_000
 FILE_TOKENS = 3_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_type(kw_only=True)
 class Part:
     """A part of a message's content, of a type that only its vendor knows, e.g. `video_url`.
 
@@ -35,7 +36,7 @@ class Part:
         return FILE_TOKENS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_type(kw_only=True)
 class TextPart(Part):
     """A text; a message's content that is one string is one such part."""
 
@@ -47,14 +48,14 @@ class TextPart(Part):
         return 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_type(kw_only=True)
 class RefusalPart(TextPart):
     """A refusal in an assistant's message."""
 
     type: str = "refusal"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_type(kw_only=True)
 class ImagePart(Part):
     """An image, by URL: `https:` or `data:`."""
 
@@ -67,7 +68,7 @@ class ImagePart(Part):
         return LOW_DETAIL_TOKENS if self.detail == "low" else IMAGE_TOKENS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_type(kw_only=True)
 class AudioPart(Part):
     """A sound, in base64; `format` is e.g. `wav`."""
 
@@ -80,7 +81,7 @@ class AudioPart(Part):
         return SOUND_TOKENS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_type(kw_only=True)
 class FilePart(Part):
     """A file: its content as a `data:` URL, or a vendor's id of it."""
 

@@ -1,13 +1,13 @@
 """What a chat reply holds beside its text, whole or as a delta of a stream."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from app.vocabulary.chat.tools import ToolCall
+from app.vocabulary.value_type import value_type
 
 
-@dataclass(frozen=True, slots=True)
+@value_type()
 class Reply:
     """What a choice's message, or its delta in a stream, holds beside its text.
 

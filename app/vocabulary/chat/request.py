@@ -1,15 +1,16 @@
 """A chat request: messages in, a message out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
 from app.vocabulary.chat.message import Message
 from app.vocabulary.chat.tools import Tool, ToolChoice
 from app.vocabulary.request import Endpoint, GenerationRequest, Input
+from app.vocabulary.value_type import value_type
 
 
-@dataclass(frozen=True, slots=True)
+@value_type()
 class ResponseFormat:
     """The format of the reply: `text`, `json_object`, `json_schema`, or a vendor's own word.
 
@@ -23,7 +24,7 @@ class ResponseFormat:
     strict: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_type(kw_only=True)
 class ChatRequest(GenerationRequest):
     """A caller's chat request; None means that the caller did not set the field.
 

@@ -1,11 +1,12 @@
 """The tools that a model may call, and its calls of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from app.vocabulary.value_type import value_type
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@value_type(kw_only=True)
 class Tool:
     """A tool that the model may call. `parameters` is a JSON Schema; None: it takes no arguments.
 
@@ -21,7 +22,7 @@ class Tool:
     strict: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_type()
 class ToolChoice:
     """Which tools the model may, or must, call.
 
@@ -34,7 +35,7 @@ class ToolChoice:
     is_required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value_type()
 class ToolCall:
     """A call of a tool; in a stream's delta, a piece of it.
 

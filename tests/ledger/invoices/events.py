@@ -13,7 +13,7 @@ from app.ledger.invoices.month import Month
 from app.ledger.invoices.origin import Completeness, read_origin
 from app.pricing.price_book import PriceBook, load_prices
 from app.usage.messages.event import UsageEvent
-from app.vocabulary.completion import Usage
+from app.vocabulary.completion import USAGE_COUNTS, Usage
 from app.vocabulary.request import ENDPOINTS
 from tests.support.events import usage_event
 
@@ -102,7 +102,7 @@ def requests(draw: st.DrawFn) -> list[UsageEvent]:
             model=draw(st.sampled_from(["m", "long", "new"])),
             status=draw(st.sampled_from(["completed", "failed"])),
             source=draw(st.sampled_from(["vendor", "estimated"])),
-            **{name: getattr(it, name) for name in it.__slots__ if name != "lacks"},
+            **{name: getattr(it, name) for name in USAGE_COUNTS},
         )
         for it in usage
     ]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import requests
+from redis import ConnectionError as RedisConnectionError
 from redis import ResponseError
 
 from app.admission.numbering import Numbering
@@ -204,3 +205,24 @@ def test_readiness_reports_a_read_only_primary_and_the_new_one(
 
 def ready(gateway: Gateway) -> requests.Response:
     return requests.get(gateway.base_url.replace("/v5", "/readyz"), timeout=60)
+
+
+def test_what_is_left_to_read_shows_that_a_connection_is_out_of_step(redis_url: str) -> None:
+    """In one packet with the response before it, or later; or the server has closed it."""
+    with connect(redis_url, 5.0) as redis:
+        connection = redis.connection_pool.make_connection()
+        assert not connection.can_read()
+        connection.send_packed_command([b"PING\r\n"])
+        assert connection.read_response() == b"PONG"
+        assert not connection.can_read()
+        connection.send_packed_command([b"PING\r\nPING\r\n"])
+        wait_until(connection.can_read)
+        assert connection.read_response() == b"PONG"
+        assert connection.can_read()
+        assert connection.read_response() == b"PONG"
+        assert not connection.can_read()
+        connection.send_packed_command([b"QUIT\r\n"])
+        assert connection.read_response() == b"OK"
+        with pytest.raises(RedisConnectionError):
+            wait_until(connection.can_read)
+        connection.disconnect()

@@ -5,11 +5,11 @@ values at a path, `shapes` describes them.
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, cast
 
-from marshmallow import EXCLUDE, Schema, ValidationError, fields, validates_schema
+from marshmallow import ValidationError, fields
 
+from app.api.schemas.body_schema import BodySchema
 from app.api.schemas.chat import shapes
 from app.api.schemas.chat.fields import (
     LaterField,
@@ -81,13 +81,10 @@ def _later(name: str) -> LaterField:
     return LaterField(lambda: dict(_OPTIONS[name]))
 
 
-class ChatCompletionRequestSchema(Schema):
+class ChatCompletionRequestSchema(BodySchema):
     """The body of `POST /v5/chat/completions`: the fields that the contract names."""
 
-    class Meta:
-        """The gateway forwards or rejects other fields."""
-
-        unknown = EXCLUDE
+    needed = ("model", "messages")
 
     model = _required(ModelField())
     messages = _required(ChatMessagesField(shapes.messages))
@@ -127,8 +124,7 @@ class ChatCompletionRequestSchema(Schema):
     verbosity = WordField("low", "medium", "high")
     web_search_options = _later("web_search_options")
 
-    @validates_schema(skip_on_field_errors=True)
-    def _check_together(self, values: Mapping[str, Any], **_: Any) -> None:
+    def check_together(self, values: Mapping[str, Any]) -> None:
         limit, other = values.get("max_completion_tokens"), values.get("max_tokens")
         if limit is not None and other is not None and limit != other:
             raise _together("max_completion_tokens", "must equal `max_tokens`, or one must go")
@@ -142,20 +138,15 @@ def _together(name: str, sentence: str) -> ValidationError:
     return ValidationError([Problem(VALUE, sentence)], name)
 
 
-_REQUIRED = frozenset({"model", "messages"})
-_FIELDS = tuple(ChatCompletionRequestSchema().fields)
-_KNOWN = frozenset(_FIELDS)
+_SCHEMA = ChatCompletionRequestSchema()
+_KNOWN = frozenset(_SCHEMA.fields)
 #: Fields of a ChatRequest of their own, which are no options.
 _APART = frozenset({"model", "messages", "stream", "stream_options"})
 #: What goes together with tools, and with functions, if there are none.
 _OF_TOOLS = ("tools", "tool_choice", "parallel_tool_calls")
 _OF_FUNCTIONS = ("functions", "function_call")
-
-
-@lru_cache(maxsize=256)
-def _schema_of(names: frozenset[str]) -> ChatCompletionRequestSchema:
-    """Return a schema of these fields only: looking for absent ones costs more than the checks."""
-    return ChatCompletionRequestSchema(only=[name for name in _FIELDS if name in names])
+#: The fields beside the messages that hold others, or go with such a field.
+_NESTED = frozenset({*_OF_TOOLS, *_OF_FUNCTIONS, *_OPTIONS, "response_format"})
 
 
 def load_chat_request(body: Mapping[str, Any]) -> ChatRequest:
@@ -167,12 +158,12 @@ def load_chat_request(body: Mapping[str, Any]) -> ChatRequest:
     if misplaced := [_misplaced(name) for name in ELSEWHERE if name in extra]:
         raise together(misplaced)
     try:
-        loaded = _schema_of(_REQUIRED | _KNOWN.intersection(body)).load(body)
+        values = _SCHEMA.checked(body)
     except ValidationError as exc:
         faults, valid = Faults(first_problem(exc)), cast(dict[str, Any], exc.valid_data)
         _read({n: v for n, v in valid.items() if v is not None}, faults)
         raise together(faults.found) from exc
-    return _converted({n: v for n, v in loaded.items() if v is not None}, extra)
+    return _converted(values, extra)
 
 
 def _misplaced(name: str) -> UnsupportedParameter:
@@ -183,9 +174,13 @@ def _misplaced(name: str) -> UnsupportedParameter:
 
 def _converted(values: dict[str, Any], extra: Mapping[str, Any]) -> ChatRequest:
     """Return the request of checked fields, after what is inside of them is checked."""
-    faults = Faults()
-    read = _read(values, faults)
-    faults.raise_any()
+    read: dict[str, Any]
+    if _NESTED.isdisjoint(values):  # as in most requests
+        read = {"messages": read_messages(values["messages"])}
+    else:
+        faults = Faults()
+        read = _read(values, faults)
+        faults.raise_any()
     limit = values.pop("max_completion_tokens", None)
     if limit is not None:
         values["max_tokens"] = limit
