@@ -55,10 +55,15 @@ class Services:
     prices: PriceBook
 
     def close(self) -> None:
-        """Hand on what is only in memory, when no request is left; wait for that for seconds."""
+        """Hand on what is only in memory, when no request is left; wait for that for seconds.
+
+        Then close the connections to Redis and to the database.
+        """
         self.refusals.close()
         self.recorder.close()
         self.keyring.close()
+        self.stores.close()
+        self.reports.close()
 
 
 def services() -> Services:

@@ -13,6 +13,7 @@ from app.factory import create_app
 from app.settings import ConfigError, Settings
 from app.storage.redis.keys import EVENTS, OPEN
 from tests.support.gateway import running, with_account
+from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey, as_cluster
 
 ASK = {"model": "sim/m", "prompt": "one two"}
@@ -55,3 +56,18 @@ def test_an_application_on_a_cluster_does_not_start(settings: Settings, tmp_path
             create_app(dataclasses.replace(settings, redis_url=server.url))
     finally:
         server.kill()
+
+
+def test_an_application_that_is_closed_has_no_connection_left(
+    settings: Settings, own_valkey: Valkey
+) -> None:
+    """Whoever collects the garbage would find sockets that nobody has closed."""
+
+    def connections(client: "Redis") -> int:
+        return len(client.client_list())
+
+    with Redis.from_url(own_valkey.url) as client:
+        with running(dataclasses.replace(settings, redis_url=own_valkey.url)) as gateway:
+            assert gateway.post(ASK).status_code == 200
+            assert connections(client) >= 3  # two of them are the app's
+        wait_until(lambda: connections(client) == 1)

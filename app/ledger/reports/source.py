@@ -105,3 +105,9 @@ class Reports:
                     "the read replica is unavailable: reports read from the primary: %s", exc
                 )
         return ReportSource(self._primary, False, list_cells(self._primary))
+
+    def close(self) -> None:
+        """Close the connections to both databases; a later report opens others."""
+        for engine in (self._primary, self._replica):
+            if engine is not None:
+                engine.dispose()

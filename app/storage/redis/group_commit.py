@@ -103,6 +103,11 @@ class GroupCommit:
             self._lead()
         return call.outcome()
 
+    def close(self) -> None:
+        """Close the connection, when no call is under way; a later call opens it again."""
+        if self._connection is not None:
+            self._connection.disconnect()
+
     def _lead(self) -> None:
         """Run the whole queue, including the leader's own call; then the next caller leads."""
         with self._lock:

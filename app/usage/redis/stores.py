@@ -14,6 +14,7 @@ from app.usage.redis.stream import EventStream
 class Stores:
     """The stores of one process; `commit` makes their writes share round trips."""
 
+    redis: "Redis"
     commit: GroupCommit
     events: EventStream
     records: OpenRecords
@@ -28,8 +29,14 @@ class Stores:
         """
         commit = GroupCommit(redis)
         return cls(
+            redis,
             commit,
             EventStream(redis, commit, publishes_if_full=not serves_if_full),
             OpenRecords(redis, commit, opens_if_full=serves_if_full),
             Processes(redis),
         )
+
+    def close(self) -> None:
+        """Close the connections, when nothing uses them; a later use opens others."""
+        self.commit.close()
+        self.redis.close()
