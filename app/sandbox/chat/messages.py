@@ -51,9 +51,9 @@ def words_to_echo(messages: Sequence[Message]) -> str:
     for message in reversed(messages):
         if message["role"] != "tool":
             break
-        trailing.insert(0, text_of(message))
+        trailing.append(text_of(message))
     if trailing:
-        return " ".join(trailing)
+        return " ".join(reversed(trailing))
     said = [message for message in messages if message["role"] == "user"] or messages
     return text_of(said[-1])
 
