@@ -34,7 +34,7 @@ def frames(body: bytes, size: int | None = None) -> list[tuple[str | None, bytes
         (b"data: 1", [(None, b"1")]),  # no blank line at the end
         (b"error: broken\n\n", [("error", b"broken")]),
         (b'{"data: 1": 2}', [(None, b'{"data: 1": 2}')]),
-        (b' \n[1,\n"data: 2"]', [(None, b' \n[1,\n"data: 2"]')]),
+        (b' \n[1,\n"data: 2"]', [(None, b'[1,\n"data: 2"]')]),
         (b"<html>", [(None, b"<html>")]),
         (b" \n", []),
         (b"", []),
