@@ -10,6 +10,10 @@ from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.chat.tools import Tool
 from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
 
+#: Most opening brackets in the arguments of a conversation's calls: while they are parsed, no other
+#: request gets a turn. A bracket in a text counts, too.
+BRACKETS_LIMIT = 2**19
+
 
 def offered_tools(vendor: Vendor, request: ChatRequest) -> tuple[Tool, ...]:
     """Return the functions that the model may call, in the caller's order.
@@ -46,12 +50,21 @@ def called_tools(messages: Sequence[Message]) -> tuple[Tool, ...]:
 
 
 def check_calls(vendor: Vendor, messages: Sequence[Message]) -> None:
-    """Refuse earlier calls that are not of functions.
+    """Refuse earlier calls that are not of functions, and arguments of too many values.
 
-    Raises: UnsupportedParameter.
+    Raises: UnsupportedParameter, InvalidRequest.
     """
+    brackets = 0
     for message in messages:
         for position, call in enumerate(message.tool_calls):
+            brackets += call.arguments.count("{") + call.arguments.count("[")
+            if brackets > BRACKETS_LIMIT:
+                path = f"{message.path}.tool_calls[{position}].function.arguments"
+                raise InvalidRequest(
+                    f"The arguments of all calls have more than {BRACKETS_LIMIT} opening brackets, "
+                    f"up to `{path}`: the vendor `{vendor.name}` takes them as objects.",
+                    param=path,
+                )
             if call.type != "function":
                 path = f"{message.path}.tool_calls[{position}].type"
                 raise unsupported(vendor, path, "use tools of type `function`")
