@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.gateways.conversation.omissions import unsupported
+from app.formats.json_size import SMALL_BYTES, check_size
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.message import Message
 from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.chat.tools import Tool
-from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
+from app.vocabulary.errors import InvalidJSON, InvalidRequest, UnsupportedParameter
 
-#: Most opening brackets in the arguments of a conversation's calls: while they are parsed, no other
-#: request gets a turn. A bracket in a text counts, too.
-BRACKETS_LIMIT = 2**19
+#: What is checked against the limits of a body: texts in it, which are parsed like it.
+ARGUMENTS = "The text of all `arguments` of calls in `messages`"
 
 
 def offered_tools(vendor: Vendor, request: ChatRequest) -> tuple[Tool, ...]:
@@ -54,20 +54,17 @@ def check_calls(vendor: Vendor, messages: Sequence[Message]) -> None:
 
     Raises: UnsupportedParameter, InvalidRequest.
     """
-    brackets = 0
     for message in messages:
         for position, call in enumerate(message.tool_calls):
-            brackets += call.arguments.count("{") + call.arguments.count("[")
-            if brackets > BRACKETS_LIMIT:
-                path = f"{message.path}.tool_calls[{position}].function.arguments"
-                raise InvalidRequest(
-                    f"The arguments of all calls have more than {BRACKETS_LIMIT} opening brackets, "
-                    f"up to `{path}`: the vendor `{vendor.name}` takes them as objects.",
-                    param=path,
-                )
             if call.type != "function":
                 path = f"{message.path}.tool_calls[{position}].type"
                 raise unsupported(vendor, path, "use tools of type `function`")
+    arguments = [call.arguments for message in messages for call in message.tool_calls]
+    if sum(map(len, arguments)) > SMALL_BYTES:
+        try:
+            check_size("\n".join(arguments).encode("utf-8", "surrogatepass"), ARGUMENTS)
+        except InvalidJSON as exc:
+            raise InvalidRequest(exc.message, param="messages") from exc
 
 
 def unforced(vendor: Vendor, request: ChatRequest, why: str) -> UnsupportedParameter:
