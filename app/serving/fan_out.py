@@ -4,8 +4,8 @@ A vendor may accept one prompt per call, or return fewer samples than the reques
 of a choice is always `prompt * n + sample`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from app.vocabulary.chat.reply import chained, merged
 from app.vocabulary.completion import Choice, Completion

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.gateways.conversation.omissions import unsupported
 from app.formats.json_size import SMALL_BYTES, check_size
+from app.gateways.conversation.omissions import unsupported
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.message import Message
 from app.vocabulary.chat.request import ChatRequest
