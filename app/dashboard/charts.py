@@ -89,16 +89,20 @@ class OverTime:
             totals[label] += number
         ranked = sorted(totals, key=lambda label: (-totals[label], label))
         named = _colored(ranked[:SERIES_LIMIT], colors)
-        # Those without a series of their own, of which there may be thousands, share one.
-        shown = [*named, None] if len(ranked) > SERIES_LIMIT else [*named]
-        sums: dict[str | None, list[int]] = {label: [0] * len(self.times_s) for label in shown}
+        series = self._series(measured, named, has_rest=len(ranked) > SERIES_LIMIT)
+        return Chart(name, title, unit, self.times_s, self.end_s, series)
+
+    def _series(
+        self, measured: Iterable[tuple[str, int, int]], named: Mapping[str, int], *, has_rest: bool
+    ) -> list[Series]:
+        """Return the series of the named groups, and one of all others: there may be thousands."""
+        shown: list[str | None] = [*named, None] if has_rest else [*named]
+        sums = {label: [0] * len(self.times_s) for label in shown}
         for label, time_s, number in measured:
             bar = bisect_right(self.times_s, time_s) - 1
             sums[label if label in named else None][bar] += number
         series = [Series(label, named[label], sums[label]) for label in named]
-        if None in sums:
-            series.append(Series(REST, REST_COLOR, sums[None]))
-        return Chart(name, title, unit, self.times_s, self.end_s, series)
+        return [*series, Series(REST, REST_COLOR, sums[None])] if has_rest else series
 
 
 def colors_of(labels: Iterable[str]) -> dict[str, int]:
