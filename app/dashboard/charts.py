@@ -1,7 +1,7 @@
 """Charts over time made from rows of the ledger: series, their order and their colours. No I/O."""
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -79,18 +79,30 @@ class OverTime:
 
         A group keeps its colour of `colors`; one without takes a colour that is free in the chart.
         """
-        sums: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(self.times_s))
-        for time_s, row in self.rows:
-            if number := measure(row):
-                bar = bisect_right(self.times_s, time_s) - 1
-                sums[LABELS[self.by](row) or ""][bar] += number
-        ranked = sorted(sums.items(), key=lambda it: (-sum(it[1]), it[0]))
-        named = _colored([label for label, _ in ranked[:SERIES_LIMIT]], colors)
-        series = [Series(label, named[label], sums[label]) for label in named]
-        if rest := [values for _, values in ranked[SERIES_LIMIT:]]:
-            values = [sum(of_bar) for of_bar in zip(*rest, strict=True)]
-            series.append(Series(REST, REST_COLOR, values))
+        measured = [
+            (LABELS[self.by](row) or "", time_s, number)
+            for time_s, row in self.rows
+            if (number := measure(row))
+        ]
+        totals: Counter[str] = Counter()
+        for label, _, number in measured:
+            totals[label] += number
+        ranked = sorted(totals, key=lambda label: (-totals[label], label))
+        named = _colored(ranked[:SERIES_LIMIT], colors)
+        series = self._series(measured, named, has_rest=len(ranked) > SERIES_LIMIT)
         return Chart(name, title, unit, self.times_s, self.end_s, series)
+
+    def _series(
+        self, measured: Iterable[tuple[str, int, int]], named: Mapping[str, int], *, has_rest: bool
+    ) -> list[Series]:
+        """Return the series of the named groups, and one of all others: there may be thousands."""
+        shown: list[str | None] = [*named, None] if has_rest else [*named]
+        sums = {label: [0] * len(self.times_s) for label in shown}
+        for label, time_s, number in measured:
+            bar = bisect_right(self.times_s, time_s) - 1
+            sums[label if label in named else None][bar] += number
+        series = [Series(label, named[label], sums[label]) for label in named]
+        return [*series, Series(REST, REST_COLOR, sums[None])] if has_rest else series
 
 
 def colors_of(labels: Iterable[str]) -> dict[str, int]:

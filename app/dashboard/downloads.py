@@ -1,5 +1,6 @@
 """CSV files of what a page shows, with the same filters and unrounded figures."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -65,9 +66,11 @@ def series_lines(view: UsageView) -> Iterator[Line]:
     """Yield the charts' values: a line for each bar and group that has requests."""
     yield ("from", view.filters.by, *_FIGURES)
     bars_s = view.filters.range.bars_s
-    ends_s = [*bars_s[1:], view.filters.range.end_s]
-    for start_s, end_s in zip(bars_s, ends_s, strict=True):
-        rows = [row for time_s, row in view.rows if start_s <= time_s < end_s]
+    in_bars: list[list[UsageRow]] = [[] for _ in bars_s]
+    for time_s, row in view.rows:
+        if bars_s[0] <= time_s < view.filters.range.end_s:
+            in_bars[bisect_right(bars_s, time_s) - 1].append(row)
+    for start_s, rows in zip(bars_s, in_bars, strict=True):
         for group in grouped(rows, GROUPS[view.filters.by]):
             start = iso_moment(start_s * 1000, view.filters.range.zone)
             yield (start, group.label, *_figures(group.sums))

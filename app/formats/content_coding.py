@@ -20,6 +20,9 @@ CODINGS_LIMIT = 4
 #: Number of members of a gzip file, which may be empty, between two turns of others.
 _MEMBERS_PER_TURN = 500
 
+#: Maximum number of members: each takes as long as a kilobyte, and ten megabytes may have 500,000.
+MEMBERS_LIMIT = 4_096
+
 _GZIP_BITS, _ZLIB_BITS, _RAW_BITS = 31, 15, -15
 
 
@@ -52,6 +55,11 @@ def _gunzip(blocks: Iterable[bytes]) -> Iterator[bytes]:
                 if not rest:
                     break
                 inflater, members = zlib.decompressobj(_GZIP_BITS), members + 1
+                if members > MEMBERS_LIMIT:
+                    raise InvalidContentCoding(
+                        f"The request's body has more than {MEMBERS_LIMIT} members of gzip. "
+                        "Compress it as one."
+                    )
                 if not members % _MEMBERS_PER_TURN:
                     give_turn()
             yield from _blocks(inflater, rest)

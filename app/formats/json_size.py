@@ -34,12 +34,12 @@ _STEPS = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
 _NO_BRACKETS = bytes(set(range(256)) - _STEPS.keys())
 
 
-def check_size(text: bytes) -> None:
-    """Check a JSON text against LIMITS.
+def check_size(text: bytes, name: str = "The request's body") -> None:
+    """Check a JSON text, whose `name` begins the message of an error, against LIMITS.
 
     Raises: InvalidJSON, which names the exceeded limit.
     """
-    size = _Size()
+    size = _Size(name)
     for window in _windows(text):
         size.add(window)
         give_turn()
@@ -57,6 +57,7 @@ def too_deep(text: bytes) -> bool:
 class _Size:
     """The counts of a text so far."""
 
+    name: str
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(LIMITS, 0))
     depth: int = 0
     in_string: bool = False
@@ -75,12 +76,12 @@ class _Size:
         self._count("values", outside.count(b","))
         deepest, self.depth = _depths(outside, self.depth)
         if deepest > DEPTH_LIMIT:
-            raise InvalidJSON(f"The request's body is nested more than {DEPTH_LIMIT} levels deep.")
+            raise InvalidJSON(f"{self.name} is nested more than {DEPTH_LIMIT} levels deep.")
 
     def _count(self, what: str, more: int) -> None:
         self.counts[what] += more
         if self.counts[what] > LIMITS[what]:
-            raise InvalidJSON(f"The request's body contains more than {LIMITS[what]} {what}.")
+            raise InvalidJSON(f"{self.name} contains more than {LIMITS[what]} {what}.")
 
 
 def _windows(text: bytes) -> Iterator[bytes]:

@@ -4,10 +4,10 @@ A vendor may accept one prompt per call, or return fewer samples than the reques
 of a choice is always `prompt * n + sample`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from app.vocabulary.chat.reply import merged
+from app.vocabulary.chat.reply import chained, merged
 from app.vocabulary.completion import Choice, Completion
 from app.vocabulary.errors import InvalidRequest
 from app.vocabulary.request import GenerationRequest
@@ -117,7 +117,7 @@ def merge(chunks: Sequence[Completion]) -> Completion:
     first = next((chunk for chunk in chunks if chunk.choices), chunks[0])
     choices = tuple(_joined(deltas[index]) for index in sorted(deltas))
     tier = next((chunk.service_tier for chunk in chunks if chunk.service_tier), None)
-    extra = _chained([chunk.extra for chunk in chunks if chunk.extra is not None])
+    extra = chained(chunk.extra for chunk in chunks if chunk.extra is not None)
     return first._replace(choices=choices, service_tier=tier, extra=extra)
 
 
@@ -127,23 +127,10 @@ def _joined(deltas: Sequence[Choice]) -> Choice:
     ended = next((delta for delta in deltas if delta.finish_reason is not None), deltas[-1])
     return ended._replace(
         text="".join(delta.text for delta in deltas),
-        logprobs=_chained([delta.logprobs for delta in deltas if delta.logprobs is not None]),
-        extra=_chained([delta.extra for delta in deltas if delta.extra is not None]),
+        logprobs=chained(delta.logprobs for delta in deltas if delta.logprobs is not None),
+        extra=chained(delta.extra for delta in deltas if delta.extra is not None),
         reply=merged(delta.reply for delta in deltas if delta.reply is not None),
     )
-
-
-def _chained(objects: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Merge objects: concatenate lists; of any other value, keep the last. None if empty."""
-    merged: dict[str, Any] = {}
-    for each in objects:
-        for name, value in each.items():
-            before = merged.get(name)
-            if isinstance(before, list) and isinstance(value, list):
-                merged[name] = [*before, *value]
-            else:
-                merged[name] = value
-    return merged or None
 
 
 class Echo:

@@ -49,3 +49,11 @@ def test_a_group_keeps_its_colour_and_others_take_free_ones() -> None:
 
 def test_a_group_without_a_value_has_no_series() -> None:
     assert [it.label for it in chart(row("a", 0), row("b", 1)).series] == ["sim/b"]
+
+
+def test_thousands_of_groups_share_one_series() -> None:
+    rows = [row(f"m{at:04}", 1, HOUR_S * (at % 3)) for at in range(3_000)]
+    shown = chart(*rows)
+    assert len(shown.series) == SERIES_LIMIT + 1
+    assert sum(it.total for it in shown.series) == len(rows)
+    assert shown.series[-1].total == len(rows) - SERIES_LIMIT

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from app.formats.content_coding import BLOCK_BYTES, decoded
+from app.formats.content_coding import BLOCK_BYTES, MEMBERS_LIMIT, decoded
 from app.vocabulary.errors import InvalidContentCoding, UnsupportedContentCoding
 
 DICE = random.Random(7)  # noqa: S311 - repeatable
@@ -78,3 +78,10 @@ def test_another_coding_is_refused_before_anything_is_read(coding: str) -> None:
         decoded(left, coding)
     assert list(left) == [b"x"]
     assert caught.value.headers == {"accept-encoding": "gzip, deflate"}
+
+
+def test_a_body_has_a_bounded_number_of_members() -> None:
+    one = gzip.compress(b"a")
+    assert len(b"".join(decoded([one * MEMBERS_LIMIT], "gzip"))) == MEMBERS_LIMIT
+    with pytest.raises(InvalidContentCoding, match=f"more than {MEMBERS_LIMIT} members"):
+        b"".join(decoded([one * MEMBERS_LIMIT, one], "gzip"))

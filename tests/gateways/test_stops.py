@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,3 +40,27 @@ def test_what_cannot_begin_a_stop_sequence_is_not_held_back() -> None:
 @pytest.mark.parametrize(("stop", "listed"), [(None, []), ("\n", ["\n"]), (("a", "b"), ["a", "b"])])
 def test_stop_sequences_are_always_a_list(stop: str | tuple[str, ...], listed: list[str]) -> None:
     assert as_list(stop) == listed
+
+
+class Counted(str):
+    """A stop sequence that counts how often one of its characters is looked at."""
+
+    looks = 0
+
+    def __getitem__(self, at: Any) -> str:
+        Counted.looks += 1
+        return super().__getitem__(at)
+
+
+@pytest.mark.parametrize("text", ["a", "ab", "aab"])
+def test_each_character_is_looked_at_a_bounded_number_of_times(text: str) -> None:
+    size, stop = 20_000, Counted("a" * 10_000 + "c")
+    Counted.looks, cutter = 0, StopCutter([stop])
+    passed = "".join(cutter.feed(letter) for letter in text * (size // len(text)))
+    assert passed + cutter.flush() == text * (size // len(text))
+    assert Counted.looks < 8 * size
+
+
+def test_a_text_goes_on_after_what_was_held_back_is_given_out() -> None:
+    cutter = StopCutter(["ab"])
+    assert (cutter.feed("xa"), cutter.flush(), cutter.feed("b")) == ("x", "a", "b")

@@ -7,6 +7,7 @@ from marshmallow import ValidationError
 
 from app.api.schemas.fields import MISSING, TYPE, UNKNOWN, Problem
 from app.vocabulary.errors import (
+    LISTED_LIMIT,
     InvalidRequest,
     InvalidType,
     MissingParameter,
@@ -29,10 +30,16 @@ def first_problem(error: ValidationError, known: Iterable[str] = ()) -> InvalidR
     is compared with the `known` ones.
     """
     names = tuple(known)
-    faults = [_fault(path, it, names) for path, it in _problems("", error.messages)]
+    problems = list(_problems("", error.messages))
     # Marshmallow names unknown ones in any order.
-    faults.sort(key=lambda it: it.param or "" if isinstance(it, UnknownParameter) else "")
-    return together(faults)
+    problems.sort(key=lambda it: it[0] if _code(it[1]) == UNKNOWN else "")
+    # Names are compared for those that are listed alone: a query may have thousands.
+    return together(
+        [
+            _fault(path, it, names if at < LISTED_LIMIT else ())
+            for at, (path, it) in enumerate(problems)
+        ]
+    )
 
 
 def _problems(path: str, found: Any) -> Iterator[tuple[str, Any]]:
@@ -46,10 +53,14 @@ def _problems(path: str, found: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _fault(path: str, sentence: Any, known: tuple[str, ...]) -> InvalidRequest:
-    code = sentence.code if isinstance(sentence, Problem) else None
+    code = _code(sentence)
     hint = did_you_mean(path, known) if code == UNKNOWN else ""
     fault = _CLASSES.get(code or "", InvalidRequest)
     return fault(f"`{path}` {sentence}.{hint}", param=path, code=code)
+
+
+def _code(sentence: Any) -> str | None:
+    return sentence.code if isinstance(sentence, Problem) else None
 
 
 def _short(key: Any) -> str:

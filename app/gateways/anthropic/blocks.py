@@ -32,7 +32,7 @@ class Blocks:
         self._calls = 0
         self._input: Mapping[str, Any] = {}  # of the open call, until a piece of it comes
         self._open: str | None = None  # the type of the block whose deltas follow
-        self._thought: dict[str, str] = {}
+        self._thought: dict[str, list[str]] | None = None  # pieces of the open block's fields
         self._thoughts: list[dict[str, str]] = []
         self._length = self._began = 0  # of the text, in characters; and where its block begins
         self._citations: list[Mapping[str, Any]] = []
@@ -49,7 +49,7 @@ class Blocks:
                 self._began = self._length
                 return self._text(block)
             case "thinking":
-                self._thought = {"type": "thinking", "thinking": "", "signature": ""}
+                self._thought = {"thinking": [], "signature": []}
                 return self._thinking(block)
             case "redacted_thinking" if isinstance(data := block.get("data"), str):
                 self._thoughts.append({"type": "redacted_thinking", "data": data})
@@ -82,9 +82,11 @@ class Blocks:
     def stop(self) -> Piece:
         """End the open block; return the arguments that some hosts put into a call's beginning."""
         whole, self._input = self._input, {}
-        if self._open == "thinking" and self._thought.get("signature"):
-            self._thoughts.append(self._thought)
-        self._thought, self._open = {}, None
+        if self._open == "thinking" and self._thought is not None:
+            thought = {name: "".join(pieces) for name, pieces in self._thought.items()}
+            if thought["signature"]:
+                self._thoughts.append({"type": "thinking", **thought})
+        self._thought = self._open = None
         self._annotate()
         if not whole:
             return NOTHING
@@ -121,9 +123,9 @@ class Blocks:
 
     def _thinking(self, holder: Mapping[str, Any]) -> Piece:
         thinking, signature = _named(holder, "thinking") or "", _named(holder, "signature") or ""
-        if self._thought:
-            self._thought["thinking"] += thinking
-            self._thought["signature"] += signature
+        if self._thought is not None:
+            self._thought["thinking"].append(thinking)
+            self._thought["signature"].append(signature)
         return "", Reply(reasoning=thinking) if thinking else None
 
     def _call(self, call: ToolCall) -> Piece:

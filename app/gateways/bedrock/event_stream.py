@@ -5,12 +5,17 @@ stream is read. Source: docs.aws.amazon.com/AmazonS3/latest/API/RESTSelectObject
 """
 
 import struct
+from binascii import crc32
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from app.gateways.decoding.parsing import failed
 from app.vendors.vendor import Vendor
+
+#: What a frame begins with: its length, that of its headers, and the checksum of both.
+_PRELUDE = struct.Struct(">III")
+_PRELUDE_BYTES = _PRELUDE.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,9 @@ class MessageParser:
         )
 
         self._vendor = vendor
-        self._buffer = EventStreamBuffer()
+        self._buffer = EventStreamBuffer()  # given whole frames: it copies what it holds each time
+        self._parts: list[bytes] = []  # of the incomplete frame
+        self._size, self._wanted = 0, _PRELUDE_BYTES
         # On headers shorter than their declared length, botocore raises these errors of Python's.
         self._errors = (ParserError, struct.error, LookupError, ValueError)
 
@@ -48,9 +55,28 @@ class MessageParser:
 
         Raises: VendorFailed for a wrong checksum, and for any other malformed frame.
         """
-        self._buffer.add_data(packet)
         try:
-            for message in self._buffer:
-                yield Message(message.headers, message.payload)
+            for frame in self._frames(packet):
+                self._buffer.add_data(frame)
+                for message in self._buffer:
+                    yield Message(message.headers, message.payload)
         except self._errors as exc:
             raise failed(self._vendor, "sent a malformed event") from exc
+
+    def _frames(self, packet: bytes) -> Iterator[bytes]:
+        """Yield the whole frames that `packet` completes; malformed ones as far as they came."""
+        self._parts.append(packet)
+        self._size += len(packet)
+        if self._size < self._wanted:
+            return
+        data, at = b"".join(self._parts), 0
+        while (left := len(data) - at) >= _PRELUDE_BYTES:
+            length, _, checksum = _PRELUDE.unpack_from(data, at)
+            if checksum != crc32(data[at : at + 8]) or length < _PRELUDE_BYTES:
+                length = left
+            elif length > left:
+                break
+            yield data[at : at + length]
+            at += length
+        self._parts, self._size = [data[at:]], len(data) - at
+        self._wanted = max(_PRELUDE_BYTES, length if self._size >= _PRELUDE_BYTES else 0)

@@ -32,7 +32,7 @@ class ReplyBlocks:
     def __init__(self, vendor: Vendor) -> None:
         self._vendor = vendor
         self._calls: set[int] = set()  # indices of blocks with calls of the caller's tools
-        self._thoughts: dict[int, dict[str, str]] = {}
+        self._thoughts: dict[int, _Thought] = {}
         self._citations = Citations()
         #: How often the vendor has searched the web.
         self.searches = 0
@@ -85,11 +85,8 @@ class ReplyBlocks:
 
     def end(self) -> Reply | None:
         """Return what is given out once, at the end. Reasoning without a signature is not."""
-        blocks = [
-            thought
-            for _, thought in sorted(self._thoughts.items())
-            if thought.get("signature") or "data" in thought
-        ]
+        thoughts = [self._thoughts[index].block() for index in sorted(self._thoughts)]
+        blocks = [thought for thought in thoughts if thought.get("signature") or "data" in thought]
         self._thoughts, citations = {}, self._citations
         self._citations = Citations()
         extra: dict[str, Any] = {}
@@ -108,15 +105,13 @@ class ReplyBlocks:
 
     def _reasoning(self, index: int, reasoning: Mapping[str, Any]) -> Reply | None:
         if redacted := _text(reasoning, "redactedContent"):
-            before = self._thoughts.setdefault(index, {"type": "redacted_thinking", "data": ""})
-            before["data"] = before.get("data", "") + redacted
+            thought = self._thoughts.setdefault(index, _Thought("redacted_thinking", ("data",)))
+            thought.add(data=redacted)
             return None
-        thought = self._thoughts.setdefault(
-            index, {"type": "thinking", "thinking": "", "signature": ""}
-        )
-        text, signature = _text(reasoning, "text"), _text(reasoning, "signature")
-        thought["thinking"] = thought.get("thinking", "") + text
-        thought["signature"] = thought.get("signature", "") + signature
+        fields = ("thinking", "signature")
+        thought = self._thoughts.setdefault(index, _Thought("thinking", fields))
+        text = _text(reasoning, "text")
+        thought.add(thinking=text, signature=_text(reasoning, "signature"))
         return Reply(reasoning=text) if text else None
 
     def _image(self, image: Mapping[str, Any]) -> Reply | None:
@@ -134,6 +129,23 @@ class ReplyBlocks:
         if not isinstance(text, str):
             raise failed(self._vendor, "sent a content block without text")
         return self._citations.text(index, text)
+
+
+class _Thought:
+    """A block of reasoning while it comes, in any number of pieces."""
+
+    def __init__(self, of_type: str, fields: tuple[str, ...]) -> None:
+        self._type = of_type
+        self._fields: dict[str, list[str]] = {name: [] for name in fields}
+
+    def add(self, **pieces: str) -> None:
+        """Add pieces of its fields."""
+        for name, piece in pieces.items():
+            self._fields.setdefault(name, []).append(piece)
+
+    def block(self) -> dict[str, str]:
+        """Return it as a block of `thinking_blocks`."""
+        return {"type": self._type, **{n: "".join(it) for n, it in self._fields.items()}}
 
 
 def _call(index: int, used: Mapping[str, Any], arguments: str) -> Reply:

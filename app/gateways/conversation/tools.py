@@ -3,12 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.formats.json_size import SMALL_BYTES, check_size
 from app.gateways.conversation.omissions import unsupported
 from app.vendors.vendor import Vendor
 from app.vocabulary.chat.message import Message
 from app.vocabulary.chat.request import ChatRequest
 from app.vocabulary.chat.tools import Tool
-from app.vocabulary.errors import InvalidRequest, UnsupportedParameter
+from app.vocabulary.errors import InvalidJSON, InvalidRequest, UnsupportedParameter
+
+#: What is checked against the limits of a body: texts in it, which are parsed like it.
+ARGUMENTS = "The text of all `arguments` of calls in `messages`"
 
 
 def offered_tools(vendor: Vendor, request: ChatRequest) -> tuple[Tool, ...]:
@@ -52,15 +56,21 @@ def called_tools(messages: Sequence[Message]) -> tuple[Tool, ...]:
 
 
 def check_calls(vendor: Vendor, messages: Sequence[Message]) -> None:
-    """Refuse earlier calls that are not of functions.
+    """Refuse earlier calls that are not of functions, and arguments of too many values.
 
-    Raises: UnsupportedParameter.
+    Raises: UnsupportedParameter, InvalidRequest.
     """
     for message in messages:
         for position, call in enumerate(message.tool_calls):
             if call.type != "function":
                 path = f"{message.path}.tool_calls[{position}].type"
                 raise unsupported(vendor, path, "use tools of type `function`")
+    arguments = [call.arguments for message in messages for call in message.tool_calls]
+    if sum(map(len, arguments)) > SMALL_BYTES:
+        try:
+            check_size("\n".join(arguments).encode("utf-8", "surrogatepass"), ARGUMENTS)
+        except InvalidJSON as exc:
+            raise InvalidRequest(exc.message, param="messages") from exc
 
 
 def unforced(vendor: Vendor, request: ChatRequest, why: str) -> UnsupportedParameter:

@@ -5,6 +5,7 @@ follow stays unknown (`HalfUsage.lacks`); the meter estimates it, and marks the 
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
@@ -170,6 +171,9 @@ class RunningUsage:
         self._samples = samples
         self._whole: Usage | None = None
         self._by_choice: dict[int, Usage] = {}
+        self._sum = dict.fromkeys(USAGE_COUNTS, 0)  # over the choices, each prompt once
+        self._lacks: Counter[Lack] = Counter()  # how many of them lack a side
+        self._prompted: dict[int, int] = {}  # prompt -> the choice that it is counted with
         self._growing = True
         self._runs = False
         self._last = 0
@@ -194,20 +198,27 @@ class RunningUsage:
             self._runs = self._runs or not at_end or slot in self._by_choice
             self._growing = self._growing and usage.completion_tokens > self._last
         self._last = max(self._last, usage.completion_tokens)
-        self._by_choice[slot] = later(self._by_choice.get(slot), usage)
+        self._put_choice(slot, usage)
         if self._whole is not None:
             return self._whole
         return usage if self._growing and self._runs else self._summed()
 
+    def _put_choice(self, slot: int, usage: Usage) -> None:
+        """Add a choice's report; the sum is kept, since there may be thousands of choices."""
+        before = self._by_choice.get(slot)
+        now = self._by_choice[slot] = later(before, usage)
+        has_prompt = self._prompted.setdefault(slot // self._samples, slot) == slot
+        for sign, report in ((-1, before), (1, now)):
+            if report is None:
+                continue
+            counted = report if has_prompt else _without_prompt(report)
+            for name in USAGE_COUNTS:
+                self._sum[name] += sign * getattr(counted, name)
+            self._lacks[report.lacks] += sign
+
     def _summed(self) -> Usage:
-        total, prompts, lacks = Usage(), set[int](), set[Lack]()
-        for slot, usage in self._by_choice.items():
-            prompt = slot // self._samples
-            total += usage if prompt not in prompts else _without_prompt(usage)
-            prompts.add(prompt)
-            lacks.add(usage.lacks)
-        counts = {name: getattr(total, name) for name in USAGE_COUNTS}
-        return _usage(counts, max(lacks, key=lambda lack: len(SIDES[lack])))
+        lacks = [lack for lack, choices in self._lacks.items() if choices]
+        return _usage(self._sum, max(lacks, key=lambda lack: len(SIDES[lack])))
 
 
 def _without_prompt(usage: Usage) -> Usage:

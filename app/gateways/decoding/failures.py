@@ -133,7 +133,7 @@ def _upstream(metadata: Any) -> str | None:
 def _said(text: str) -> Detail:
     """Read a message: a sentence, or another error as JSON, as servers between us pass it on."""
     if text.lstrip().startswith(("{", "[")):
-        inner = detail_in(text.encode())
+        inner = detail_in(text.encode(errors="replace"))  # it may have halves of characters
         if inner.message:
             return inner
     return Detail(message=text or None)

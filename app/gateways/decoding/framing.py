@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from app.formats import strict_json
+from app.formats.json_nesting import JSONNesting
 from app.formats.sse import EventParser, EventTooLarge, ServerSentEvent
 from app.gateways.decoding.parsing import failed
 from app.vendors.vendor import Vendor
@@ -18,13 +19,22 @@ from app.vocabulary.errors import VendorFailed
 #: Maximum number of lines of one frame that are parsed as JSON together.
 LINES_LIMIT = 200
 
-#: A field of an event stream; lines before the first one are ignored.
-_EVENT = re.compile(rb"(?:^|[\r\n])(?::|(?:data|event|id|retry|error) *:)")
+#: A field of an event stream, after a line end; lines before the first one are ignored.
+_EVENT = re.compile(rb"[\r\n](?::|(?:data|event|id|retry|error) *:)")
+
+#: The longest such field, in bytes, but for the blanks in it: so much is searched again.
+_FIELD_BYTES = 64
 
 #: Number of bytes in which such a field is searched for.
 SEARCHED_BYTES = 64 * 1024
 
 _BOM = b"\xef\xbb\xbf"
+
+#: How often JSON that ends in its first bracket's is parsed before its brackets are counted.
+FREE_ATTEMPTS = 3
+
+#: How much is parsed to find the values in the lines of one frame, over all attempts, in bytes.
+LINES_BYTES = 16 * 1024 * 1024
 
 
 class Framing(Protocol):
@@ -63,16 +73,29 @@ class TextFraming:
         self._events: EventParser | None = None
         self._body = io.BytesIO()  # holds a large response once: parts would have to be joined
         self._last = b""
+        self._start = b""  # a part of a byte-order mark
+        self._tail = b"\n"  # the end of what was searched
         self._closing: tuple[bytes, ...] = (b"}", b"]")
+        self._attempts = 0
+        self._nesting: JSONNesting | None = None
         self.is_json = False
 
     @property
     def is_closed(self) -> bool:
         """Whether the JSON received so far ends in the bracket that closes its first one.
 
-        A list that streams item by item ends in an item's bracket each time: not parsed then.
+        A list that streams item by item ends in an item's bracket each time: not parsed then. After
+        FREE_ATTEMPTS, brackets are counted: to parse all of it each time takes the square of that.
         """
-        return self.is_json and self._last.rstrip().endswith(self._closing)
+        if not self.is_json or not self._last.rstrip().endswith(self._closing):
+            return False
+        self._attempts += 1
+        if self._attempts <= FREE_ATTEMPTS:
+            return True
+        if self._nesting is None:
+            self._nesting = JSONNesting()
+            self._nesting.feed(self._body.getvalue().decode("latin-1"))
+        return self._nesting.is_closed
 
     def feed(self, packet: bytes) -> Iterable[ServerSentEvent]:
         """Return the events that `packet` completes; JSON is one frame, returned by `flush`."""
@@ -84,25 +107,39 @@ class TextFraming:
         """Return the last event, or the JSON text."""
         if self._events is None:
             self.is_json = True
-            body = self._body.getvalue()
+            body = self._start + self._body.getvalue()
             return [ServerSentEvent(None, body)] if body and not body.isspace() else []
         return self._guarded(self._events.flush())
 
     def _begun(self, packet: bytes) -> Iterable[ServerSentEvent]:
+        before = self._body.tell()
+        if not before and not (packet := self._without_blanks(packet)):
+            return ()
         self._body.write(packet)
         self._last = packet
         if self.is_json:
+            if self._nesting is not None:
+                self._nesting.feed(packet.decode("latin-1"))
             return ()
-        begun = self._body.getvalue()
-        plain = begun.removeprefix(_BOM).lstrip()
-        is_json = plain.startswith((b"{", b"["))
-        if not is_json and _EVENT.search(plain, 0, SEARCHED_BYTES):
+        if not before and packet.startswith((b"{", b"[")):
+            self.is_json, self._closing = True, ((b"}",) if packet[:1] == b"{" else (b"]",))
+            return ()
+        searched = self._tail + packet[: SEARCHED_BYTES - before]
+        if _EVENT.search(searched):
             self._events = EventParser()
-            return self._guarded(self._events.feed(begun))
-        self.is_json = is_json or len(plain) > SEARCHED_BYTES
-        if is_json:
-            self._closing = (b"}",) if plain.startswith(b"{") else (b"]",)
+            return self._guarded(self._events.feed(self._body.getvalue()))
+        self._tail = searched[-_FIELD_BYTES:]
+        self.is_json = self._body.tell() > SEARCHED_BYTES
         return ()
+
+    def _without_blanks(self, packet: bytes) -> bytes:
+        """Return a packet without the blanks and the mark that a response may begin with."""
+        start = (self._start + packet).lstrip()
+        self._start = b""
+        if start and len(start) < len(_BOM) and _BOM.startswith(start):
+            self._start = start
+            return b""
+        return start.removeprefix(_BOM).lstrip()
 
     def _guarded(self, events: Iterator[ServerSentEvent]) -> Iterator[ServerSentEvent]:
         try:
@@ -127,11 +164,15 @@ def values_in(vendor: Vendor, data: bytes) -> list[Any]:
 
 def _values_of(vendor: Vendor, lines: list[bytes]) -> Iterator[Any]:
     begun: list[bytes] = []
+    parsed = 0
     for line in lines:
         begun.append(line)
         text = b"\n".join(begun)
         if not text.strip():
             continue
+        parsed += len(text)
+        if parsed > LINES_BYTES:
+            raise _not_json(vendor)
         try:
             value = strict_json.load_vendor(text)
         except ValueError:

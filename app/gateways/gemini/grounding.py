@@ -5,6 +5,14 @@ from typing import Any
 
 from app.gateways.decoding.parsing import plain_mapping, whole
 
+#: How far apart the characters of an answer are counted beforehand, in bytes.
+STEP_BYTES = 4096
+
+#: How much of an answer is searched for the segments that are not where Google says, in bytes.
+SEARCHED_BYTES = 2**26
+
+_CONTINUING = bytes(range(0x80, 0xC0))
+
 
 def searches(metadata: Mapping[str, Any], *, by_query: bool) -> int:
     """Return the searches that Google bills for a candidate's `groundingMetadata`.
@@ -26,9 +34,9 @@ def annotations(metadata: Mapping[str, Any], text: str) -> list[dict[str, Any]]:
     """
     found = []
     chunks = _list(metadata.get("groundingChunks"))
-    raw = text.encode("utf-8", "surrogatepass")
+    answer = _Answer(text)
     for support in map(plain_mapping, _list(metadata.get("groundingSupports"))):
-        span = _span(plain_mapping(support.get("segment")), raw)
+        span = answer.span(plain_mapping(support.get("segment")))
         for source in _sources(support, chunks):
             if span is not None:
                 citation = {"start_index": span[0], "end_index": span[1], **source}
@@ -52,30 +60,54 @@ def _source(chunk: Any) -> dict[str, str] | None:
     return {"title": title if isinstance(title, str) else "", "url": url}
 
 
-def _span(segment: Mapping[str, Any], raw: bytes) -> tuple[int, int] | None:
-    start, end = whole(segment.get("startIndex", 0)), whole(segment.get("endIndex"))
-    text = segment.get("text")
-    said = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else b""
-    at = _nearest(said, raw, start or 0) if said else None
-    if at is not None:
-        start, end = at, at + len(said)
-    elif segment.get("partIndex"):
-        return None
-    if start is None or end is None or not start <= end <= len(raw):
-        return None
-    return _characters(raw[:start]), _characters(raw[:end])
+class _Answer:
+    """An answer's text, in which segments are looked for: there may be thousands of them."""
+
+    def __init__(self, text: str) -> None:
+        self._raw = text.encode("utf-8", "surrogatepass")
+        self._left = SEARCHED_BYTES
+        #: How many characters are before each STEP_BYTES bytes.
+        self._before = [0]
+        for at in range(0, len(self._raw), STEP_BYTES):
+            self._before.append(self._before[-1] + _begun(self._raw[at : at + STEP_BYTES]))
+
+    def span(self, segment: Mapping[str, Any]) -> tuple[int, int] | None:
+        """Return a segment's characters; None if it is not in the answer."""
+        start, end = whole(segment.get("startIndex", 0)), whole(segment.get("endIndex"))
+        text = segment.get("text")
+        said = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else b""
+        at = self._nearest(said, start or 0) if said else None
+        if at is not None:
+            start, end = at, at + len(said)
+        elif segment.get("partIndex"):
+            return None
+        if start is None or end is None or not start <= end <= len(self._raw):
+            return None
+        return self._characters(start), self._characters(end)
+
+    def _nearest(self, said: bytes, start: int) -> int | None:
+        """Return where `said` is in the answer, next to `start`; None if nowhere."""
+        raw = self._raw
+        if raw.startswith(said, start):
+            return start
+        if self._left <= 0:  # then the counts of bytes stand
+            return None
+        self._left -= len(raw)
+        around = raw.rfind(said, 0, start + len(said)), raw.find(said, start)
+        found = [at for at in around if at >= 0]
+        return min(found, key=lambda at: abs(at - start), default=None)
+
+    def _characters(self, at: int) -> int:
+        """Return how many whole characters are before a byte."""
+        step = at // STEP_BYTES
+        count = self._before[step] + _begun(self._raw[step * STEP_BYTES : at])
+        is_inside = at < len(self._raw) and self._raw[at] & 0xC0 == 0x80
+        return count - is_inside
 
 
-def _nearest(said: bytes, raw: bytes, start: int) -> int | None:
-    """Return where `said` is in the answer, next to `start`; None if nowhere."""
-    if raw.startswith(said, start):
-        return start
-    found = [at for at in (raw.rfind(said, 0, start + len(said)), raw.find(said, start)) if at >= 0]
-    return min(found, key=lambda at: abs(at - start), default=None)
-
-
-def _characters(raw: bytes) -> int:
-    return len(raw.decode("utf-8", "ignore"))
+def _begun(raw: bytes) -> int:
+    """Return how many characters begin in these bytes of UTF-8."""
+    return len(raw.translate(None, _CONTINUING))
 
 
 def _list(value: Any) -> list[Any]:

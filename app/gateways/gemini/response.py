@@ -105,7 +105,7 @@ class _Search:
     def __init__(self, vendor: Vendor, request: ChatRequest) -> None:
         self._by_query = SEARCH_BY_QUERY in traits_of(vendor, request.model_name)
         self._found: defaultdict[int, Mapping[str, Any]] = defaultdict(dict)
-        self._texts: defaultdict[int, str] = defaultdict(str)
+        self._texts: defaultdict[int, list[str]] = defaultdict(list)
 
     @property
     def count(self) -> int:
@@ -121,10 +121,10 @@ class _Search:
         is_end: bool,
     ) -> Reply | None:
         """Return a candidate's reply; with its end come the sources of its whole text."""
-        self._texts[index] += text
+        self._texts[index].append(text)
         if metadata := plain_mapping(candidate.get("groundingMetadata")):
             self._found[index] = metadata
-        found = annotations(self._found[index], self._texts[index]) if is_end else []
+        found = annotations(self._found[index], "".join(self._texts[index])) if is_end else []
         if not found:
             return reply
         reply = reply or Reply()

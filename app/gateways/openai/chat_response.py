@@ -48,7 +48,7 @@ class OpenAIChatDecoder(ObjectDecoder):
         self._thoughts: defaultdict[int, Thoughts] = defaultdict(Thoughts)
         self._marked: set[int] = set()  # choices whose signatures have their mark
         #: Fields of chunks without choices: they go with the next chunk.
-        self._waiting: Mapping[str, Any] | None = None
+        self._waiting: dict[str, Any] | None = None
 
     def read(self, payload: Any) -> Completion | None:
         """Decode a chunk; None for a keep-alive object without anything in it."""
@@ -57,7 +57,8 @@ class OpenAIChatDecoder(ObjectDecoder):
         if not completion.choices and completion.usage is None:
             if completion.extra is None:
                 return None
-            self._waiting = {**(self._waiting or {}), **completion.extra}
+            self._waiting = self._waiting or {}
+            self._waiting |= completion.extra
         elif self._waiting is not None and _is_passed_on(completion):
             extra, self._waiting = {**self._waiting, **(completion.extra or {})}, None
             return completion._replace(extra=extra)

@@ -1,6 +1,7 @@
 """The messages of a chat request, with OpenAI's checks; their words."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,9 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 #: What an image, a sound or a file costs, in tokens.
 MEDIA_TOKENS = 85
 
+#: Most calls without a result that an error names.
+LISTED_LIMIT = 20
+
 Message = Mapping[str, Any]
 
 
@@ -27,7 +31,7 @@ def check_messages(messages: Sequence[Message]) -> None:
 
     Raises: SandboxError.
     """
-    waiting: list[str] = []
+    waiting: Counter[str] = Counter()
     for at, message in enumerate(messages):
         path = f"messages[{at}]"
         role = message.get("role")
@@ -35,13 +39,14 @@ def check_messages(messages: Sequence[Message]) -> None:
             raise _wrong(f"{path}.role", f"must be one of {', '.join(ROLES)}")
         _check_content(message, str(role), path)
         if role == "tool":
-            if message.get("tool_call_id") not in waiting:
+            call_id = message.get("tool_call_id")
+            if not isinstance(call_id, str) or not waiting[call_id]:
                 text = "must be the id of a tool call in the assistant's message before it"
                 raise _wrong(f"{path}.tool_call_id", text)
-            waiting.remove(message["tool_call_id"])
+            waiting[call_id] -= 1
             continue
         _check_answered(waiting)
-        waiting = _calls(message, path)
+        waiting = Counter(_calls(message, path))
     _check_answered(waiting)
 
 
@@ -51,9 +56,9 @@ def words_to_echo(messages: Sequence[Message]) -> str:
     for message in reversed(messages):
         if message["role"] != "tool":
             break
-        trailing.insert(0, text_of(message))
+        trailing.append(text_of(message))
     if trailing:
-        return " ".join(trailing)
+        return " ".join(reversed(trailing))
     said = [message for message in messages if message["role"] == "user"] or messages
     return text_of(said[-1])
 
@@ -140,9 +145,9 @@ def _calls(message: Message, path: str) -> list[str]:
     return [call["id"] for call in calls]
 
 
-def _check_answered(waiting: Sequence[str]) -> None:
-    if waiting:
-        names = ", ".join(f"`{name[:64]}`" for name in waiting)
+def _check_answered(waiting: Counter[str]) -> None:
+    if open_calls := [name for name, results in waiting.items() if results]:
+        names = ", ".join(f"`{name[:64]}`" for name in open_calls[:LISTED_LIMIT])
         text = f"No message of the role `tool` has the result of these tool calls: {names}."
         raise SandboxError(text, param="messages")
 

@@ -11,6 +11,8 @@ from app.transport.http1.errors import BadHTTP
 
 _STATUS_LINE = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+([1-9]\d\d)(?:[ \t].*)?", re.IGNORECASE)
 _CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
+_BLANK_LINES = re.compile(rb"[\r\n]*")
+_HEAD_END = re.compile(rb"\n\r?\n")
 _DIGITS = re.compile(r"\d{1,18}", re.ASCII)
 
 #: Most bytes that one line of a chunked body may take.
@@ -51,6 +53,8 @@ class LenientParser:
         self._sink = sink
         self._status = 0
         self._buffer = b""
+        self._at = 0  # where in the buffer to read on: it is cut once for each packet
+        self._searched = 0  # bytes of a head in which no end was found
         self._step = self._read_head
         #: Bytes of the body, or of a chunk, that are still to come.
         self._left = 0
@@ -68,7 +72,7 @@ class LenientParser:
 
         Raises: BadHTTP.
         """
-        self._buffer += data
+        self._buffer, self._at = self._buffer[self._at :] + data, 0
         while self._step():
             pass
 
@@ -98,14 +102,17 @@ class LenientParser:
 
         Raises: BadHTTP as soon as the buffer cannot begin a head.
         """
-        text = self._buffer.lstrip(b"\r\n")
-        if text[:5].upper() != b"HTTP/"[: len(text)]:
+        start = _BLANK_LINES.match(self._buffer, self._at).end()  # type: ignore[union-attr]
+        begun = self._buffer[start : start + 5]
+        if begun.upper() != b"HTTP/"[: len(begun)]:
             raise BadHTTP("sent a response that is not HTTP")
-        found = re.search(rb"\n\r?\n", text)
+        found = _HEAD_END.search(self._buffer, max(start, self._at + self._searched - 2))
         if not found:
+            self._searched = len(self._buffer) - self._at
             return None
-        self._buffer = text[found.end() :]
-        return [line.removesuffix(b"\r") for line in text[: found.start()].split(b"\n")]
+        self._at, self._searched = found.end(), 0
+        head = self._buffer[start : found.start()]
+        return [line.removesuffix(b"\r") for line in head.split(b"\n")]
 
     def _framing(self, headers: list[tuple[bytes, bytes]]) -> "_Step":
         """Return the first step of reading the body.
@@ -129,17 +136,17 @@ class LenientParser:
         raise BadHTTP("sent a response that is not valid HTTP: its length is ambiguous")
 
     def _end(self) -> bool:
-        self._buffer = b""
+        self._at = len(self._buffer)
         self._step = self._ignore
         self._sink.on_message_complete()
         return False
 
     def _ignore(self) -> bool:
-        self._buffer = b""
+        self._at = len(self._buffer)
         return False
 
     def _read_until_closed(self) -> bool:
-        self._left = len(self._buffer)
+        self._left = len(self._buffer) - self._at
         self._take_piece()
         return False
 
@@ -177,19 +184,19 @@ class LenientParser:
         return self._end() if not line else True
 
     def _take_piece(self) -> None:
-        piece = self._buffer[: self._left]
+        piece = self._buffer[self._at : self._at + self._left]
         if piece:
-            self._buffer = self._buffer[len(piece) :]
+            self._at += len(piece)
             self._left -= len(piece)
             self._sink.on_body(piece)
 
     def _taken_line(self) -> bytes | None:
-        line, end, rest = self._buffer.partition(b"\n")
-        if not end:
-            if len(line) > _LINE_LIMIT:
+        end = self._buffer.find(b"\n", self._at)
+        if end < 0:
+            if len(self._buffer) - self._at > _LINE_LIMIT:
                 raise BadHTTP("sent a response that is not valid HTTP: a line has no end")
             return None
-        self._buffer = rest
+        line, self._at = self._buffer[self._at : end], end + 1
         return line.removesuffix(b"\r")
 
 

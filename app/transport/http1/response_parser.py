@@ -22,6 +22,9 @@ _SEARCHED_BYTES = 4096
 #: How many packets are kept of a response whose body has not begun to arrive.
 _RAW_LIMIT = 64
 
+#: Most bytes of a head, those of interim responses included: servers and proxies send up to 16 KiB.
+HEAD_LIMIT = 64 * 1024
+
 
 class ResponseParser:
     """Parses the responses of a connection, one after the other.
@@ -51,6 +54,7 @@ class ResponseParser:
         self._is_chunked = False
         #: Everything received so far, until the body is read: the response may be parsed again.
         self._raw: list[bytes] | None = []
+        self._head_size = 0
 
     def feed(self, data: bytes) -> None:
         """Parse the next bytes."""
@@ -100,7 +104,11 @@ class ResponseParser:
 
     def _feed_first(self, raw: list[bytes], data: bytes) -> None:
         """Parse the first bytes of a response, and keep them while it may be parsed again."""
+        if not self.has_head and self._head_size > HEAD_LIMIT:
+            self._fail("sent a response whose headers are too large")
+            return
         raw.append(data)
+        self._head_size += len(data)
         try:
             self._parser.feed_data(data)
         except _PARSER_ERRORS as exc:
@@ -116,14 +124,18 @@ class ResponseParser:
         if self.is_complete:
             self.keeps_alive = False  # noise after a whole response
         elif raw is None or isinstance(exc, HttpParserUpgrade | BadHTTP):
-            bad = "sent a response that is not valid HTTP"
-            self.failure = exc if isinstance(exc, BadHTTP) else BadHTTP(bad)
-            self.failure.status = self.status or None
+            self._fail(
+                exc if isinstance(exc, BadHTTP) else "sent a response that is not valid HTTP"
+            )
         else:
             self._parse_leniently(b"".join(raw))
 
+    def _fail(self, why: BadHTTP | str) -> None:
+        self.failure = BadHTTP(why) if isinstance(why, str) else why
+        self.failure.status = self.status or None
+
     def _parse_leniently(self, raw: bytes) -> None:
-        self.status, self.headers, self._raw = 0, {}, []
+        self.status, self.headers, self._raw, self._head_size = 0, {}, [], 0
         self.has_head = self._is_chunked = False
         self.pieces.clear()
         self._parser = LenientParser(self)

@@ -1,6 +1,6 @@
 """What a chat reply holds beside its text, whole or as a delta of a stream."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from app.vocabulary.chat.tools import ToolCall
@@ -35,35 +35,54 @@ def merged(replies: Iterable[Reply]) -> Reply | None:
     found = list(replies)
     if len(found) < 2:
         return found[0] if found else None
-    extra: dict[str, Any] = {}
-    for reply in found:
-        for name, value in (reply.extra or {}).items():
-            before = extra.get(name)
-            is_more = isinstance(before, list) and isinstance(value, list)
-            extra[name] = before + value if is_more else value
     return Reply(
         "".join(reply.reasoning for reply in found),
         "".join(reply.refusal for reply in found),
         _joined(call for reply in found for call in reply.tool_calls),
-        extra or None,
+        chained(reply.extra for reply in found if reply.extra),
     )
+
+
+def chained(objects: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Merge objects: concatenate lists; of any other value, keep the last. None if empty."""
+    whole: dict[str, Any] = {}
+    own: set[str] = set()  # names whose list is a new one, which may be added to
+    for each in objects:
+        for name, value in each.items():
+            before = whole.get(name)
+            if not (isinstance(before, list) and isinstance(value, list)):
+                whole[name] = value
+                own.discard(name)
+            elif name in own:
+                before += value
+            else:
+                whole[name] = before + value
+                own.add(name)
+    return whole or None
 
 
 def _joined(pieces: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
     """Return whole calls from their pieces, in the order of their indices."""
-    calls: dict[int, ToolCall] = {}
+    calls: dict[int, list[ToolCall]] = {}
     for piece in pieces:
-        before = calls.get(piece.index)
-        calls[piece.index] = piece if before is None else _continued(before, piece)
-    return tuple([calls[index] for index in sorted(calls)])
+        calls.setdefault(piece.index, []).append(piece)
+    return tuple([_whole(calls[index]) for index in sorted(calls)])
 
 
-def _continued(call: ToolCall, piece: ToolCall) -> ToolCall:
+def _whole(pieces: Sequence[ToolCall]) -> ToolCall:
+    """Return a call from its pieces, at least one."""
+    if len(pieces) == 1:
+        return pieces[0]
     return ToolCall(
-        call.index,
-        call.id or piece.id,
-        call.name or piece.name,
-        call.arguments + piece.arguments,
-        call.type,
-        {**(call.extra or {}), **(piece.extra or {})} or None,
+        pieces[0].index,
+        _first([piece.id for piece in pieces]),
+        _first([piece.name for piece in pieces]),
+        "".join([piece.arguments for piece in pieces]),
+        pieces[0].type,
+        {name: value for piece in pieces for name, value in (piece.extra or {}).items()} or None,
     )
+
+
+def _first(texts: Sequence[str | None]) -> str | None:
+    """Return the first text that is there; the last one if none is."""
+    return next(filter(None, texts), texts[-1])

@@ -1,9 +1,15 @@
 """Marshmallow's errors as one error of the API."""
 
+from collections.abc import Iterable
+
+import pytest
 from marshmallow import ValidationError
 
+from app.api.schemas import problems
 from app.api.schemas.fields import MISSING, TYPE, UNKNOWN, VALUE, Problem
 from app.api.schemas.problems import first_problem
+from app.vocabulary.errors import LISTED_LIMIT
+from app.vocabulary.suggestion import did_you_mean
 
 
 def test_a_path_leads_to_the_faulty_value() -> None:
@@ -49,3 +55,18 @@ def test_unknown_parameters_come_last_sorted_with_the_name_that_was_meant() -> N
         "`limit` is wrong. Also: `start_tiem` is unknown. Did you mean `start_time`? "
         "`zebra` is unknown."
     )
+
+
+def test_only_the_names_that_are_listed_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+
+    def counted(name: str, known: Iterable[str]) -> str:
+        compared.extend(known)
+        return did_you_mean(name, known)
+
+    monkeypatch.setattr(problems, "did_you_mean", counted)
+    found = {f"limt{at:04}": [Problem(UNKNOWN, "is unknown")] for at in range(2_000)}
+    error = first_problem(ValidationError(found), ["limit"])
+    assert error.param == "limt0000"
+    assert "And 1995 more." in error.message
+    assert len(compared) == LISTED_LIMIT

@@ -59,3 +59,17 @@ def test_a_header_that_is_no_text_says_nothing() -> None:
     buffer.add_data(raw_frame(headers, b""))
     assert next(buffer).headers == {":event-type": 7}
     assert parsed(raw_frame(headers, b"")) == [("", b"")]
+
+
+def test_the_library_gets_whole_frames_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    parser, sizes = MessageParser(VENDOR), list[int]()
+    add = EventStreamBuffer.add_data
+
+    def noted(self: EventStreamBuffer, data: bytes) -> None:
+        sizes.append(len(data))
+        add(self, data)
+
+    monkeypatch.setattr(EventStreamBuffer, "add_data", noted)
+    found = [m for at in range(len(FRAMES)) for m in parser.feed(FRAMES[at : at + 1])]
+    assert len(found) == len(sizes) == 3
+    assert sum(sizes) == len(FRAMES)

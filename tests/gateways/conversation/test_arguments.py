@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from app.formats import strict_json
+from app.formats.strict_json import DIGITS_LIMIT
 from app.gateways.conversation.arguments import arguments_object
 from app.vocabulary.errors import InvalidRequest
 from tests.gateways.chat_rows import asked
@@ -36,3 +37,10 @@ def test_no_text_means_no_arguments(text: str) -> None:
 )
 def test_order_and_values_stay_as_they_are(text: str) -> None:
     assert strict_json.dump(parsed(text)).decode() == text
+
+
+@pytest.mark.parametrize("inner", ["[" * 64 + "]" * 64, "9" * (DIGITS_LIMIT + 1)])
+def test_arguments_that_take_long_are_refused_by_their_path(inner: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        parsed(f'{{"a": {inner}}}')
+    assert caught.value.param == "messages[0].tool_calls[1].function.arguments"

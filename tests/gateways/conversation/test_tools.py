@@ -88,3 +88,16 @@ def test_what_a_conversation_has_called_is_a_list_of_tools() -> None:
         ("g", NOTHING),
         ("f", NOTHING),
     ]
+
+
+def test_the_arguments_of_all_calls_have_the_limits_of_a_body() -> None:
+    arguments = '{"a": [' + ", ".join(["[]"] * 40_000) + "]}"
+    calls = [
+        {"id": f"c{at}", "type": "function", "function": {"name": "f", "arguments": arguments}}
+        for at in range(2)
+    ]
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "tool_calls": calls}]
+    with pytest.raises(InvalidRequest, match=r"`arguments` of calls in `messages` contains more"):
+        check_calls(VENDOR, asked("anthropic/m", messages).messages)
+    one = [messages[0], {"role": "assistant", "tool_calls": calls[:1]}]
+    check_calls(VENDOR, asked("anthropic/m", one).messages)

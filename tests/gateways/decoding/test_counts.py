@@ -188,3 +188,16 @@ def test_a_sum_lacks_a_completion_whichever_choice_lacks_it(order: tuple[int, ..
         found = running.put(reports[at], (at,), at_end=True)
     assert found.lacks == "completion"
     assert (found.prompt_tokens, found.completion_tokens) == (20, 2)
+
+
+def test_reports_of_many_choices_are_summed_as_they_come() -> None:
+    prompts, samples = 1_024, 2
+    running = RunningUsage(prompts * samples, samples)
+    for count in (1, 2, 3):
+        for slot in range(prompts * samples):
+            total = running.put(usage(5, count), (slot,), at_end=True)
+    assert total == Usage(
+        prompt_tokens=5 * prompts,
+        completion_tokens=3 * prompts * samples,
+        total_tokens=5 * prompts + 3 * prompts * samples,
+    )

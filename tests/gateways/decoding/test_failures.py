@@ -86,6 +86,13 @@ def test_an_error_may_be_json_inside_of_a_message() -> None:
     assert met(400, {"error": "{no JSON"}).message == "{no JSON"
 
 
+def test_half_a_character_in_such_a_message_loses_nothing_else() -> None:
+    error = met(
+        400, {"error": {"message": '{"error": {"message": "no \\ud83d such tool \ud83d"}}'}}
+    )
+    assert "such tool" in error.message
+
+
 def test_an_overflow_at_an_aggregators_vendor_is_one() -> None:
     raw = json.dumps({"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}})
     body = {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}}

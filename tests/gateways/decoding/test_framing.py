@@ -5,7 +5,14 @@ import json
 import pytest
 
 from app.formats.sse import EVENT_LIMIT
-from app.gateways.decoding.framing import LINES_LIMIT, SEARCHED_BYTES, TextFraming, values_in
+from app.gateways.decoding.framing import (
+    FREE_ATTEMPTS,
+    LINES_BYTES,
+    LINES_LIMIT,
+    SEARCHED_BYTES,
+    TextFraming,
+    values_in,
+)
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import VendorFailed
 from tests.gateways.reading import cut
@@ -34,7 +41,7 @@ def frames(body: bytes, size: int | None = None) -> list[tuple[str | None, bytes
         (b"data: 1", [(None, b"1")]),  # no blank line at the end
         (b"error: broken\n\n", [("error", b"broken")]),
         (b'{"data: 1": 2}', [(None, b'{"data: 1": 2}')]),
-        (b' \n[1,\n"data: 2"]', [(None, b' \n[1,\n"data: 2"]')]),
+        (b' \n[1,\n"data: 2"]', [(None, b'[1,\n"data: 2"]')]),
         (b"<html>", [(None, b"<html>")]),
         (b" \n", []),
         (b"", []),
@@ -101,3 +108,38 @@ def test_a_frame_may_hold_several_values_on_lines_of_their_own(
 def test_anything_else_is_not_json(data: bytes) -> None:
     with pytest.raises(VendorFailed, match="sent something that is not JSON"):
         values_in(VENDOR, data)
+
+
+def test_blanks_before_a_response_are_not_kept() -> None:
+    framing = TextFraming(VENDOR)
+    for _ in range(10_000):
+        assert list(framing.feed(b" " * 1_000 + b"\n")) == []
+    assert framing._body.tell() == 0
+    assert [frame.data for frame in framing.feed(BOM + b"\ndata: 1\n\n")] == [b"1"]
+
+
+@pytest.mark.parametrize("body", [b"\xef", b"\xef\xbb", b"\xefdata: 1\n\n"])
+def test_a_part_of_a_byte_order_mark_is_not_lost(body: bytes) -> None:
+    assert frames(body, 1) == [(None, body)]
+
+
+def test_a_field_is_found_wherever_a_packet_ends() -> None:
+    body = b"<html>" * 2_000 + b"\ndata: 1\n\n"
+    assert frames(body, 1) == frames(body) == [(None, b"1")]
+
+
+def test_json_in_many_packets_is_parsed_a_bounded_number_of_times() -> None:
+    framing, parsed = TextFraming(VENDOR), 0
+    for packet in (b'{"a": "}{", "b": [', *[b"{}, {}"] * 5_000, b"]"):
+        list(framing.feed(packet))
+        parsed += framing.is_closed
+    assert parsed == FREE_ATTEMPTS
+    list(framing.feed(b"}"))
+    assert framing.is_closed
+
+
+def test_the_lines_of_a_frame_are_parsed_up_to_a_limit() -> None:
+    lines = [b"[", *[b"1,"] * 100, b'"' + b"a" * (LINES_BYTES // 50) + b'",', *[b"1,"] * 90, b"2]]"]
+    with pytest.raises(VendorFailed, match="not JSON"):
+        values_in(VENDOR, b"\n".join(lines))
+    assert values_in(VENDOR, b"[\n1]\n\n{}") == [[1], {}]

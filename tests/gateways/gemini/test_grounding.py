@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.gateways.gemini.grounding import annotations, searches
+from app.gateways.gemini.grounding import STEP_BYTES, annotations, searches
 from app.vocabulary.completion import Usage
 from tests.gateways.chat_rows import joined, reply_of
 from tests.gateways.gemini.chat import GEMINI, NEW, OLD, sent, tool
@@ -143,3 +143,27 @@ def test_a_segment_of_another_part_that_is_nowhere_is_left_out() -> None:
     segment = {"partIndex": 1, "endIndex": 3, "text": "nowhere"}
     support = {"segment": segment, "groundingChunkIndices": [0]}
     assert annotations({**METADATA, "groundingSupports": [support]}, TEXT) == []
+
+
+def test_any_number_of_segments_is_searched_for_up_to_a_limit() -> None:
+    text, count = "\u00e9 word " * 20_000, 2_000
+    there = {"startIndex": 3, "endIndex": 7, "text": "word"}
+    moved = {"startIndex": 0, "endIndex": 2, "text": "nowhere"}
+    supports = [{"segment": it, "groundingChunkIndices": [0]} for it in [moved] * count + [there]]
+    chunks = [{"web": {"uri": "https://a.example", "title": "A"}}]
+    found = annotations({"groundingChunks": chunks, "groundingSupports": supports}, text)
+    spans = [(it["url_citation"]["start_index"], it["url_citation"]["end_index"]) for it in found]
+    assert spans == [(0, 1)] * count + [(2, 6)]
+
+
+@pytest.mark.parametrize("at", range(0, 3 * STEP_BYTES, 997))
+def test_characters_are_counted_from_bytes_anywhere(at: int) -> None:
+    text = "a\u00e9\u20ac\U0001f600" * STEP_BYTES
+    raw = text.encode()
+    segment = {"startIndex": at, "endIndex": at + 5}
+    supports = [{"segment": segment, "groundingChunkIndices": [0]}]
+    chunks = [{"web": {"uri": "https://a.example"}}]
+    (found,) = annotations({"groundingChunks": chunks, "groundingSupports": supports}, text)
+    start, end = (len(raw[:it].decode("utf-8", "ignore")) for it in (at, at + 5))
+    cited = found["url_citation"]
+    assert (cited["start_index"], cited["end_index"]) == (start, end)

@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from app.sandbox.chat.messages import MEDIA_TOKENS, check_messages, count_tokens, words_to_echo
+from app.sandbox.chat.messages import (
+    LISTED_LIMIT,
+    MEDIA_TOKENS,
+    check_messages,
+    count_tokens,
+    words_to_echo,
+)
 from app.sandbox.errors import SandboxError
 from tests.sandbox.chat.asking import USER, called, function, result
 
@@ -91,3 +97,17 @@ def test_tokens_are_words_of_texts_calls_and_tools_and_a_number_for_media() -> N
     assert count_tokens([called("c1"), result("c1", "20 C")], []) == 2 + 2
     with_tools = count_tokens([USER], [function("f")])
     assert with_tools > 4
+
+
+def test_results_may_come_in_any_order_and_a_bounded_number_of_open_calls_is_named() -> None:
+    count = 5_000
+    calls = [
+        {"id": f"c{at}", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        for at in range(count)
+    ]
+    asked = [user("hi"), {"role": "assistant", "content": None, "tool_calls": calls}]
+    results = [{"role": "tool", "tool_call_id": it["id"], "content": "r"} for it in calls]
+    check_messages([*asked, *reversed(results)])
+    with pytest.raises(SandboxError) as caught:
+        check_messages(asked)
+    assert str(caught.value).count("`c") == LISTED_LIMIT

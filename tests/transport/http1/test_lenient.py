@@ -85,3 +85,9 @@ def test_a_status_is_found_behind_interim_ones() -> None:
     assert status_in(b"\r\nhttp/1.0 503") == 503
     assert status_in(b"HTTP/1.1 42") is None
     assert status_in(b"") is None
+
+
+def test_the_chunks_of_one_packet_may_be_many() -> None:
+    head, count = b"HTTP/1.1 200 OK\ntransfer-encoding: chunked\n\n", 50_000
+    told, body, _ = parsed(head + b"1\na\n" * count + b"0\n\n")
+    assert (body, told[-1]) == (b"a" * count, "end")

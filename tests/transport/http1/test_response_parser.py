@@ -3,7 +3,7 @@
 import pytest
 
 from app.transport.http1.errors import BadHTTP, EndedEarly
-from app.transport.http1.response_parser import ResponseParser
+from app.transport.http1.response_parser import HEAD_LIMIT, ResponseParser
 
 OK = b"HTTP/1.1 200 OK\r\n"
 LENGTH = OK + b"Content-Length: 2\r\n\r\nok"
@@ -114,3 +114,17 @@ def test_an_error_may_end_at_its_status(raw: bytes, status: int | None, ends: bo
     assert (parser.has_head, parser.is_complete) == (ends, ends)
     if ends:
         assert (parser.status, parser.keeps_alive) == (status, False)
+
+
+@pytest.mark.parametrize("size", [1_000, 60_000])
+@pytest.mark.parametrize("status", [b"200 OK", b"103 Early Hints"])
+def test_a_head_has_a_bounded_size(size: int, status: bytes) -> None:
+    head = b"HTTP/1.1 " + status + b"\r\n" + b"a: b\r\n" * HEAD_LIMIT
+    parser = fed(*(head[at : at + size] for at in range(0, HEAD_LIMIT + 2 * size, size)))
+    assert isinstance(parser.failure, BadHTTP)
+    assert "headers are too large" in str(parser.failure)
+
+
+def test_a_body_of_any_size_may_follow_its_head() -> None:
+    parser = fed(OK + b"\r\n", *[b"a" * HEAD_LIMIT] * 4)
+    assert (parser.failure, len(parser.take())) == (None, 4 * HEAD_LIMIT)

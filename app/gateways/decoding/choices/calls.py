@@ -7,10 +7,11 @@ ids and names, mix the pieces of two calls, and leave out empty arguments.
 
 import json
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from app.formats.json_nesting import JSONNesting
 from app.gateways.decoding.choices.slots import UNNUMBERED
 from app.gateways.decoding.choices.texts import TextJoiner, sanitized
 from app.vocabulary.chat.tools import ToolCall
@@ -18,8 +19,8 @@ from app.vocabulary.chat.tools import ToolCall
 #: What a call without arguments has: clients parse them as JSON.
 NO_ARGUMENTS = "{}"
 
-#: How a JSON text ends, by how it begins.
-_CLOSES = {"{": "}", "[": "]", '"': '"'}
+#: Most pieces of arguments that are no object or array, and that are still tried as JSON.
+SCALAR_PIECES = 64
 
 #: Ids that say that there is none.
 NO_ID = frozenset({None, "", "null"})
@@ -38,6 +39,7 @@ class _Call:
     held: list[ToolCall] = field(default_factory=list)
     joiner: TextJoiner = field(default_factory=TextJoiner)
     extra: dict[str, Any] = field(default_factory=dict)
+    nesting: JSONNesting = field(default_factory=JSONNesting)
     #: How many pieces of arguments were judged, and whether they were whole.
     judged: tuple[int, bool] = (0, False)
 
@@ -56,8 +58,22 @@ class _Call:
             return True
         pieces = len(self.arguments)
         if self.judged[0] != pieces:
-            self.judged = pieces, _is_json(self.arguments)
+            for piece in self.arguments[self.judged[0] :]:
+                self.nesting.feed(piece)
+            self.judged = pieces, self._is_json()
         return self.judged[1]
+
+    def _is_json(self) -> bool:
+        """Whether the arguments are one JSON text; they are parsed only if their brackets close."""
+        if not self.nesting.is_closed and (
+            self.arguments[0].lstrip()[:1] in ("{", "[") or len(self.arguments) > SCALAR_PIECES
+        ):
+            return False
+        try:
+            json.loads("".join(self.arguments))
+        except (ValueError, RecursionError):
+            return False
+        return True
 
 
 class StreamedCalls:
@@ -184,15 +200,3 @@ def _begins_another(piece: ToolCall, call: _Call) -> bool:
     if not piece.name or not call.name:
         return False
     return piece.name != call.name or call.is_whole
-
-
-def _is_json(pieces: Sequence[str]) -> bool:
-    """Whether pieces are together one JSON text; they are joined only if they end like one."""
-    end = _CLOSES.get(pieces[0].lstrip()[:1])
-    if end is not None and not pieces[-1].rstrip().endswith(end) and pieces[-1].strip():
-        return False
-    try:
-        json.loads("".join(pieces))
-    except (ValueError, RecursionError):
-        return False
-    return True

@@ -37,8 +37,12 @@ class Choices:
         self._joiners: dict[int, TextJoiner] = {}
         self._plain: set[int] = set()  # slots with text without an end
         self._closed: set[int] = set()  # slots with an end after such text
-        #: Whether half a character waits for its other half.
-        self.holds = False
+        self._halves: set[int] = set()  # slots in which half a character waits for its other half
+
+    @property
+    def holds(self) -> bool:
+        """Whether half a character waits for its other half."""
+        return bool(self._halves)
 
     @cached_property
     def _replies(self) -> Replies:
@@ -169,7 +173,7 @@ class Choices:
     def _delta(self, slot: int, choice: Choice) -> Choice | None:
         text = choice.text
         self.open.add(slot)
-        if self.holds or not text.isascii():
+        if self._halves or not text.isascii():
             text = self._joined(slot, text)
         if text and slot in self.ends:
             self.is_open_ended = True
@@ -217,7 +221,7 @@ class Choices:
     def _joined(self, slot: int, text: str) -> str:
         joiner = self._joiners.get(slot) or self._joiners.setdefault(slot, TextJoiner())
         joined = joiner.feed(text)
-        self.holds = any(joiner.held for joiner in self._joiners.values())
+        (self._halves.add if joiner.held else self._halves.discard)(slot)
         return joined
 
     def _end(self, slot: int, choice: Choice) -> None:

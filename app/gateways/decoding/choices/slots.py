@@ -55,6 +55,7 @@ class Slots:
         self._doubted = doubted or set()
         self._given: dict[int, int] = {}
         self._free = set(range(self._count))
+        self._least = 0  # no free slot is below it
 
     def of(self, index: int) -> int | None:
         """Return the slot of the choice `index`; None if there is none, or it is uncertain."""
@@ -70,9 +71,16 @@ class Slots:
         wanted = index in self._free and index not in self._doubted
         if not wanted and not self._single:
             return None
-        slot = index if wanted else min(self._free, default=None)
+        slot = index if wanted else self._first_free()
         if slot is not None:
             self._free.discard(slot)
             if index not in self._doubted:
                 self._given[index] = slot
         return slot
+
+    def _first_free(self) -> int | None:
+        if not self._free:
+            return None
+        while self._least not in self._free:
+            self._least += 1
+        return self._least

@@ -1,5 +1,6 @@
 """Tool calls as official clients can read them, however the vendor streams them."""
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -205,3 +206,25 @@ def test_the_arguments_of_a_call_may_come_in_any_number_of_pieces(begun: list[To
     for each in (*begun, *[piece(number, None, name, "word ")] * 200_000):
         calls.take([each])
     assert len(calls.close(is_complete=False)) == (0 if number == 0 else 200_001)
+
+
+def test_arguments_are_parsed_only_where_their_brackets_close(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed: list[str] = []
+    loads = json.loads
+
+    def noted(text: str) -> Any:
+        parsed.append(text)
+        return loads(text)
+
+    monkeypatch.setattr(json, "loads", noted)
+    calls, count = StreamedCalls(), 2_000
+    first = [ToolCall(0, "a", "f", '{"n":[{}'), ToolCall(1, "b", "g", "{}")]
+    passed = calls.take(first)
+    for _ in range(count):
+        passed += calls.take([ToolCall(0, arguments=",{}")])
+    assert {it.index for it in passed} == {0}
+    passed = calls.take([ToolCall(0, arguments="]}")])
+    assert [it.index for it in passed] == [0, 1]
+    assert parsed == ['{"n":[{}' + ",{}" * count + "]}"]

@@ -44,3 +44,11 @@ def test_any_number_of_choices_is_placed() -> None:
     """A vendor may send more than were asked for; compared with each other, they take hours."""
     indices = [*range(500_000), 0]
     assert placed(indices, 1, 2) == [0, 1, *[None] * 499_999]
+
+
+def test_slots_are_given_in_their_order_whatever_the_indices_are() -> None:
+    count = 30_000
+    slots = Slots(1, count)
+    assert slots.of(3) == 3
+    given = [slots.of(-1 - at) for at in range(count)]
+    assert given == [*(at for at in range(count) if at != 3), None]
