@@ -57,11 +57,11 @@ def test_without_the_ledger_a_page_says_so(site: DashboardSite) -> None:
 
 
 def test_an_unexpected_error_is_a_page_that_tells_nothing(
-    site: DashboardSite, caplog: pytest.LogCaptureFixture
+    site: DashboardSite, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.sign_in("admin")
-    app = site.client.application
-    app.extensions[EXTENSION] = replace(app.extensions[EXTENSION], reports=None)
+    known = site.client.application.extensions
+    monkeypatch.setitem(known, EXTENSION, replace(known[EXTENSION], reports=None))
     answer = site.get()
     assert answer.status_code == 500
     assert "NoneType" not in answer.text
