@@ -124,7 +124,7 @@ def opened_soon(process: Recorder, budget_cents: int, key_id: str | None = None)
             found.append(opened(process, budget_cents, key_id))
         return bool(found)
 
-    wait_until(is_open, deadline_s=1.0)
+    wait_until(is_open, deadline_s=5.0)
     return found[0]
 
 

@@ -62,7 +62,7 @@ class Contract:
         )
 
 
-HASTY = "{first_token_s = 0.2, idle_s = 0.2, total_s = 0.4}"
+HASTY = "{first_token_s = 0.4, idle_s = 0.4, total_s = 0.8}"
 
 
 @pytest.fixture(scope="module")

@@ -128,7 +128,7 @@ def test_without_a_journal_what_redis_loses_is_counted_exactly(tmp_path: Path) -
         def lost() -> int:
             return (answered - posted(it.gateway)).total()
 
-        wait_until(lambda: missing(it) == lost(), deadline_s=30)
+        wait_until(lambda: missing(it) == lost())
         assert missing(it) >= 50
 
 
@@ -151,7 +151,7 @@ def test_what_an_older_ledger_lacks_is_counted_exactly(tmp_path: Path) -> None:
         lost = (answered - posted(it.gateway)).total()
         assert lost >= 100
         it.worker.start()
-        wait_until(lambda: missing(it) == lost, deadline_s=30)
+        wait_until(lambda: missing(it) == lost)
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")

@@ -100,7 +100,7 @@ def test_a_caller_that_closes_its_connection_ends_the_vendors_call(
         if begun:
             sock.recv(1000)
         wait_until(lambda: len(deployment.vendor.asked) > asked)
-    wait_until(lambda: len(deployment.vendor.hang_ups) > hung_up, deadline_s=10)
+    wait_until(lambda: len(deployment.vendor.hang_ups) > hung_up)
 
 
 def crowd() -> int:

@@ -22,8 +22,9 @@ from app.storage.sql.engine import create_engine
 from app.vocabulary.errors import LedgerUnavailable
 from tests.ledger.bills import CSV
 from tests.support.events import usage_event
+from tests.support.services.polling import wait_until
 
-#: The limit of a statement, and for how long each waits for the table here.
+#: The limit of a statement, and for how long each waits for the table here at least.
 LIMIT_S, WAITS_S = 0.5, 1.0
 END_MS = 2**42
 
@@ -36,6 +37,14 @@ COMMANDS: dict[str, Callable[[Engine], Any]] = {
     "reconcile --bill": lambda engine: compare(engine, read_bill(CSV.encode()), ["openai"]),
     "invoice": lambda engine: InvoiceReader(engine).lines("acme", Bucket(0, 2**32), by=()),
 }
+
+
+def _waiting(engine: Engine) -> int:
+    """Return how many statements wait for a lock."""
+    with engine.connect() as connection:
+        sql = """SELECT count(*) FROM pg_stat_activity
+                 WHERE datname = current_database() AND wait_event_type = 'Lock'"""
+        return int(connection.execute(sa.text(sql)).scalar_one())
 
 
 def test_statements_of_commands_have_no_time_limit(postgres_url: str) -> None:
@@ -57,6 +66,8 @@ def test_statements_of_commands_have_no_time_limit(postgres_url: str) -> None:
             connection.execute(sa.text("LOCK TABLE entries IN ACCESS EXCLUSIVE MODE"))
             found = {name: pool.submit(ends_well, it) for name, it in COMMANDS.items()}
             page = pool.submit(ends_well, of_a_page)
+            wait_until(page.done)
+            wait_until(lambda: _waiting(engine) == len(COMMANDS))
             time.sleep(WAITS_S)  # longer than the limit, while statements wait for the table
         assert {name: it.result() for name, it in found.items()} == dict.fromkeys(COMMANDS, True)
         assert not page.result()

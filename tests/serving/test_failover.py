@@ -260,10 +260,11 @@ def test_ended_calls_are_cut_and_none_begins(
             raised.append(exc)
 
     thread = in_thread(run)
-    wait_until(lambda: len(vendor.asked) == 8)
+    wait_until(lambda: raised or len(vendor.asked) >= 8)
+    assert not raised
     calls.cancel(reason)
     thread.join(60)
-    wait_until(lambda: len(vendor.hang_ups) == 8)
+    wait_until(lambda: len(vendor.hang_ups) >= 8)
     assert isinstance(raised[0], ShuttingDown if reason == "shutdown" else Cancelled)
     assert len(vendor.asked) == 8
     assert set(engine.models) == {"m"}

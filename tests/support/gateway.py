@@ -164,7 +164,7 @@ def vendor_table(url: str) -> str:
         "spare": "retries = 0",
         "single": "list_prompts = false\nmax_n = 2\nretries = 0",
         "drain": 'on_disconnect = "read"\nretries = 0',
-        "quick": "timeouts = {first_token_s = 0.3, idle_s = 0.6, total_s = 1.5}\nretries = 0",
+        "quick": "timeouts = {first_token_s = 1.0, idle_s = 0.6, total_s = 1.5}\nretries = 0",
         "picky": 'unsupported = ["best_of", "suffix", "logit_bias"]',
         "lax": 'unsupported = ["best_of", "suffix", "logit_bias"]\ndrop_unsupported = true',
         "tokens": "token_prompts = true",

@@ -132,11 +132,12 @@ def test_a_real_process_ends_a_stream_at_its_end_mark(web: tuple[Site, int]) -> 
             assert books(site.event()) == ("completed", 20, 7, "vendor", "vendor")
 
 
-@pytest.mark.parametrize("web", [0.5], indirect=True)
+@pytest.mark.parametrize("web", [1.0], indirect=True)
 def test_slow_callers_of_a_real_process_blame_no_vendor(web: tuple[Site, int]) -> None:
     """They pause for longer than a vendor may, before they read and in the middle."""
     (site, _), wire = web, WIRES["text"]
-    piece, pieces, callers = "word " * 13_000, 150, 6
+    piece, pieces, callers = "word " * 13_000, 100, 6
+    site.window = 64 * 1024
     usage = wire.usage(Counts(20, 7))
     end = wire.event(Part("", "stop"), usage=usage)
     events = [wire.event(Part(piece))] * pieces
@@ -144,9 +145,9 @@ def test_slow_callers_of_a_real_process_blame_no_vendor(web: tuple[Site, int]) -
 
     def sleepy() -> Told:
         with site.open(wire, stream=True) as caller:
-            time.sleep(1.5)
+            time.sleep(2.5)
             begun = caller.response.read(1024 * 1024)
-            time.sleep(1.5)
+            time.sleep(2.5)
             told = read(caller.response, stream=True, begun=begun)
         return told
 

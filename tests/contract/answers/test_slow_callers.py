@@ -14,16 +14,20 @@ from tests.contract.answers.wires import WIRES
 from tests.support.services.valkey import Valkey
 from tests.support.vendor import Reply
 
-IDLE_S = 0.5
+IDLE_S = 1.0
+#: How long a caller does not read.
+ASLEEP_S = 2.5 * IDLE_S
 CALLERS = 12
-#: More than the sockets and the gateway hold for a caller that does not read, in bytes.
-PIECE, PIECES = "word " * 13_000, 200
+#: More bytes than the gateway's side holds for a caller that does not read (4 MB), in pieces.
+PIECE, PIECES = "word " * 13_000, 100
+WINDOW = 64 * 1024
 
 
 @pytest.fixture(scope="module")
 def hasty_site(tmp_path_factory: pytest.TempPathFactory, valkey: Valkey) -> Iterator[Site]:
-    """A gateway that gives its vendors half a second from one event to the next."""
+    """A gateway that gives its vendors a second from one event to the next."""
     with serving(tmp_path_factory.mktemp("hasty"), valkey.url, idle_s=IDLE_S) as site:
+        site.window = WINDOW
         yield site
 
 
@@ -53,7 +57,7 @@ def asleep_then_reading(site: Site, wire: Wire, asleep_s: float) -> Told:
 def test_a_caller_that_sleeps_longer_than_a_vendor_may_is_served(hasty: Site, name: str) -> None:
     wire = WIRES[name]
     hasty.always(lambda _: long_answer(wire))
-    told = asleep_then_reading(hasty, wire, 3 * IDLE_S)
+    told = asleep_then_reading(hasty, wire, ASLEEP_S)
     assert told.is_whole(), (told.error, told.cut)
     assert len(told.texts[0]) == len(PIECE) * PIECES
     event = hasty.event()
@@ -65,7 +69,7 @@ def test_many_slow_callers_put_no_vendor_to_rest(hasty: Site) -> None:
     wire = WIRES["text"]
     hasty.always(lambda _: long_answer(wire))
     with ThreadPoolExecutor(CALLERS) as pool:
-        asked = [pool.submit(asleep_then_reading, hasty, wire, 3 * IDLE_S) for _ in range(CALLERS)]
+        asked = [pool.submit(asleep_then_reading, hasty, wire, ASLEEP_S) for _ in range(CALLERS)]
         told = [future.result() for future in asked]
     assert all(one.is_whole() for one in told)
     events = hasty.gateway.events(CALLERS)
@@ -77,7 +81,7 @@ def test_a_slow_caller_that_leaves_has_left(hasty: Site) -> None:
     wire = WIRES["text"]
     hasty.always(lambda _: long_answer(wire))
     with hasty.open(wire, stream=True):
-        time.sleep(3 * IDLE_S)
+        time.sleep(ASLEEP_S)
     event = hasty.event()
     assert event.status == "disconnected"
     assert event.completion_tokens > 0
@@ -118,7 +122,7 @@ def test_a_vendor_that_is_slow_after_a_slow_caller_has_its_own_time(hasty: Site)
     pieces = [wire.event(Part(PIECE))] * PIECES
     end = wire.event(Part("", "stop"), usage=usage)
     hasty.says(wire.stream(*pieces, IDLE_S / 2, end, wire.mark))
-    told = asleep_then_reading(hasty, wire, 3 * IDLE_S)
+    told = asleep_then_reading(hasty, wire, ASLEEP_S)
     assert told.is_whole(), (told.error, told.cut)
     assert hasty.event().status == "completed"
 
@@ -134,9 +138,9 @@ def test_a_caller_that_reads_in_sips_is_served(hasty: Site) -> None:
 
 
 def _sipped(response: http.client.HTTPResponse) -> bytes:
-    """Read two megabytes at a time, with pauses longer than a vendor's timeout."""
+    """Read a megabyte at a time, with pauses longer than a vendor's timeout."""
     content = b""
-    for _ in range(3):
-        content += response.read(2 * 1024 * 1024)
+    for _ in range(2):
+        content += response.read(1024 * 1024)
         time.sleep(1.5 * IDLE_S)
     return content + response.read()

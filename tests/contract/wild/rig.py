@@ -21,7 +21,7 @@ from tests.support.gateway import Gateway
 from tests.support.vendor import Asked, Reply, SimulatedVendor
 
 #: Deadlines that only an answer which never ends comes near.
-TIMEOUTS = "{first_token_s = 4.0, idle_s = 4.0, total_s = 10.0}"
+TIMEOUTS = "{first_token_s = 8.0, idle_s = 8.0, total_s = 20.0}"
 
 
 @dataclass

@@ -164,8 +164,8 @@ def test_what_is_booked_for_nothing_is_seen() -> None:
 
 def test_an_answer_that_ends_late_is_seen() -> None:
     case, outcome = case_of(), whole("A 0")
-    case.ended_s, outcome.ended_s = 100.0, 104.0
-    assert "4.0 s after" in " ".join(faults(case, outcome, [EVENT]))
+    case.ended_s, outcome.ended_s = 100.0, 107.0
+    assert "7.0 s after" in " ".join(faults(case, outcome, [EVENT]))
 
 
 def test_a_stream_that_was_cut_is_no_success() -> None:

@@ -1,5 +1,7 @@
 """Waiting for something real to happen: by looking again and again, with a deadline."""
 
+import faulthandler
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,11 +12,13 @@ def wait_until(
 ) -> None:
     """Return once `condition` holds.
 
-    Raises: TimeoutError when it does not within `deadline_s`, generous since machines are shared.
+    Raises: TimeoutError when it does not within `deadline_s`, generous since machines are shared;
+    standard error then has what each thread does.
     """
     end = time.monotonic() + deadline_s
     while not condition():
         if time.monotonic() > end:
+            faulthandler.dump_traceback(sys.__stderr__ or sys.stderr)
             raise TimeoutError(f"not within {deadline_s} s: {condition}")
         time.sleep(every_s)
 
