@@ -1,7 +1,8 @@
 """Coverage: of which tests it is measured, and of the processes that they start."""
 
+import sys
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,29 @@ def measured(settings: Path = WEB) -> Mapping[str, str]:
         return {}
     data_file = Path(current.config.data_file).resolve()
     return {"COVERAGE_PROCESS_START": str(settings), "COVERAGE_FILE": str(data_file)}
+
+
+def patient(settrace: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Return a `sys.settrace` that tries again when another thread is at it.
+
+    CPython refuses it then, and the thread, which coverage has begin with it, ends before its first
+    line. Threads meet there where an audit hook is written in Python, as filelock's is.
+    """
+
+    def set_trace(function: Any) -> None:
+        while True:
+            try:
+                return settrace(function)
+            except RuntimeError as exc:
+                if "while another trace function" not in str(exc):
+                    raise
+
+    return set_trace
+
+
+def pytest_configure() -> None:
+    """Let every thread begin."""
+    sys.settrace = patient(sys.settrace)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
