@@ -51,7 +51,7 @@ _LONG = (
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C be tested in a run that a shell has started in the background, too."""
+    """Let Ctrl-C and Ctrl-\\ be tested in a run that a shell has started in the background, too."""
     obey_interrupts()
     gc.disable()  # until every test is collected: garbage collections took a quarter of that time
 

@@ -74,6 +74,11 @@ def run_all(threads: Iterable[threading.Thread]) -> None:
 
 
 def obey_interrupts() -> None:
-    """Have SIGINT interrupt this process and those it starts, also when a shell said otherwise."""
+    """Have Ctrl-C and Ctrl-\\ reach this process and those it starts.
+
+    A shell that has started it in the background has both ignored.
+    """
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGQUIT) == signal.SIG_IGN:
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
