@@ -4,20 +4,18 @@ Source: OpenAI's descriptions of the same objects. Vendors' own fields, such as 
 kept beside these.
 """
 
-from typing import get_args
-
 from marshmallow import INCLUDE, Schema, fields, validate
 
 from app.api.openapi.response_parts import (
     MODEL,
     CompletionTokensDetails,
     CompletionUsage,
+    EndedChoice,
     PromptTokensDetails,
     constant,
     count,
     string,
 )
-from app.vocabulary.completion import FinishReason
 
 
 class ChatPromptTokensDetails(PromptTokensDetails):
@@ -111,18 +109,9 @@ class ChatLogprobs(Open):
     refusal = fields.List(fields.Dict(), required=True, allow_none=True)
 
 
-class _Ended(Open):
+class _Ended(EndedChoice, Open):
     index = count("The sample's index.")
     logprobs = fields.Nested(ChatLogprobs, required=True, allow_none=True)
-    finish_reason = fields.String(
-        required=True,
-        allow_none=True,
-        validate=validate.OneOf(get_args(FinishReason)),
-        metadata={"description": "Why the choice ended; null before its last chunk."},
-    )
-    native_finish_reason = fields.String(
-        metadata={"description": "The vendor's reason, if `finish_reason` has no equivalent."}
-    )
 
 
 class ChatChoice(_Ended):

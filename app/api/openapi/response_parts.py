@@ -1,8 +1,10 @@
 """Fields that the schemas of responses are made of, and the usage that both completions have."""
 
-from typing import Any
+from typing import Any, get_args
 
 from marshmallow import Schema, fields, validate
+
+from app.vocabulary.completion import FinishReason
 
 #: What `model` is, in answers.
 MODEL = "The vendor that served the request, and its name of the model; it can be sent back."
@@ -34,6 +36,20 @@ def count(description: str, **kwargs: Any) -> fields.Integer:
 def string(description: str, **kwargs: Any) -> fields.String:
     """Return a field with a text."""
     return fields.String(required=True, metadata={"description": description}, **kwargs)
+
+
+class EndedChoice(Schema):
+    """How a choice ended."""
+
+    finish_reason = fields.String(
+        required=True,
+        allow_none=True,
+        validate=validate.OneOf(get_args(FinishReason)),
+        metadata={"description": "Why the choice ended; null before its last chunk."},
+    )
+    native_finish_reason = fields.String(
+        metadata={"description": "The vendor's reason, if `finish_reason` has no equivalent."}
+    )
 
 
 class PromptTokensDetails(Schema):

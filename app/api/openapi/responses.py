@@ -4,12 +4,16 @@ Responses are built by hand, because a schema would cost time in every chunk of 
 validate responses against these schemas. Source: OpenAI's descriptions of the same objects.
 """
 
-from typing import get_args
+from marshmallow import Schema, fields
 
-from marshmallow import Schema, fields, validate
-
-from app.api.openapi.response_parts import MODEL, CompletionUsage, constant, count, string
-from app.vocabulary.completion import FinishReason
+from app.api.openapi.response_parts import (
+    MODEL,
+    CompletionUsage,
+    EndedChoice,
+    constant,
+    count,
+    string,
+)
 
 
 class Fault(Schema):
@@ -41,21 +45,12 @@ class Error(Schema):
     error = fields.Nested(ErrorDetail, required=True)
 
 
-class ChoiceSchema(Schema):
+class ChoiceSchema(EndedChoice):
     """One choice; in a stream, one delta of it."""
 
     index = count("The prompt's index times `n`, plus the sample's index.")
     text = string("What the model wrote.")
     logprobs = fields.Dict(required=True, allow_none=True)
-    finish_reason = fields.String(
-        required=True,
-        allow_none=True,
-        validate=validate.OneOf(get_args(FinishReason)),
-        metadata={"description": "Why the choice ended; null before its last chunk."},
-    )
-    native_finish_reason = fields.String(
-        metadata={"description": "The vendor's reason, if `finish_reason` has no equivalent."}
-    )
 
 
 class CompletionSchema(Schema):
