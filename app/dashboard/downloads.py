@@ -10,44 +10,21 @@ from app.dashboard.aggregates import grouped
 from app.dashboard.filters import GROUPS
 from app.dashboard.formatting import iso_moment
 from app.dashboard.usage_view import UsageView
-from app.ledger.reports.csv_cells import csv_line
+from app.ledger.reports.csv_cells import BYTE_ORDER_MARK, csv_line
 from app.ledger.reports.query import UsageRow
 from app.ledger.reports.recent import Request
+from app.ledger.reports.request_columns import REQUEST_COLUMNS, request_values
 from app.vocabulary.completion import USAGE_COUNTS
 from app.vocabulary.money import dollars
 
-#: Spreadsheets take a file without it for another encoding than UTF-8.
-_BYTE_ORDER_MARK = "\ufeff"
-
 _FIGURES = ("requests", "failed_requests", *USAGE_COUNTS, "cost_usd", "unpriced_requests")
-_REQUEST_FIELDS = (
-    "request_id",
-    "event_id",
-    "account_id",
-    "api_key_id",
-    "user",
-    "endpoint",
-    "vendor",
-    "model",
-    "vendor_served",
-    "service_tier",
-    "status",
-    "http_status",
-    "error_code",
-    "attempts",
-    "source",
-    "prompt_tokens",
-    "completion_tokens",
-    "first_token_ms",
-    "duration_ms",
-)
 
 Line = Iterable[Any]
 
 
 def csv_file(name: str, lines: Iterable[Line]) -> Response:
     """Return a response that a browser saves as `tollgate-NAME.csv`."""
-    text = _BYTE_ORDER_MARK + "".join(csv_line(line) for line in lines)
+    text = BYTE_ORDER_MARK + "".join(csv_line(line) for line in lines)
     response = Response(text, mimetype="text/csv")
     response.headers["content-disposition"] = f'attachment; filename="tollgate-{name}.csv"'
     response.headers["cache-control"] = "no-store"
@@ -78,11 +55,9 @@ def series_lines(view: UsageView) -> Iterator[Line]:
 
 def request_lines(requests: Iterable[Request], zone: Any) -> Iterator[Line]:
     """Yield the requests of a list."""
-    yield ("started_at", *_REQUEST_FIELDS, "cost_usd")
+    yield REQUEST_COLUMNS
     for it in requests:
-        cost = None if it.cost_nanousd is None else dollars(it.cost_nanousd)
-        fields = (getattr(it, name) for name in _REQUEST_FIELDS)
-        yield (iso_moment(it.started_at_ms, zone), *fields, cost)
+        yield request_values(it, zone).values()
 
 
 def _figures(sums: UsageRow) -> Line:
