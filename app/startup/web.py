@@ -41,8 +41,8 @@ REPLICA_S = 0.5
 _SET_BIND = "set BIND to a name or an address of this host, without a port"
 _OWN_KEY = "is a key of Tollgate, so openai is not configured: set it to OpenAI's key, or unset it"
 _LONG_CACHE = (
-    f"is above {LONGEST_CACHE_S:g}: keys are cached for {LONGEST_CACHE_S:g} s, so that a revoked key"
-    " soon stops working"
+    f"is above {LONGEST_CACHE_S:g}: keys are cached for {LONGEST_CACHE_S:g} s, so that a revoked"
+    " key soon stops working"
 )
 _NO_VENDOR = "no vendor is configured, so no model can be called: see `tollgate vendors`"
 
