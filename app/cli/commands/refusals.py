@@ -93,22 +93,12 @@ def refusals_command(
     with the limit that was reached. Account and key are empty if the request did not tell them.
     """
     check_bom(form, bom=bom)
-    start_s, end_s = _range_s(since, until)
-    query = UsageQuery(
-        start_s=start_s,
-        end_s=end_s,
-        bucket_s=next((WIDTHS_S[name] for name in by if name in WIDTHS_S), None),
-        account_ids=chosen(names["accounts"]),
-        api_key_ids=chosen(names["keys"]),
-        endpoints=chosen(names["endpoints"]),
-        group_by=tuple(GROUP_KEYS[name] for name in by if name in GROUP_KEYS),
-    )
+    query = _query(_range_s(since, until), names, by)
     with open_reports() as source:
         check_names(source.engine, account_ids=names["accounts"], api_key_ids=names["keys"])
         rows = source.refusals.rows(query)
     if form == "table":
-        span = f"from {show_time(start_s * 1000)} to {show_time(end_s * 1000)}"
-        click.echo(f"Refused {span}", err=True)
+        _print_span(query)
     FORMS[form](by, _sorted(rows, by), bom)
 
 
@@ -122,6 +112,25 @@ def _range_s(since: datetime, until: datetime | None) -> tuple[int, int]:
     if start_s >= end_s:
         raise click.UsageError("--since must be before --until")
     return start_s, end_s
+
+
+def _query(
+    span_s: tuple[int, int], names: Mapping[str, tuple[str, ...]], by: Sequence[str]
+) -> UsageQuery:
+    return UsageQuery(
+        start_s=span_s[0],
+        end_s=span_s[1],
+        bucket_s=next((WIDTHS_S[name] for name in by if name in WIDTHS_S), None),
+        account_ids=chosen(names["accounts"]),
+        api_key_ids=chosen(names["keys"]),
+        endpoints=chosen(names["endpoints"]),
+        group_by=tuple(GROUP_KEYS[name] for name in by if name in GROUP_KEYS),
+    )
+
+
+def _print_span(query: UsageQuery) -> None:
+    start, end = show_time(query.start_s * 1000), show_time(query.end_s * 1000)
+    click.echo(f"Refused from {start} to {end}", err=True)
 
 
 def _sorted(rows: Iterable[RefusalRow], by: Sequence[str]) -> list[RefusalRow]:
