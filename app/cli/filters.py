@@ -6,6 +6,7 @@ import click
 from sqlalchemy import Engine
 
 from app.accounts.accounts import Accounts
+from app.accounts.rotation import unknown_key
 from app.ledger.reports.known import Named, without_usage
 
 
@@ -45,6 +46,8 @@ def check_names(engine: Engine, **names: tuple[str, ...]) -> None:
     for kind, is_there in exist.items():
         unseen = [name for name in names.get(kind, ()) if not is_there(name)]
         if unknown := without_usage(engine, kind, unseen):
+            if kind == "api_key_ids" and unknown[0].startswith("tg_"):
+                raise click.ClickException(str(unknown_key(unknown[0])))
             raise click.ClickException(_UNKNOWN[kind].format(unknown[0]))
 
 

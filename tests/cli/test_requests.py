@@ -50,7 +50,7 @@ def ledger(tollgate: Tollgate, prices: PriceBook) -> Ledger:
 
 @pytest.mark.usefixtures("ledger")
 def test_show_says_why_a_request_failed_and_what_each_call_did(tollgate: Tollgate) -> None:
-    output = tollgate.run("requests", "show", "req_failed").stdout
+    output = tollgate.run("requests", "show", " req_failed\n").stdout  # as it was pasted
     assert "failed: the caller got an error" in output
     assert "vendor_overloaded" in output
     assert "+900 ms" in output

@@ -39,7 +39,7 @@ def show_request(any_id: str, *, as_json: bool) -> None:
     several requests have it, the newest is shown.
     """
     with open_reports() as source:
-        found = source.lookup.find(any_id)
+        found = source.lookup.find(any_id.strip())
     if not found:
         raise click.ClickException(NOT_FOUND)
     if as_json:
