@@ -73,7 +73,7 @@ _LONG = (
 
 
 def share(part: int, whole: int) -> str:
-    """Return a part as a percentage of the whole: `12.3 %`, `3,120 %`; `< 0.1 %` for small parts."""
+    """Return a part as a percentage of the whole: `12.3 %`, `3,120 %`, or `< 0.1 %`."""
     if not part or not whole:
         return "0 %"
     percent = 100 * part / whole
