@@ -37,8 +37,8 @@ def test_limits_that_were_changed_meanwhile_are_shown_and_not_set_back(desk: Des
 def test_a_name_that_was_changed_meanwhile_is_not_set_back(desk: Desk) -> None:
     form = hidden(desk.get("/change-account", account="acme").text)
     desk.site.accounts.update("acme", name="Acme Ltd")
-    form = {"account": "acme", "name": "The acme team", "description": "Ours"} | form
-    said = problems(desk.review("change-account", **form))
+    edited = {"account": "acme", "name": "The acme team", "description": "Ours"}
+    said = problems(desk.review("change-account", **edited | form))
     assert "to “Acme Ltd”" in said["name"]
     assert desk.site.accounts.get("acme").name == "Acme Ltd"
 
