@@ -51,7 +51,9 @@ NAVIGATION: tuple[NavigationLink, ...] = (
     NavigationLink("Usage", ("overview",)),
     NavigationLink("Requests", ("requests", "request_page")),
     NavigationLink("Accounts", ("accounts",)),
-    NavigationLink("Administration", ("admin", "admin_form", "audit"), admins_only=True),
+    NavigationLink(
+        "Administration", ("admin", "admin_form", "submit_admin_form", "audit"), admins_only=True
+    ),
 )
 
 for _filter in (

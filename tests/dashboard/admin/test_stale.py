@@ -24,6 +24,7 @@ def test_limits_that_were_changed_meanwhile_are_shown_and_not_set_back(desk: Des
         assert refused.status_code == 400
         said = problems(refused)
         assert "was changed while the form was open" in said[""]
+        assert 'aria-current="page">Administration' in refused.text
         assert "from “10” to “20”, which is shown here" in said["requests_per_minute"]
         assert "from “3” to “4”, and you entered “5”" in said["streams"]
     assert accounts.limits("account", "acme").requests_per_minute == 20
