@@ -19,6 +19,7 @@ from app.ledger.posting import Ledger
 from app.observability.alarms import Alarms
 from app.observability.disk_alarms import DiskAlarms
 from app.observability.missing_check import MissingCheck
+from app.observability.raised_alarms import RaisedAlarms
 from app.pricing.live_prices import LivePrices
 from app.storage.redis.connection import connect
 from app.storage.sql.engine import create_engine
@@ -76,7 +77,8 @@ def _refusal_counts() -> RefusalCounts:
 @functools.cache
 def _alarms() -> Alarms:
     redis = connect(settings.redis_url, settings.redis_timeout_s)
-    return Alarms(redis, DiskAlarms(settings.spool_dir), price_fault=lambda: PRICES.fault)
+    disk, raised = DiskAlarms(settings.spool_dir), RaisedAlarms(_raised)
+    return Alarms(redis, disk, price_fault=lambda: PRICES.fault, raised=raised)
 
 
 @worker_before_create_process.connect  # type: ignore[untyped-decorator]
@@ -107,15 +109,17 @@ def _skip_if_unavailable() -> Iterator[None]:
         logger.warning("skipped until the next run: %s", exc)
 
 
-def _nameless_file() -> int:
+def _nameless_file(name: str) -> int:
     if hasattr(os, "memfd_create"):  # which needs no directory
-        return os.memfd_create("posting")
+        return os.memfd_create(name)
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
 
 
 #: Locked by the one task process of this worker that posts; the lock of a dead process is released.
-_posting = _nameless_file()
+_posting = _nameless_file("posting")
+#: Holds the alarms that a task process of this worker has logged.
+_raised = _nameless_file("alarms")
 
 
 @contextmanager

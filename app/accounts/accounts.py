@@ -83,12 +83,18 @@ class Accounts(Keys):
             return not missing_accounts(connection, [account_id])
 
     def update(
-        self, account_id: str, *, name: str | None = None, description: str | None = None
+        self,
+        account_id: str,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        expected: Account | None = None,
     ) -> Account:
         """Change an account's name or description, and return it; None leaves a field as it is.
 
-        An empty description removes it.
-        Raises: AccountsError when there is no such account, or a text is invalid.
+        An empty description removes it. `expected` is the account as the caller knows it.
+        Raises: AccountsError when there is no such account, a text is invalid, or the texts are
+        not those of `expected` any more.
         """
         if name is not None:
             checked_text("name", name)
@@ -96,6 +102,8 @@ class Accounts(Keys):
             checked_text("description", description)
 
         def changed(account: Account) -> Account:
+            if expected is not None and _texts(account) != _texts(expected):
+                raise _changed_meanwhile()
             about = account.description if description is None else description or None
             return replace(account, name=name or account.name, description=about)
 
@@ -151,16 +159,21 @@ class Accounts(Keys):
             found = connection.execute(select(limits).order_by(limits.c.kind, limits.c.subject_id))
             return [Limits(**row._mapping) for row in found]
 
-    def set_limits(self, kind: Kind, subject_id: str, **changes: Any) -> Limits:
+    def set_limits(
+        self, kind: Kind, subject_id: str, *, expected: Limits | None = None, **changes: Any
+    ) -> Limits:
         """Change some limits of an account or key; return all of its limits.
 
         `changes` are fields of Limits; None removes a limit. All processes apply them within 10 s.
-        Raises: AccountsError when there is no such account or key, or a limit is invalid.
+        Raises: AccountsError when there is no such account or key, a limit is invalid, or the
+        limits are not `expected`, if that is given.
         """
         now_ms = self._now_ms()
 
         def work(connection: Connection) -> Limits:
             old = _known(lock_limits(connection, kind, subject_id), kind, subject_id)
+            if expected is not None and old != expected:
+                raise _changed_meanwhile()
             new = _checked(old, changes)
             if detail := changed_fields(asdict(old), asdict(new)):
                 of_key = kind == "key"
@@ -171,6 +184,14 @@ class Accounts(Keys):
             return new
 
         return write(self._engine, work)
+
+
+def _changed_meanwhile() -> AccountsError:
+    return AccountsError("This was changed meanwhile. Nothing was done: look again, and repeat it.")
+
+
+def _texts(account: Account) -> tuple[str, str | None]:
+    return account.name, account.description
 
 
 def _known(found: Limits | None, kind: Kind, subject_id: str) -> Limits:

@@ -23,6 +23,9 @@ _SECRET_BYTES = 32
 #: beginning: `tg_` and eight of its 43 random characters. The other 35 hold 208 random bits.
 PREFIX_LENGTH = 11
 
+#: A key within a text; its first group is what is stored of it in clear.
+_WITHIN = re.compile(r"(tg_[\w-]{8})[\w-]{35}", re.ASCII)
+
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
@@ -94,6 +97,11 @@ def prefix_of(secret: str | bytes) -> str:
     """Return the beginning of a valid secret that is stored in clear."""
     text = secret if isinstance(secret, str) else secret.decode("ascii")
     return text[:PREFIX_LENGTH]
+
+
+def hide_keys(text: str) -> str:
+    """Return a text in which each key is cut to what is stored of it: somebody has pasted it."""
+    return _WITHIN.sub(r"\1…", text)
 
 
 def checked_text(field: str, text: str) -> str:

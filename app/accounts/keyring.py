@@ -14,6 +14,8 @@ from app.vocabulary.errors import InvalidAPIKey, LedgerUnavailable
 
 #: The longest time that a revoked key may still work in any process.
 REVOCATION_BOUND_S = 10
+#: The longest time for which a process caches a key, in seconds.
+LONGEST_CACHE_S = REVOCATION_BOUND_S / 2
 #: How long a valid key is trusted while the ledger is unavailable; no key can be revoked then.
 OUTAGE_TRUST_S = 300.0
 #: Cached keys of each kind, valid and unknown, so that guesses never evict valid keys.

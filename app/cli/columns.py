@@ -20,7 +20,7 @@ class Columns(click.ParamType[tuple[str, ...]]):
         """Return the names in their order, without duplicates."""
         if isinstance(value, tuple):
             return value
-        names = tuple(dict.fromkeys(value.split(",")))
+        names = tuple(dict.fromkeys(name.strip() for name in value.split(",")))
         for name in names:
             if name not in self.names:
                 known = ", ".join(self.names)

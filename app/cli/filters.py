@@ -1,12 +1,17 @@
 """Options that narrow a command to accounts, models or keys; an unknown name is an error."""
 
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import click
 from sqlalchemy import Engine
 
 from app.accounts.accounts import Accounts
+from app.accounts.rotation import unknown_key
+from app.gateways.families import GATEWAY_SPECS
 from app.ledger.reports.known import Named, without_usage
+from app.vendors.table import load_vendors
 
 
 class ModelName(click.ParamType[str]):
@@ -28,6 +33,7 @@ _UNKNOWN: Mapping[Named, str] = {
     "api_key_ids": "There is no key {0}. List the keys: tollgate keys list",
     "models": "No usage of the model {0} is recorded. List the models: tollgate usage --since 365d"
     " --by model",
+    "vendors": "There is no vendor entry {0}. List them: tollgate vendors",
 }
 
 
@@ -41,11 +47,24 @@ def check_names(engine: Engine, **names: tuple[str, ...]) -> None:
         "account_ids": accounts.exists,
         "api_key_ids": accounts.get_key,
         "models": lambda _: False,
+        "vendors": _is_entry,
     }
     for kind, is_there in exist.items():
         unseen = [name for name in names.get(kind, ()) if not is_there(name)]
         if unknown := without_usage(engine, kind, unseen):
+            if kind == "api_key_ids" and unknown[0].startswith("tg_"):
+                raise click.ClickException(str(unknown_key(unknown[0])))
             raise click.ClickException(_UNKNOWN[kind].format(unknown[0]))
+
+
+def _is_entry(vendor: str) -> bool:
+    """Return whether the vendor table has the entry.
+
+    Raises: ConfigError if the table is invalid.
+    """
+    overlay = os.environ.get("TOLLGATE_VENDORS")
+    table = load_vendors(Path(overlay) if overlay else None, os.environ, GATEWAY_SPECS)
+    return any(it.name == vendor for it in table)
 
 
 def chosen(names: tuple[str, ...]) -> frozenset[str] | None:

@@ -54,7 +54,11 @@ class Dollars(click.ParamType["int | Lifted"]):
         try:
             return nanousd_of(Decimal(value))
         except (InvalidOperation, ValueError):
-            self.fail(f"must be an amount of dollars or `{NONE}`, not {value!r}", param, ctx)
+            self.fail(
+                f"must be an amount of dollars, such as 500 or 0.50, or `{NONE}`, not {value!r}",
+                param,
+                ctx,
+            )
 
 
 OPTIONS = (

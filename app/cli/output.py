@@ -7,7 +7,6 @@ key that is shown only once.
 import contextlib
 import io
 import os
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,12 +15,10 @@ from typing import Any
 
 import click
 
+from app.accounts.apikey import hide_keys
+
 #: Longest line of an error, in characters.
 LINE_LIMIT = 600
-
-
-#: A key of Tollgate; what is stored of it in clear is the first group.
-_API_KEY = re.compile(r"(tg_[\w-]{8})[\w-]{35}", re.ASCII)
 
 
 class OutputFailed(click.ClickException):
@@ -50,7 +47,7 @@ def readable(message: str) -> str:
 
     It may repeat an argument, which somebody has pasted: of an API key, its beginning stays.
     """
-    return "\n".join(map(_readable_line, _API_KEY.sub(r"\1…", message).split("\n")))
+    return "\n".join(map(_readable_line, hide_keys(message).split("\n")))
 
 
 def _readable_line(line: str) -> str:

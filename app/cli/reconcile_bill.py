@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from app.cli.filters import check_names
 from app.cli.ledger import open_ledger
 from app.cli.tables import Cell, format_table, on_terminal
 from app.ledger.bill import Bill, BillError, read_bill
@@ -21,6 +22,7 @@ def reconcile_bill(path: Path, vendors: Sequence[str], as_json: bool) -> None:
     except BillError as exc:
         raise click.ClickException(f"{path}: {exc}.") from exc
     with open_ledger() as engine:
+        check_names(engine, vendors=tuple(vendors))
         found = compare(engine, bill, vendors)
     if as_json:
         click.echo(json.dumps([asdict(it) for it in found], indent=2, default=str))
@@ -53,7 +55,8 @@ def _summary(bill: Bill, vendors: Sequence[str], found: Sequence[BillDifference]
     days = f"{bill.first} to {bill.last} (UTC)"
     if not found:
         return f"The bill and the ledger agree on {', '.join(vendors)}, {days}."
+    number = "1 difference" if len(found) == 1 else f"{len(found)} differences"
     return (
-        f"The bill and the ledger have {len(found)} differences, {days}. `-` marks a value that is"
+        f"The bill and the ledger have {number}, {days}. `-` marks a value that is"
         " missing on one side. Estimated requests explain small differences."
     )

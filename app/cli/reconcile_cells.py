@@ -6,10 +6,7 @@ from collections.abc import Iterator
 from sqlalchemy import Engine
 
 from app.cli.times import show_time
-from app.ledger.cells import list_cells
-
-#: A worker records its cell every few seconds, in the longest case after ten seconds of posting.
-PATIENCE_S = 60
+from app.ledger.cells import PATIENCE_S, list_cells
 
 
 def cell_problems(engine: Engine) -> Iterator[str]:

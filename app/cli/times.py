@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import click
 
+from app.vocabulary.suggestion import did_you_mean
+
 _SPAN = re.compile(r"([0-9]{1,6})([dhm])")
 #: Other times would overflow in a time zone, or at the end of their day.
 YEARS = range(2, 9999)
@@ -102,8 +104,11 @@ class Zone(click.ParamType[tzinfo]):
             return UTC
         # ZoneInfo would treat any text as a path, and not every file there is a zone.
         if value not in available_timezones():
+            hint = did_you_mean(value, available_timezones())
             self.fail(
-                f"must be the name of a time zone, such as Europe/Zurich, not {value!r}", param, ctx
+                f"must be the name of a time zone, such as Europe/Zurich, not {value!r}.{hint}",
+                param,
+                ctx,
             )
         return ZoneInfo(value)
 

@@ -73,11 +73,13 @@ _LONG = (
 
 
 def share(part: int, whole: int) -> str:
-    """Return a part as a percentage of the whole: `12.3 %`, and `< 0.1 %` for small parts."""
+    """Return a part as a percentage of the whole: `12.3 %`, `3,120 %`, or `< 0.1 %`."""
     if not part or not whole:
         return "0 %"
     percent = 100 * part / whole
-    return "< 0.1 %" if percent < 0.1 else f"{percent:.3g} %"
+    if percent < 0.1:
+        return "< 0.1 %"
+    return f"{percent:.3g} %" if percent < 999.5 else f"{percent:,.0f} %"
 
 
 def moment(unix_ms: int, zone: tzinfo = UTC) -> str:

@@ -13,10 +13,15 @@ LINES_LIMIT = 20
 
 @dataclass(frozen=True, slots=True)
 class RefusalTable:
-    """The most frequent refusals, and the number of all refused requests."""
+    """The refusals, the most frequent first, and the number of all refused requests."""
 
-    rows: Sequence[RefusalRow]
+    ranked: Sequence[RefusalRow]
     total: int
+
+    @property
+    def rows(self) -> Sequence[RefusalRow]:
+        """Those that have a line."""
+        return self.ranked[:LINES_LIMIT]
 
     @property
     def rest(self) -> int:
@@ -36,9 +41,9 @@ def refusal_query(query: UsageQuery) -> UsageQuery:
 
 
 def refusal_table(rows: Sequence[RefusalRow]) -> RefusalTable:
-    """Return the table of rows, the most frequent refusals first."""
+    """Return the table of rows."""
     ranked = sorted(
         rows,
         key=lambda it: (-it.requests, it.reason or "", it.account_id or "", it.api_key_id or ""),
     )
-    return RefusalTable(ranked[:LINES_LIMIT], sum(row.requests for row in rows))
+    return RefusalTable(ranked, sum(row.requests for row in rows))

@@ -11,6 +11,7 @@ from flask import Blueprint, Response, g, make_response, render_template, reques
 from werkzeug.exceptions import HTTPException
 
 from app import __version__
+from app.accounts.apikey import hide_keys
 from app.api.auth import challenge
 from app.api.http_errors import from_http
 from app.dashboard import formatting
@@ -34,6 +35,9 @@ CONTENT_SECURITY_POLICY = (
     " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
+#: The template that shows a new key. Others repeat what was typed, which may be a key, too.
+NEW_KEY_PAGE = "admin/done.html"
+
 NO_SUCH_PAGE = "The dashboard has no such page. Check the address, or go back."
 
 
@@ -51,7 +55,9 @@ NAVIGATION: tuple[NavigationLink, ...] = (
     NavigationLink("Usage", ("overview",)),
     NavigationLink("Requests", ("requests", "request_page")),
     NavigationLink("Accounts", ("accounts",)),
-    NavigationLink("Administration", ("admin", "admin_form", "audit"), admins_only=True),
+    NavigationLink(
+        "Administration", ("admin", "admin_form", "submit_admin_form", "audit"), admins_only=True
+    ),
 )
 
 for _filter in (
@@ -74,7 +80,7 @@ for _filter in (
 
 
 def page(template: str, http_status: int = 200, **values: Any) -> Response:
-    """Return a page that is not cached."""
+    """Return a page that is not cached; only the page of a new key contains one."""
     current_user = g.get("current_user")
     shared = {
         "current_user": current_user,
@@ -84,7 +90,7 @@ def page(template: str, http_status: int = 200, **values: Any) -> Response:
         "version": __version__,
     }
     html = render_template(f"dashboard/{template}", **shared, **values)
-    response = make_response(html, http_status)
+    response = make_response(html if template == NEW_KEY_PAGE else hide_keys(html), http_status)
     response.headers["cache-control"] = "no-store"
     return response
 

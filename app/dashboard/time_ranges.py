@@ -76,8 +76,12 @@ class TimeRange:
         """The range to compare with: as long as what has passed of this one.
 
         A month is compared with the same part of the month before, other ranges with the time that
-        precedes them. Of a range that is going on, whole slots are compared, which rollups have.
+        precedes them: whole days with as many days, also if the clocks change in between. Of a
+        range that is going on, whole slots are compared, which rollups have.
         """
+        if not self.preset and (days := self._past_days):
+            start_s = midnight_s(self._first_day - timedelta(days=days), self.zone)
+            return TimeRange(start_s, self.start_s, self.zone, self.now_s)
         passed_s = min(self.end_s, max(self.start_s, self.now_s)) - self.start_s
         if self.start_s + passed_s < self.end_s and self.width_s > MINUTE_S:
             passed_s = floor_to(passed_s, SLOT_S)
@@ -90,6 +94,14 @@ class TimeRange:
     @property
     def _first_day(self) -> date:
         return datetime.fromtimestamp(self.start_s, self.zone).date()
+
+    @property
+    def _past_days(self) -> int:
+        """The number of days of a range of whole days that is over; 0 for others."""
+        first, end = self._first_day, datetime.fromtimestamp(self.end_s, self.zone).date()
+        bounds_s = (midnight_s(first, self.zone), midnight_s(end, self.zone))
+        is_whole = bounds_s == (self.start_s, self.end_s) and self.end_s <= self.now_s
+        return (end - first).days if is_whole else 0
 
 
 def preset_range(preset: str, zone: tzinfo, now_s: int) -> TimeRange:

@@ -5,8 +5,9 @@ Days are in UTC. Does not depend on the ledger.
 
 import csv
 import io
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
@@ -60,6 +61,8 @@ def read_bill(raw: bytes) -> Bill:
     return Bill(min(days), max(days), measures, sums)
 
 
+_THOUSANDS = re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3})+")
+
 #: A line of a bill: its day, its model (None for a day without usage), and its counts.
 BillRow = tuple[date, str | None, Mapping[str, int]]
 
@@ -104,6 +107,7 @@ def _bucket_rows(bucket: Mapping[str, Any]) -> Iterator[BillRow]:
 def _csv_rows(text: str) -> Iterator[BillRow]:
     reader = csv.DictReader(io.StringIO(text, newline=""))
     try:
+        reader.fieldnames = [name.strip().lower() for name in reader.fieldnames or ()]
         yield from _rows_of(reader)
     except csv.Error as exc:  # as for a field of more than 128 KiB
         raise BillError(f"line {reader.reader.line_num} is not CSV: {exc}") from exc
@@ -114,11 +118,31 @@ def _rows_of(reader: "csv.DictReader[str]") -> Iterator[BillRow]:
     measures = [name for name in MEASURES if name in columns]
     if not {"day", "model"} <= set(columns) or not measures:
         raise BillError(
-            "the CSV needs the columns day, model, and tokens (or input_tokens, output_tokens)"
+            "the CSV needs the columns day, model, and tokens (or input_tokens, output_tokens),"
+            " separated by commas"
         )
     for row in reader:
         try:
-            counts = {name: int(row[name]) for name in measures}
-            yield date.fromisoformat(row["day"]), row["model"] or "", counts
-        except (ValueError, TypeError) as exc:
+            yield _row_of(row, measures)
+        except ValueError as exc:
             raise BillError(f"line {reader.line_num} of the CSV: {exc}") from exc
+
+
+def _row_of(row: Mapping[str | None, Any], measures: Sequence[str]) -> BillRow:
+    if None in row:
+        raise ValueError("it has more cells than the first line: put quotes around `1,234`")
+    try:
+        day = date.fromisoformat(row["day"] or "")
+    except ValueError as exc:
+        raise ValueError(f"day must be such as 2026-11-30, not {row['day']!r}") from exc
+    return day, row["model"] or "", {name: _tokens(name, row[name]) for name in measures}
+
+
+def _tokens(name: str, text: str | None) -> int:
+    digits = (text or "").strip()
+    if _THOUSANDS.fullmatch(digits):
+        digits = digits.replace(",", "")
+    try:
+        return int(digits)
+    except ValueError as exc:
+        raise ValueError(f"{name} must be a whole number, not {text!r}") from exc

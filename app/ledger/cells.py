@@ -12,6 +12,10 @@ from sqlalchemy import Connection, Engine, delete, select
 from app.storage.sql.tables import cells
 from app.storage.sql.transactions import insert, reading, write
 
+#: A worker records its cell every few seconds, in the longest case after ten seconds of posting. A
+#: cell that was recorded less than this ago is live.
+PATIENCE_S = 60
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -52,10 +56,12 @@ def list_cells(engine: Engine) -> list[Cell]:
         return read_cells(connection)
 
 
-def forget_cell(engine: Engine, cell_id: str) -> bool:
+def forget_cell(engine: Engine, cell_id: str, *, idle_since_ms: int) -> bool:
     """Delete the row of a cell that no longer exists; return whether there was one.
 
+    A cell that was recorded since `idle_since_ms` (Unix ms) stays: its worker runs.
     Raises: LedgerUnavailable.
     """
-    statement = delete(cells).where(cells.c.cell_id == cell_id)
+    idle = (cells.c.cell_id == cell_id, cells.c.written_at_ms < idle_since_ms)
+    statement = delete(cells).where(*idle)
     return bool(write(engine, lambda connection: connection.execute(statement).rowcount))

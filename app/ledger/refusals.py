@@ -12,8 +12,8 @@ from app.storage.sql.tables import refusal_batches, refusals
 from app.storage.sql.transactions import insert, write
 from app.usage.refusal import Refusal
 
-#: How long the ledger remembers a batch, in ms: far longer than a worker may repeat it.
-REMEMBERED_MS = DAY_S * 1000
+#: How long the ledger remembers a batch, in ms. A worker repeats it while Redis is unavailable.
+REMEMBERED_MS = 7 * DAY_S * 1000
 
 _KEY = [it.name for it in refusals.primary_key]
 

@@ -14,6 +14,7 @@ from redis import Redis, ResponseError
 from app.admission.unchecked import RECENT_S, UncheckedRequests
 from app.observability.disk_alarms import DiskAlarms
 from app.observability.missing_check import settled
+from app.observability.raised_alarms import RaisedAlarms
 from app.settings import NO_CLUSTER
 from app.storage.redis.connection import write_probe
 from app.storage.redis.errors import redis_errors
@@ -61,7 +62,7 @@ class Alarms:
 
     `unchecked` are the requests that this process has served without a check of their limits; by
     default, those that all have reported. `price_fault` says why this process has not taken a
-    changed price file.
+    changed price file. `raised` is what was logged: by default, by this object.
     """
 
     def __init__(
@@ -71,12 +72,13 @@ class Alarms:
         *,
         unchecked: UncheckedRequests | None = None,
         price_fault: Callable[[], str | None] = lambda: None,
+        raised: RaisedAlarms | None = None,
     ) -> None:
         self._redis = redis
         self._disk = disk
         self._price_fault = price_fault
         self._unchecked = unchecked or UncheckedRequests(redis)
-        self._raised: Mapping[str, str] = {}
+        self._raised = raised or RaisedAlarms()
         #: Whether a primary Redis has ever responded; until then, REDIS_URL may be wrong.
         self.redis_was_up = False
 
@@ -129,11 +131,11 @@ class Alarms:
         )
 
     def _log_changes(self, alarms: Mapping[str, str]) -> None:
-        for name in alarms.keys() - self._raised.keys():
+        new, cleared = self._raised.replace(alarms)
+        for name in new:
             log.warning("alarm %s: %s", name, alarms[name])
-        for name in self._raised.keys() - alarms.keys():
+        for name in cleared:
             log.info("alarm %s has cleared", name)
-        self._raised = alarms
 
 
 def _unlimited_alarm(recent: Mapping[str, int]) -> dict[str, str]:

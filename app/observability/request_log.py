@@ -132,10 +132,13 @@ class RequestLine:
             self._refused()
 
     def _refused(self) -> None:
-        """Count a request that ended before any vendor was called, if it was to call one."""
-        endpoint = ENDPOINTS.get(self._rule) if self._rule else None
+        """Count a request that ended before any vendor was called, if it was to call one.
+
+        One to a path that does not exist was, too: its client has another base URL.
+        """
+        endpoint = ENDPOINTS.get(self._rule) if self._rule else ""
         reason = g.get("refusal_reason")
-        if endpoint and reason and self._method == "POST":
+        if endpoint is not None and reason and self._method == "POST":
             known = (g.get(name, "") for name in ("account_id", "api_key_id"))
             self._refusals.count(reason, endpoint, *known)
 

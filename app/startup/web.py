@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 from app.accounts.apikey import secret_digest
+from app.accounts.keyring import LONGEST_CACHE_S
 from app.gateways.families import GATEWAY_SPECS
 from app.observability.disk_alarms import DiskAlarms
 from app.observability.logs import configure
@@ -39,6 +40,10 @@ REPLICA_S = 0.5
 
 _SET_BIND = "set BIND to a name or an address of this host, without a port"
 _OWN_KEY = "is a key of Tollgate, so openai is not configured: set it to OpenAI's key, or unset it"
+_LONG_CACHE = (
+    f"is above {LONGEST_CACHE_S:g}: keys are cached for {LONGEST_CACHE_S:g} s, so that a revoked"
+    " key soon stops working"
+)
 _NO_VENDOR = "no vendor is configured, so no model can be called: see `tollgate vendors`"
 
 
@@ -49,6 +54,8 @@ def check_web(read: ReadSettings) -> Iterator[Finding]:
     yield from setting_findings(problems, WEB)
     if fault := arguments_fault(settings.env):
         yield Finding(VARIABLE, "refused", fault, WEB)
+    if settings.key_cache_s > LONGEST_CACHE_S:
+        yield Finding("TOLLGATE_KEY_CACHE_S", "warning", _LONG_CACHE, WEB)
     if "TOLLGATE_VENDORS" not in read.problems:
         yield from _vendors(settings)
     yield from findings_of("OTEL_*", lambda: check_tracing(settings.env), WEB)

@@ -18,7 +18,9 @@ from tests.support.vendor import SimulatedVendor, json_reply
 PATH = "/v5/organization/usage/refusals"
 
 
-def refused(gateway: Gateway, count: int) -> dict[tuple[str, ...], int]:
+def refused(
+    gateway: Gateway, count: int, endpoint: str = "completions"
+) -> dict[tuple[str, ...], int]:
     """Wait until Redis has so many refused requests; return them without hour and endpoint."""
     counts, found = RefusalCounts(gateway.redis), dict[tuple[str, ...], int]()
 
@@ -26,7 +28,7 @@ def refused(gateway: Gateway, count: int) -> dict[tuple[str, ...], int]:
         batch = counts.take("batch")
         if batch is not None:
             for it, number in batch.counts.items():
-                assert it.endpoint == "completions"
+                assert it.endpoint == endpoint
                 key = (it.reason, it.account_id, "key" if it.api_key_id else "")
                 found[key] = found.get(key, 0) + number
             counts.drop("batch")
@@ -77,6 +79,18 @@ def test_requests_for_a_disabled_account_count_for_it(gateway: Gateway) -> None:
     assert refused(gateway, 3) == {
         ("account_disabled", "acme", "key"): 2,
         ("account_required", "", "key"): 1,
+    }
+
+
+def test_a_client_with_another_base_url_is_counted(gateway: Gateway) -> None:
+    elsewhere = gateway.base_url.removesuffix("/v5")
+    for path in ("/v1/chat/completions", "/v5/responses", "/completions"):
+        assert requests.post(elsewhere + path, json=PROMPT, timeout=60).status_code == 404
+    assert requests.post(f"{gateway.base_url}/models", json={}, timeout=60).status_code == 405
+    assert requests.get(f"{elsewhere}/favicon.ico", timeout=60).status_code == 404
+    assert refused(gateway, 4, endpoint="") == {
+        ("not_found", "", ""): 3,
+        ("method_not_allowed", "", ""): 1,
     }
 
 

@@ -40,8 +40,25 @@ def test_changes_are_listed_newest_first_and_filtered(tollgate: Tollgate) -> Non
     assert listed("--actor", "ann") == ["account.create", "account.update", "account.create"]
 
 
+def test_the_rotation_of_a_key_is_listed_with_both_keys(tollgate: Tollgate) -> None:
+    tollgate.run("accounts", "create", "acme")
+    accounts = Accounts(tollgate.engine)
+    old, _ = accounts.create_key(["acme"], ["usage"])
+    new, _ = accounts.rotate(old.key_id, overlap_s=60)
+    for key_id, actions in (
+        (new.key_id, ["key.rotate"]),
+        (old.key_id, ["key.rotate", "key.create"]),
+    ):
+        text = tollgate.run("audit", "list", "--json", "--key", key_id).stdout
+        assert [it["action"] for it in json.loads(text)] == actions
+
+
 def test_only_changes_of_the_range_are_listed(tollgate: Tollgate) -> None:
     old = Change("account.create", ("acme",))
     write(tollgate.engine, lambda connection: record(connection, 5, Actor("a", "cli"), old))
     assert tollgate.run("audit", "list").stdout == ""
+    until = ("audit", "list", "--since", "1970-01-01", "--until")
+    assert tollgate.run(*until, "1970-01-01T00:00:00.005").stdout == ""
+    assert "account.create" in tollgate.run(*until, "1970-01-01T00:00:00.006").stdout
+    assert "must be before" in tollgate.run(*until, "1970-01-01", exit_code=2).stderr
     assert "1970-01-01T00:00:00Z" in tollgate.run("audit", "list", "--since", "1970-01-01").stdout

@@ -1,6 +1,7 @@
 """`tollgate cells`."""
 
 import json
+import time
 
 from app.ledger.cells import Cell, list_cells, record_cell
 from tests.cli.command import Tollgate
@@ -19,3 +20,11 @@ def test_cells_are_listed_and_one_that_is_gone_is_forgotten(tollgate: Tollgate) 
     assert tollgate.run("cells", "forget", "gone").stderr == "Forgot the cell gone.\n"
     assert list_cells(tollgate.engine) == [here]
     assert "no cell gone" in tollgate.run("cells", "forget", "gone", exit_code=1).stderr
+
+
+def test_a_cell_whose_worker_runs_is_not_forgotten(tollgate: Tollgate) -> None:
+    now_ms = int(time.time() * 1000)
+    live = Cell("main", now_ms, now_ms)
+    record_cell(tollgate.engine, live)
+    assert "main is live" in tollgate.run("cells", "forget", "main", exit_code=1).stderr
+    assert list_cells(tollgate.engine) == [live]

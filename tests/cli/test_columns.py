@@ -9,7 +9,7 @@ COLUMNS = Columns(("account", "day", "hour"))
 
 
 def test_names_keep_their_order_without_duplicates() -> None:
-    assert COLUMNS.convert("day,account,day", None, None) == ("day", "account")
+    assert COLUMNS.convert("day, account,day ", None, None) == ("day", "account")
     assert COLUMNS.convert(("day",), None, None) == ("day",)
 
 

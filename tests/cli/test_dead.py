@@ -186,6 +186,10 @@ def test_without_redis_a_sentence_says_what_to_look_at(command: tuple[str, ...])
     assert "REDIS_URL is not set" in unset.stderr
 
 
+def test_nothing_is_dropped_without_a_question(tollgate: Tollgate) -> None:
+    assert tollgate.run("dead", "drop", "--all").stderr == "0 events dropped.\n"
+
+
 def test_what_is_dropped_is_not_missing(tollgate: Tollgate, redis: "Redis", engine: Engine) -> None:
     """Else a web process would send it again."""
     now_ms = time.time_ns() // 1_000_000

@@ -31,6 +31,11 @@ def test_a_name_is_known_if_it_exists_or_has_usage(engine: Engine) -> None:
         assert max(names.values())[-1] in str(caught.value)
 
 
+def test_the_beginning_of_a_key_is_no_id(engine: Engine) -> None:
+    with pytest.raises(click.ClickException, match="Find the ID: tollgate keys find"):
+        check_names(engine, api_key_ids=("tg_abcdefgh",))
+
+
 def test_a_model_has_a_vendor() -> None:
     assert ModelName().convert("openai/ft:a/b", None, None) == "openai/ft:a/b"
     for text in ("gpt-4o", "/gpt-4o", "openai/"):

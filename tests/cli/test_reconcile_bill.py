@@ -60,6 +60,8 @@ def test_each_difference_is_a_line_and_the_exit_code_1(posted: Tollgate, tmp_pat
 def test_the_vendor_whose_bill_it_is_can_be_named(posted: Tollgate, tmp_path: Path) -> None:
     result = posted.run(*bill(tmp_path, page(3)), "--vendor", "azure", exit_code=1)
     assert len(result.stdout.splitlines()) == 3
+    unknown = posted.run(*bill(tmp_path, page(3)), "--vendor", "azzure", exit_code=1)
+    assert "There is no vendor entry azzure" in unknown.stderr
 
 
 def test_a_file_that_is_no_bill_is_a_sentence(posted: Tollgate, tmp_path: Path) -> None:

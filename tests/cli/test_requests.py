@@ -1,5 +1,7 @@
 """`tollgate requests`."""
 
+import csv
+import io
 import json
 import time
 
@@ -48,7 +50,7 @@ def ledger(tollgate: Tollgate, prices: PriceBook) -> Ledger:
 
 @pytest.mark.usefixtures("ledger")
 def test_show_says_why_a_request_failed_and_what_each_call_did(tollgate: Tollgate) -> None:
-    output = tollgate.run("requests", "show", "req_failed").stdout
+    output = tollgate.run("requests", "show", " req_failed\n").stdout  # as it was pasted
     assert "failed: the caller got an error" in output
     assert "vendor_overloaded" in output
     assert "+900 ms" in output
@@ -95,6 +97,21 @@ def test_list_shows_the_newest_first(
 ) -> None:
     output = tollgate.run("requests", "list", *options).stdout
     assert [word for word in output.split() if word.startswith("req_")] == found
+
+
+@pytest.mark.usefixtures("ledger")
+def test_a_list_is_also_csv_and_json(tollgate: Tollgate) -> None:
+    """Both have the columns of the dashboard's file, and nothing else is on stdout."""
+    asked = ("requests", "list", "--limit", "1", "--format")
+    text = tollgate.run(*asked, "csv", "--bom").stdout
+    [row] = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))
+    assert text.startswith("\ufeffstarted_at,")
+    assert (row["request_id"], row["user"], row["cost_usd"]) == ("req_good", "u1", "0.00000165")
+    [found] = json.loads(tollgate.run(*asked, "json").stdout)
+    assert {name: "" if it is None else str(it) for name, it in found.items()} == row
+    for form, nothing in (("json", "[]\n"), ("csv", text.splitlines()[0][1:] + "\n")):
+        assert tollgate.run(*asked, form, "--user", "nobody").stdout == nothing
+    assert "csv only" in tollgate.run("requests", "list", "--bom", exit_code=2).stderr
 
 
 @pytest.mark.usefixtures("ledger")

@@ -76,6 +76,8 @@ def test_a_zone_is_one_of_the_iana_database() -> None:
     for text in ("", "Zurich", "Europe", "../UTC", "tzdata.zi"):
         with pytest.raises(click.BadParameter, match="Europe/Zurich"):
             Zone().convert(text, None, None)
+    with pytest.raises(click.BadParameter, match="Did you mean `Asia/Tokyo`"):
+        Zone().convert("asia/tokio", None, None)
 
 
 def test_a_range_is_not_empty() -> None:

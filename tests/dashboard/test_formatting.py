@@ -68,7 +68,15 @@ def test_durations(duration_ms: int | None, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("part", "whole", "text"),
-    [(0, 0, "0 %"), (0, 5, "0 %"), (1, 3, "33.3 %"), (5, 5, "100 %"), (1, 10_000, "< 0.1 %")],
+    [
+        (0, 0, "0 %"),
+        (0, 5, "0 %"),
+        (1, 3, "33.3 %"),
+        (5, 5, "100 %"),
+        (1, 10_000, "< 0.1 %"),
+        (9_996, 1000, "1,000 %"),
+        (312, 10, "3,120 %"),
+    ],
 )
 def test_shares(part: int, whole: int, text: str) -> None:
     assert formatting.share(part, whole) == text

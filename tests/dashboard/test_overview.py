@@ -9,13 +9,15 @@ from dataclasses import replace
 import pytest
 
 from app.ledger.latencies import compute_latencies
+from app.ledger.refusals import post_refusals
 from app.settings import Settings
 from app.storage.redis.connection import connect
 from app.usage.missing import Missing, Search
 from app.usage.redis.processes import Processes
 from app.usage.redis.stream import EventStream
+from app.usage.refusal import Refusal
 from app.vocabulary.money import NANO
-from tests.dashboard.site import DashboardSite, at, make_site, plain, shown, table
+from tests.dashboard.site import MIDNIGHT_S, DashboardSite, at, make_site, plain, shown, table
 from tests.support.events import usage_event
 
 
@@ -172,7 +174,22 @@ def test_csv_files_have_what_is_on_the_screen(site: DashboardSite) -> None:
     assert [row[1] for row in rows] == ["acme", "acme", "beta"]
     head, *rows = lines(site, "/requests", csv="list", status="failed")
     assert [dict(zip(head, row, strict=True))["http_status"] for row in rows] == ["503"]
+    head, *rows = lines(site, "/admin/audit", csv="list", account="acme")
+    assert [row[3] for row in rows if row[4] == "acme"] == ["key.create", "account.create"]
     assert site.get(csv="everything").status_code == 400
+
+
+def test_refused_requests_are_a_file_with_every_line(site: DashboardSite) -> None:
+    counts = {Refusal(MIDNIGHT_S, "acme", f"key_{n}", "completions", "x"): n for n in range(1, 30)}
+    counts |= {Refusal(MIDNIGHT_S, "beta", "", "completions", "=1+1"): 99}
+    post_refusals(site.engine, "b", counts, 0)
+    site.sign_in("usage")
+    assert "csv=refusals" in site.page()
+    head, *rows = lines(site, csv="refusals")
+    assert head == ["reason", "account", "key", "refused_requests"]
+    assert [row[2:] for row in rows] == [[f"key_{n}", str(n)] for n in range(29, 0, -1)]
+    site.sign_in("admin")
+    assert lines(site, csv="refusals")[1] == ["'=1+1", "beta", "", "99"]
 
 
 def test_budgets_that_are_nearly_spent_come_first(site: DashboardSite) -> None:
@@ -239,10 +256,11 @@ def test_errors_and_latencies_are_told_by_vendor(site: DashboardSite) -> None:
         ["groq", "1", "0 (0 %)", "0", "1.5 s / 1.5 s", "1 min 28 s / 1 min 28 s"],
         ["openai", "3", "0 (0 %)", "1", "41 ms / 41 ms", "90 ms / 90 ms"],
     ]
-    assert table(page, "failures") == [
-        ["anthropic", "failed", "503", "1"],
-        ["openai", "disconnected", "200", "1"],
-    ]
+    failures = [["anthropic", "failed", "503", "1"], ["openai", "disconnected", "200", "1"]]
+    assert table(page, "failures") == lines(site, csv="failures")[1:] == failures
+    head, of_all, *_ = lines(site, csv="latencies")
+    assert head[3:6] == ["failed_over", "first_token_median_ms", "first_token_p95_ms"]
+    assert of_all[:6] == ["all", "6", "1", "1", "41", "1504"]
 
 
 def test_many_groups_are_summed_up_in_the_last_series(site: DashboardSite) -> None:

@@ -45,6 +45,26 @@ def test_what_callers_name_is_text_and_never_markup(site: DashboardSite) -> None
         assert "&lt;script&gt;alert(1)" in page
 
 
+@pytest.mark.parametrize(
+    ("page", "field"),
+    [
+        ("", "key"),
+        ("", "user"),
+        ("/requests", "user"),
+        ("/requests/{}", ""),
+        ("/admin/audit", "actor"),
+        ("/admin/revoke-key", "key"),
+        ("/admin/create-account", "name"),
+    ],
+)
+def test_a_key_that_was_pasted_is_not_repeated(site: DashboardSite, page: str, field: str) -> None:
+    key = site.keys["usage"]
+    site.sign_in("admin")
+    text = site.get(page.format(key), **({field: key} if field else {})).text
+    assert key[:11] in text
+    assert key[:12] not in text
+
+
 def test_without_the_ledger_a_page_says_so(site: DashboardSite) -> None:
     site.sign_in("admin")
     with site.engine.begin() as connection:

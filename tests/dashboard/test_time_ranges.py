@@ -58,6 +58,16 @@ def test_the_range_before_is_as_long_as_what_has_passed(preset: str, start: str,
     assert shown(preset_range(preset, BERLIN, NOW_S).before) == (start, end)
 
 
+def test_days_are_compared_with_as_many_days_if_the_clocks_change() -> None:
+    for since, until, before in (
+        ("2026-03-28", "2026-03-29", ("2026-03-26T00:00+01:00", "2026-03-28T00:00+01:00")),
+        ("2026-03-30", "2026-03-31", ("2026-03-28T00:00+01:00", "2026-03-30T00:00+02:00")),
+    ):
+        found = own_range(since, until, BERLIN, NOW_S).before
+        times = (datetime.fromtimestamp(it, BERLIN) for it in (found.start_s, found.end_s))
+        assert tuple(it.isoformat(timespec="minutes") for it in times) == before
+
+
 def test_a_past_range_is_compared_with_all_of_the_time_before() -> None:
     assert shown(own_range("2026-09-03", "2026-09-04", UTC, NOW_S).before) == (
         "2026-09-01 00:00",

@@ -42,6 +42,13 @@ def test_csv_has_tokens_or_both_kinds_of_them() -> None:
     assert bill.lines == {(TODAY, "m"): {"input_tokens": 6, "output_tokens": 4}}
 
 
+def test_a_spreadsheets_csv_has_headings_and_numbers_of_its_own() -> None:
+    bill = read_bill(
+        b'\xef\xbb\xbfDay, Model ,TOKENS\r\n2026-05-28,m,"1,234"\r\n2026-05-28,m, 1 \r\n'
+    )
+    assert bill.lines == {(TODAY, "m"): {"tokens": 1235}}
+
+
 def test_a_line_without_its_model_counts_all_the_same() -> None:
     bill = read_bill(b"day,tokens,model\n2026-05-28,5\n2026-05-28,2,\n")
     assert bill.lines == {(TODAY, ""): {"tokens": 7}}
@@ -56,6 +63,8 @@ def test_a_line_without_its_model_counts_all_the_same() -> None:
         (b"day,model,tokens\n28.5.2026,m,5\n", "line 2"),
         (b"day,model,tokens\n2026-05-28,m,five\n", "line 2"),
         (b"day,model,tokens\n2026-05-28\n", "line 2"),
+        (b"day,model,tokens\n2026-05-28,m,1,234\n", "line 2 of the CSV: it has more cells"),
+        (b"day;model;tokens\n2026-05-28;m;5\n", "separated by commas"),
         (b"x" * 200_000, "line 1 is not CSV"),
         (b"day,model,tokens\n2026-05-28,m,5\n2026-05-28,'" + b"x" * 200_000, "line 3"),
         (b'day,model,tokens\n2026-05-28,"' + b"x\n" * 100_000, "is not CSV"),

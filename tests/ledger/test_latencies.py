@@ -1,8 +1,13 @@
 """The table `latencies` after hours were computed: always what the entries say."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import pytest
+import sqlalchemy as sa
 from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
 
 from app.ledger import histogram, latencies
 from app.ledger.latencies import compute_hours, compute_latencies, recompute_latencies
@@ -11,6 +16,7 @@ from app.ledger.posting import Ledger
 from app.ledger.retention import prune
 from app.storage.sql.tables import DAY_S, HOUR_S, latency_hours
 from app.storage.sql.tables import latencies as table
+from app.vocabulary.errors import LedgerUnavailable
 from tests.ledger.damage import change
 from tests.ledger.ledgers import MIDNIGHT_S, at, rows
 
@@ -88,6 +94,45 @@ def test_without_time_the_newest_hour_is_computed_and_the_rest_next_time(engine:
     assert compute_latencies(engine, LATER_S, time_budget_s=0.0) == 1
     assert [it.hour_s - MIDNIGHT_S for it in marked_hours(engine, 0, LATER_S)] == [HOUR_S, 0]
     assert compute_latencies(engine, LATER_S) == 2
+
+
+@contextmanager
+def too_slow(engine: Engine, *hours_s: int) -> Iterator[None]:
+    """Have the statements that read the entries of these hours run into their time limit."""
+    starts_ms = {hour_s * 1000 for hour_s in hours_s}
+
+    def fail(_c: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> None:
+        found = values.values() if isinstance(values, dict) else values
+        since_ms = min((it for it in found if isinstance(it, int)), default=0)
+        if "FROM entries" in statement and since_ms in starts_ms:
+            raise OperationalError(statement, {}, Exception("canceled"))
+
+    sa.event.listen(engine, "before_cursor_execute", fail)
+    try:
+        yield
+    finally:
+        sa.event.remove(engine, "before_cursor_execute", fail)
+
+
+def test_an_hour_that_takes_too_long_is_named_and_holds_up_no_other(
+    engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    Ledger(engine).post([at(n * HOUR_S) for n in range(3)])
+    newest_s = MIDNIGHT_S + 2 * HOUR_S
+    with too_slow(engine, newest_s):
+        assert compute_latencies(engine, LATER_S) == 2
+        assert "the hour from 2026-05-28T02:00:00+00:00" in caplog.text
+        with pytest.raises(LedgerUnavailable):  # nothing else is left to do
+            compute_latencies(engine, LATER_S)
+    assert [it.hour_s for it in marked_hours(engine, 0, LATER_S)] == [newest_s]
+    assert compute_latencies(engine, LATER_S) == 1
+
+
+def test_a_ledger_that_is_down_is_not_asked_for_every_hour(engine: Engine) -> None:
+    Ledger(engine).post([at(n * HOUR_S) for n in range(3)])
+    hours_s = (MIDNIGHT_S + n * HOUR_S for n in range(1, 3))
+    with too_slow(engine, *hours_s), pytest.raises(LedgerUnavailable):
+        compute_latencies(engine, LATER_S)
 
 
 def test_what_was_computed_stays_when_its_entries_are_pruned(engine: Engine) -> None:

@@ -37,6 +37,13 @@ def test_a_key_of_tollgate_is_not_taken_for_openais(tmp_path: Path) -> None:
     assert "openai" not in found["TOLLGATE_VENDORS"].message
 
 
+def test_a_cache_of_keys_that_is_too_long_is_a_warning(tmp_path: Path) -> None:
+    for seconds, is_named in (("5", False), ("60", True)):
+        found = found_for(TOLLGATE_SPOOL_DIR=str(tmp_path), TOLLGATE_KEY_CACHE_S=seconds)
+        assert ("TOLLGATE_KEY_CACHE_S" in found) is is_named
+    assert "cached for 5 s" in found["TOLLGATE_KEY_CACHE_S"].message
+
+
 def test_what_has_the_port_is_named_if_it_is_known(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -133,6 +133,15 @@ class Texts(fields.Field[frozenset[str]]):
         return None
 
 
+class Ids(Texts):
+    """An array of IDs, which contain no comma: a list in one parameter would match nothing."""
+
+    def problem(self, text: str) -> str | None:
+        if "," in text:
+            return "must be one ID; repeat the parameter for each of several"
+        return super().problem(text)
+
+
 class Models(Texts):
     """An array of `vendor/name`."""
 

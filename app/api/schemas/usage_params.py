@@ -19,6 +19,7 @@ from app.api.schemas.fields import MISSING, UNKNOWN, VALUE, Problem
 from app.api.schemas.problems import first_problem
 from app.api.schemas.query_fields import (
     Flag,
+    Ids,
     Integer,
     Models,
     OneOf,
@@ -182,8 +183,8 @@ class _RangeSchema(Schema):
     )
     end_time = UnixSeconds(1, TIME_LIMIT_S, attribute="end_s", load_default=None)
     timezone = TimeZone(load_default="UTC")
-    project_ids = Texts(load_default=None)
-    api_key_ids = Texts(load_default=None)
+    project_ids = Ids(load_default=None)
+    api_key_ids = Ids(load_default=None)
     endpoints = Words(ENDPOINTS, load_default=None)
     page = Scalar(load_default=None)
     format = OneOf({"json": False, "csv": True}, attribute="as_csv", load_default=False)

@@ -10,7 +10,7 @@ from app.accounts.audit_text import detail_text
 from app.cli.filters import check_names
 from app.cli.ledger import open_ledger
 from app.cli.tables import Cell, format_table, on_terminal
-from app.cli.times import Moment, show_time
+from app.cli.times import Moment, range_ms, show_time
 from app.storage.sql.audit import AuditEntry, AuditQuery, audit_entries
 
 
@@ -23,22 +23,27 @@ def audit() -> None:
 @click.option(
     "--since", type=Moment(), default="30d", show_default=True, help="Start of the range."
 )
+@click.option("--until", type=Moment(), help="End of the range (exclusive); default: now.")
 @click.option("--account", "account_id", help="Only changes of this account and of its keys.")
-@click.option("--key", "api_key_id", help="Only changes of the key with this ID.")
+@click.option("--key", "api_key_id", help="Only changes of this key, by its ID.")
 @click.option(
     "--actor", help="Only changes by this actor: as listed, or an admin key's ID (dashboard)."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def list_audit(
+    *,
     since: datetime,
+    until: datetime | None,
     account_id: str | None,
     api_key_id: str | None,
     actor: str | None,
     as_json: bool,
 ) -> None:
     """List changes, newest first. Commands record TOLLGATE_ACTOR, or the system's user and host."""
+    since_ms, until_ms = range_ms(since, until)
     query = AuditQuery(
-        since_ms=int(since.timestamp() * 1000),
+        since_ms=since_ms,
+        until_ms=None if until is None else until_ms,
         account_id=account_id,
         api_key_id=api_key_id,
         actor=actor,

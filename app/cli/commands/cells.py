@@ -1,6 +1,8 @@
 """`tollgate cells`: lists the cells that post to the ledger, and forgets one that is gone."""
 
 import json
+import time
+from collections.abc import Iterable
 from dataclasses import asdict
 
 import click
@@ -8,7 +10,7 @@ import click
 from app.cli.ledger import open_ledger
 from app.cli.tables import format_table, on_terminal
 from app.cli.times import show_time
-from app.ledger.cells import forget_cell, list_cells
+from app.ledger.cells import PATIENCE_S, Cell, forget_cell, list_cells
 
 
 @click.group()
@@ -40,11 +42,22 @@ def list_command(as_json: bool) -> None:
 def forget_command(cell_id: str) -> None:
     """Forget the cell CELL, whose Redis no longer exists.
 
-    Until then, usage is complete only up to when that cell's usage was.
+    Until then, usage is complete only up to when that cell's usage was. A cell whose worker runs
+    is not forgotten.
     """
     with open_ledger() as engine:
-        if not forget_cell(engine, cell_id):
-            raise click.ClickException(
-                f"There is no cell {cell_id}. List the cells: tollgate cells list"
-            )
+        idle_since_ms = int((time.time() - PATIENCE_S) * 1000)
+        if not forget_cell(engine, cell_id, idle_since_ms=idle_since_ms):
+            raise click.ClickException(_why_not(cell_id, list_cells(engine)))
     click.echo(f"Forgot the cell {cell_id}.", err=True)
+
+
+def _why_not(cell_id: str, known: Iterable[Cell]) -> str:
+    for it in known:
+        if it.cell_id == cell_id:
+            return (
+                f"The cell {cell_id} is live: its worker recorded it at"
+                f" {show_time(it.written_at_ms)}. Stop its web processes, its worker and beat, wait"
+                f" {PATIENCE_S} s, and run this command again."
+            )
+    return f"There is no cell {cell_id}. List the cells: tollgate cells list"

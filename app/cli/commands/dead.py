@@ -102,8 +102,8 @@ def drop_dead(entry_ids: tuple[str, ...], everything: bool, yes: bool) -> None:
     _check(entry_ids, everything)
     with open_redis() as redis:
         stream = DeadLetterStream(redis)
-        if everything and not yes:
-            click.confirm(f"Delete {_events(stream.count())} permanently?", abort=True, err=True)
+        if everything and not yes and (count := stream.count()):
+            click.confirm(f"Delete {_events(count)} permanently?", abort=True, err=True)
         # First: a web process would send again what is missing.
         if lost := list(_numbered(stream, None if everything else set(entry_ids))):
             with open_ledger() as engine:

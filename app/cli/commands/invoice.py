@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from app.accounts.accounts import Account, Accounts
+from app.cli.bom import bom_option, check_bom
 from app.cli.columns import Columns
 from app.cli.completeness import read_completeness
 from app.cli.invoice_forms import as_csv, as_json
@@ -71,7 +72,7 @@ class MonthName(click.ParamType[Month]):
     show_default=True,
     help="Format.",
 )
-@click.option("--bom", is_flag=True, help="Start CSV with a byte-order mark, for Excel.")
+@bom_option
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -96,8 +97,7 @@ def invoice_command(
     It is a draft until the month has ended and all of its usage is posted. To know that, the
     command reads Redis, if REDIS_URL is set.
     """
-    if bom and form != "csv":
-        raise click.UsageError("--bom is for --format csv only")
+    check_bom(form, bom=bom)
     local = Month(month.year, month.number, zone)
     if local.start_s > time.time():
         raise click.UsageError(f"--month {month} has not begun")

@@ -174,6 +174,9 @@ def log() -> None:
     """List the re-pricings and the changes of cost, the latest first."""
     with open_ledger() as engine:
         found = past_repricings(engine)
+    if not found:
+        click.echo("Nothing was re-priced yet.", err=True)
+        return
     rows: list[list[Cell]] = [
         [
             show_time(it.started_at_ms),

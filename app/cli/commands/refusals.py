@@ -9,12 +9,13 @@ from typing import Any
 
 import click
 
+from app.cli.bom import bom_option, check_bom
 from app.cli.columns import Columns
 from app.cli.filters import check_names, chosen
 from app.cli.ledger import open_reports
 from app.cli.tables import format_table, on_terminal
 from app.cli.times import Moment, show_time
-from app.ledger.reports.csv_cells import csv_line
+from app.ledger.reports.csv_cells import csv_headings, csv_line
 from app.ledger.reports.query import GroupKey, UsageQuery
 from app.ledger.reports.refusals import RefusalRow
 from app.ledger.slots import DAY_S, HOUR_S, floor_to
@@ -76,12 +77,14 @@ LABELS: Mapping[str, Callable[[RefusalRow], str | None]] = {
     show_default=True,
     help="Output format.",
 )
+@bom_option
 def refusals_command(
     *,
     since: datetime,
     until: datetime | None,
     by: tuple[str, ...],
     form: str,
+    bom: bool,
     **names: tuple[str, ...],
 ) -> None:
     """Show how many requests were refused before any vendor was called, and why.
@@ -89,23 +92,14 @@ def refusals_command(
     They are not in `tollgate usage`, and cost nothing. The reason is the error's code, for limits
     with the limit that was reached. Account and key are empty if the request did not tell them.
     """
-    start_s, end_s = _range_s(since, until)
-    query = UsageQuery(
-        start_s=start_s,
-        end_s=end_s,
-        bucket_s=next((WIDTHS_S[name] for name in by if name in WIDTHS_S), None),
-        account_ids=chosen(names["accounts"]),
-        api_key_ids=chosen(names["keys"]),
-        endpoints=chosen(names["endpoints"]),
-        group_by=tuple(GROUP_KEYS[name] for name in by if name in GROUP_KEYS),
-    )
+    check_bom(form, bom=bom)
+    query = _query(_range_s(since, until), names, by)
     with open_reports() as source:
         check_names(source.engine, account_ids=names["accounts"], api_key_ids=names["keys"])
         rows = source.refusals.rows(query)
     if form == "table":
-        span = f"from {show_time(start_s * 1000)} to {show_time(end_s * 1000)}"
-        click.echo(f"Refused {span}", err=True)
-    FORMS[form](by, _sorted(rows, by))
+        _print_span(query)
+    FORMS[form](by, _sorted(rows, by), bom)
 
 
 def _range_s(since: datetime, until: datetime | None) -> tuple[int, int]:
@@ -120,6 +114,25 @@ def _range_s(since: datetime, until: datetime | None) -> tuple[int, int]:
     return start_s, end_s
 
 
+def _query(
+    span_s: tuple[int, int], names: Mapping[str, tuple[str, ...]], by: Sequence[str]
+) -> UsageQuery:
+    return UsageQuery(
+        start_s=span_s[0],
+        end_s=span_s[1],
+        bucket_s=next((WIDTHS_S[name] for name in by if name in WIDTHS_S), None),
+        account_ids=chosen(names["accounts"]),
+        api_key_ids=chosen(names["keys"]),
+        endpoints=chosen(names["endpoints"]),
+        group_by=tuple(GROUP_KEYS[name] for name in by if name in GROUP_KEYS),
+    )
+
+
+def _print_span(query: UsageQuery) -> None:
+    start, end = show_time(query.start_s * 1000), show_time(query.end_s * 1000)
+    click.echo(f"Refused from {start} to {end}", err=True)
+
+
 def _sorted(rows: Iterable[RefusalRow], by: Sequence[str]) -> list[RefusalRow]:
     """Return rows by time if they are grouped by it, and else the most requests first."""
     if not WIDTHS_S.keys().isdisjoint(by):
@@ -131,7 +144,7 @@ def _labels(row: RefusalRow, by: Sequence[str]) -> list[str]:
     return [LABELS[name](row) or "" for name in by]
 
 
-def _print_table(by: Sequence[str], rows: Sequence[RefusalRow]) -> None:
+def _print_table(by: Sequence[str], rows: Sequence[RefusalRow], _bom: bool) -> None:
     if not rows:
         click.echo("No refused requests are recorded in this range.", err=True)
         return
@@ -141,13 +154,14 @@ def _print_table(by: Sequence[str], rows: Sequence[RefusalRow]) -> None:
         click.echo(line)
 
 
-def _print_csv(by: Sequence[str], rows: Sequence[RefusalRow]) -> None:
-    lines: list[list[Any]] = [[*by, "refused_requests"]]
-    for cells in [*lines, *([*_labels(row, by), row.requests] for row in rows)]:
-        click.echo(csv_line(cells).removesuffix("\r\n"))
+def _print_csv(by: Sequence[str], rows: Sequence[RefusalRow], bom: bool) -> None:
+    lines = [csv_headings([*by, "refused_requests"], bom=bom)]
+    lines += [csv_line([*_labels(row, by), row.requests]) for row in rows]
+    for line in lines:
+        click.echo(line.removesuffix("\r\n"))
 
 
-def _print_json(by: Sequence[str], rows: Sequence[RefusalRow]) -> None:
+def _print_json(by: Sequence[str], rows: Sequence[RefusalRow], _bom: bool) -> None:
     shown = [
         {**dict(zip(by, _labels(row, by), strict=True)), "refused_requests": row.requests}
         for row in rows
@@ -156,7 +170,7 @@ def _print_json(by: Sequence[str], rows: Sequence[RefusalRow]) -> None:
     click.echo(json.dumps({"rows": shown, "total": {"refused_requests": total}}, indent=2))
 
 
-FORMS: Mapping[str, Callable[[Sequence[str], Sequence[RefusalRow]], None]] = {
+FORMS: Mapping[str, Callable[[Sequence[str], Sequence[RefusalRow], bool], None]] = {
     "table": _print_table,
     "csv": _print_csv,
     "json": _print_json,

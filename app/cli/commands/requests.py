@@ -7,10 +7,11 @@ from datetime import datetime
 
 import click
 
+from app.cli.bom import bom_option, check_bom
 from app.cli.filters import ModelName, check_names, chosen
 from app.cli.ledger import open_reports
-from app.cli.request_page import request_lines, request_row
-from app.cli.tables import format_table, on_terminal
+from app.cli.request_forms import FORMS
+from app.cli.request_page import request_lines
 from app.cli.times import Moment
 from app.ledger.reports.lookup import NOT_FOUND, as_object
 from app.ledger.reports.query import UsageQuery
@@ -21,18 +22,6 @@ from app.vocabulary.statuses import STATUSES
 LIST_LIMIT = 1_000
 #: Later than any request, in Unix seconds.
 END_OF_TIME_S = 2**40
-HEADINGS = (
-    "started (UTC)",
-    "request",
-    "account",
-    "endpoint",
-    "model",
-    "status",
-    "error",
-    "tokens",
-    "cost",
-    "ms",
-)
 
 
 @click.group()
@@ -50,7 +39,7 @@ def show_request(any_id: str, *, as_json: bool) -> None:
     several requests have it, the newest is shown.
     """
     with open_reports() as source:
-        found = source.lookup.find(any_id)
+        found = source.lookup.find(any_id.strip())
     if not found:
         raise click.ClickException(NOT_FOUND)
     if as_json:
@@ -90,6 +79,15 @@ def show_request(any_id: str, *, as_json: bool) -> None:
 )
 @click.option("--until", type=Moment(), help="End of the range (exclusive); default: now.")
 @click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(FORMS)),
+    default="table",
+    show_default=True,
+    help="Output format; json and csv have more fields.",
+)
+@bom_option
+@click.option(
     "--limit",
     type=click.IntRange(1, LIST_LIMIT),
     default=50,
@@ -102,11 +100,14 @@ def list_requests(
     since: datetime,
     until: datetime | None,
     limit: int,
+    form: str,
+    bom: bool,
     **wanted: tuple[str, ...],
 ) -> None:
     """List the newest requests. Repeat an option to name several."""
     if until is not None and since >= until:
         raise click.UsageError("--since must be before --until")
+    check_bom(form, bom=bom)
     query = _query(since, until, wanted)
     with open_reports() as source:
         check_names(
@@ -118,13 +119,11 @@ def list_requests(
         found = source.recent.requests(query, limit + 1, statuses=frozenset(statuses) or None)
     if not found:
         click.echo("No requests in this range. `--since 30d` looks further back.", err=True)
-        return
-    rows = [request_row(request) for request in found[:limit]]
-    for line in format_table(HEADINGS, rows, pretty=on_terminal()):
-        click.echo(line)
+    FORMS[form](found[:limit], bom)
     if len(found) > limit:
         click.echo(f"There are more than these {limit}: use --until or --limit.", err=True)
-    click.echo("Why one failed: tollgate requests show REQUEST", err=True)
+    if found:
+        click.echo("Why one failed: tollgate requests show REQUEST", err=True)
 
 
 def _query(

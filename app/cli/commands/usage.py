@@ -10,6 +10,7 @@ from datetime import datetime, tzinfo
 import click
 from sqlalchemy import Engine
 
+from app.cli.bom import bom_option, check_bom
 from app.cli.columns import Columns
 from app.cli.filters import ModelName, check_names, chosen
 from app.cli.ledger import open_reports
@@ -102,7 +103,7 @@ LONG_S = 400 * 86_400
     show_default=True,
     help="Output format; json and csv have all counts.",
 )
-@click.option("--bom", is_flag=True, help="Start CSV with a byte-order mark, for Excel.")
+@bom_option
 def usage_command(
     *,
     since: datetime,
@@ -119,8 +120,7 @@ def usage_command(
     `?` marks a cost that leaves out requests with no known price. Users and statuses are read from
     entries, a day at a time, everything else from rollups.
     """
-    if bom and form != "csv":
-        raise click.UsageError("--bom is for --format csv only")
+    check_bom(form, bom=bom)
     account_ids, span_s = names["account_ids"], _range(since, until, zone)
     by = by or (("model",) if account_ids else ("account",))
     with open_reports() as source:

@@ -15,7 +15,6 @@ from app.dashboard.admin.action import (
     Values,
     required,
     text_of,
-    with_defaults,
 )
 from app.dashboard.admin.effects import (
     SOON,
@@ -24,6 +23,7 @@ from app.dashboard.admin.effects import (
     last_use,
     requests_of_a_day,
 )
+from app.dashboard.admin.stale import SEEN, check_seen, opened
 
 #: The most keys that a page names.
 SHOWN_KEYS = 20
@@ -64,6 +64,7 @@ def _create(context: Context, values: Values) -> Plan:
 
 def _change(context: Context, values: Values) -> Plan:
     account = _account(context, values)
+    check_seen(values, _texts(account))
     problems = Problems()
     about = text_of(values, "description")
     name = text_of(values, "name")
@@ -75,7 +76,7 @@ def _change(context: Context, values: Values) -> Plan:
     problems.check()
 
     def apply(accounts: Accounts) -> Outcome:
-        accounts.update(account.account_id, name=name, description=about)
+        accounts.update(account.account_id, name=name, description=about, expected=account)
         return Outcome((f"The account {account.account_id} was changed.",))
 
     changes = [("name", account.name, name), ("description", account.description or "", about)]
@@ -161,8 +162,12 @@ def _check_texts(problems: Problems, name: str, about: str | None) -> None:
 
 
 def _start(context: Context, values: Values) -> Values:
-    account = _account(context, values)
-    return with_defaults(values, {"name": account.name, "description": account.description or ""})
+    return opened(values, _texts(_account(context, values)))
+
+
+def _texts(account: Account) -> dict[str, str]:
+    """Return the texts of the form's fields."""
+    return {"name": account.name, "description": account.description or ""}
 
 
 def _create_start(_: Context, values: Values) -> Values:
@@ -176,7 +181,7 @@ def _create_fields(_: Context) -> tuple[Field, ...]:
 
 
 def _change_fields(_: Context) -> tuple[Field, ...]:
-    return (_ACCOUNT, _NAME, _ABOUT)
+    return (_ACCOUNT, SEEN, _NAME, _ABOUT)
 
 
 def _only_account(_: Context) -> tuple[Field, ...]:

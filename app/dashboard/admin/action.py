@@ -23,7 +23,7 @@ class Field:
     """A field of a form. With `choices`, it is a list of boxes, or a choice of one if `is_single`.
 
     `choices` are values with their labels. A field that is `is_fixed` cannot be changed: it says
-    what the action is about.
+    what the action is about. One that also `is_hidden` is carried along without being shown.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Field:
     is_single: bool = False
     is_required: bool = False
     is_fixed: bool = False
+    is_hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)

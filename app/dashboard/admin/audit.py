@@ -5,8 +5,10 @@ from flask import Response, request
 from app.accounts.audit_text import detail_text
 from app.container import services
 from app.dashboard.admin.views import require_admin
-from app.dashboard.preferences import zoned_page
+from app.dashboard.downloads import audit_lines, csv_file
+from app.dashboard.preferences import stored_zone, zoned_page
 from app.dashboard.site import dashboard_blueprint
+from app.dashboard.time_ranges import find_zone
 from app.storage.sql.audit import AuditQuery, audit_entries
 from app.vocabulary.errors import InvalidRequest
 
@@ -25,9 +27,12 @@ def audit() -> Response:
         before_id=_before(request.args.get("before", "")),
     )
     found = audit_entries(services().engine, query, PAGE + 1)
+    if request.args.get("csv"):
+        return csv_file("audit", audit_lines(found[:PAGE], find_zone(stored_zone())))
     return zoned_page(
         "admin/audit.html",
         asked=asked,
+        before=request.args.get("before") or None,
         entries=[(it, detail_text(it.change.detail)) for it in found[:PAGE]],
         older=found[PAGE - 1].audit_id if len(found) > PAGE else None,
     )

@@ -16,9 +16,9 @@ from app.dashboard.admin.action import (
     Problems,
     Values,
     text_of,
-    with_defaults,
 )
 from app.dashboard.admin.effects import SOON
+from app.dashboard.admin.stale import SEEN, check_seen, opened
 from app.dashboard.formatting import count, usd
 from app.ledger.reports.query import UsageQuery
 from app.vocabulary.limits import PERIODS, Kind, Limits, period_end, period_start
@@ -55,16 +55,21 @@ def _subject(values: Values) -> _Subject:
 
 def _start(context: Context, values: Values) -> Values:
     of = _subject(values)
-    limits = context.accounts.limits(of.kind, of.subject_id)
+    return opened(values, _texts(context.accounts.limits(of.kind, of.subject_id)))
+
+
+def _texts(limits: Limits) -> dict[str, str]:
+    """Return the texts of the form's fields."""
     texts = {name: getattr(limits, name) for name in _COUNTS}
     texts |= {name: _dollars(getattr(limits, name)) for name in _MONEY}
     shown = {name: "" if value is None else str(value) for name, value in texts.items()}
-    return with_defaults(values, shown | {"period": limits.period})
+    return shown | {"period": limits.period}
 
 
 def _plan(context: Context, values: Values) -> Plan:
     of = _subject(values)
     old = context.accounts.limits(of.kind, of.subject_id)
+    check_seen(values, _texts(old))
     changes = _changes(values)
     new = replace(old, **changes)
     if new.problem:
@@ -74,7 +79,7 @@ def _plan(context: Context, values: Values) -> Plan:
         raise Problems({"": "Nothing is changed yet."})
 
     def apply(accounts: Accounts) -> Outcome:
-        accounts.set_limits(of.kind, of.subject_id, **changes)
+        accounts.set_limits(of.kind, of.subject_id, expected=old, **changes)
         return Outcome((f"The limits of {of.kind} {of.subject_id} are set.", SOON))
 
     about = f"Change the limits of {of.kind} {of.subject_id}:"
@@ -180,6 +185,7 @@ def _fields(_: Context) -> tuple[Field, ...]:
     return (
         Field("account", is_fixed=True),
         Field("key", is_fixed=True),
+        SEEN,
         *(Field(name, label, _EMPTY) for name, label in _COUNTS.items()),
         Field("budget_nanousd", _MONEY["budget_nanousd"], budget),
         Field("soft_nanousd", _MONEY["soft_nanousd"], "Responses beyond it carry a warning."),

@@ -23,7 +23,7 @@ from app.dashboard.admin.limit_actions import LIMIT_ACTIONS
 from app.dashboard.finding import find
 from app.dashboard.preferences import zoned_page
 from app.dashboard.sign_in import current_user, require_form_token
-from app.dashboard.site import dashboard_blueprint, page
+from app.dashboard.site import NEW_KEY_PAGE, dashboard_blueprint, page
 from app.storage.sql.audit import Actor, AlreadyDone
 from app.vocabulary.errors import InvalidRequest, PermissionDenied, TollgateError
 
@@ -120,8 +120,8 @@ def _apply(form: _Form) -> Response:
         except AlreadyDone as exc:
             done = exc.entry
         else:
-            return zoned_page("admin/done.html", action=form.action, outcome=outcome)
-    return zoned_page("admin/done.html", 409, action=form.action, already=done)
+            return zoned_page(NEW_KEY_PAGE, action=form.action, outcome=outcome)
+    return zoned_page(NEW_KEY_PAGE, 409, action=form.action, already=done)
 
 
 def _show_form(form: _Form, problems: dict[str, str] | None = None) -> Response:

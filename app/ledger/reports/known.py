@@ -10,7 +10,7 @@ from app.ledger.reports.reader import conditions
 from app.storage.sql.tables import daily_rollups
 from app.storage.sql.transactions import reading
 
-Named = Literal["account_ids", "api_key_ids", "models"]
+Named = Literal["account_ids", "api_key_ids", "models", "vendors"]
 
 
 def without_usage(engine: Engine, kind: Named, names: Iterable[str]) -> list[str]:
@@ -43,5 +43,6 @@ def _first(kind: Named, name: str) -> Select[tuple[int]]:
         account_ids=names if kind == "account_ids" else None,
         api_key_ids=names if kind == "api_key_ids" else None,
         models=names if kind == "models" else None,
+        vendors=names if kind == "vendors" else None,
     )
     return select(daily_rollups.c.slot_s).where(*conditions(query, daily_rollups)).limit(1)

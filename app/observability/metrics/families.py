@@ -65,7 +65,7 @@ class Families:
         self.estimated = self._counter(
             "tollgate_estimated_completions",
             "Completion requests whose tokens Tollgate estimated, since the vendor sent no count.",
-            ("vendor",),
+            ("endpoint", "vendor"),
         )
 
         self.refused = self._counter(
@@ -84,12 +84,12 @@ class Families:
             "tollgate_vendor_errors",
             "Completion requests that failed or were truncated, by the vendor's HTTP status"
             " (none: no response).",
-            ("vendor", "status"),
+            ("endpoint", "vendor", "status"),
         )
         self.vendor_calls = self._counter(
             "tollgate_vendor_calls",
             "Calls to vendors, including retries and failovers, by the vendor of the last call.",
-            ("vendor",),
+            ("endpoint", "vendor"),
         )
         self.unknown_reasons = self._counter(
             "tollgate_unknown_finish_reasons",

@@ -116,9 +116,9 @@ class Metrics:
             series = self._series[key] = _Series(self._families, key)
         series.count(event)
         if event.source == "estimated":
-            self._families.estimated.labels(key[1]).inc()
+            self._families.estimated.labels(*key[:2]).inc()
         if event.status in FAILED_STATUSES:
-            self._families.vendor_errors.labels(key[1], _status(event.http_status)).inc()
+            self._families.vendor_errors.labels(*key[:2], _status(event.http_status)).inc()
 
     @_never_raising
     def unlimited(self, reason: str) -> None:
@@ -177,8 +177,8 @@ class Metrics:
     def _create_vendor_series(self, vendor: str) -> None:
         for model in (*self._models[vendor], OTHER):
             self._create_model_series(vendor, model)
-        for status in WATCHED_VENDOR_STATUSES:
-            self._families.vendor_errors.labels(vendor, status)
+        for endpoint, status in product(ENDPOINTS, WATCHED_VENDOR_STATUSES):
+            self._families.vendor_errors.labels(endpoint, vendor, status)
         for endpoint in ENDPOINTS:
             self._families.first_token.labels(endpoint, vendor)
 
@@ -193,7 +193,7 @@ class _Series:
     def __init__(self, families: Families, key: SeriesKey) -> None:
         endpoint, vendor, model, status, stream = key
         self._completions = families.completions.labels(endpoint, vendor, model, status)
-        self._calls = families.vendor_calls.labels(vendor)
+        self._calls = families.vendor_calls.labels(endpoint, vendor)
         self._duration = families.duration.labels(endpoint, vendor, _flag(stream))
         self._first_token = families.first_token.labels(endpoint, vendor) if stream else None
         self._tokens = [

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, or_, select
 
 from app.storage.sql.tables import audit
 from app.storage.sql.transactions import insert, reading
@@ -59,10 +59,12 @@ class AuditEntry:
 class AuditQuery:
     """Which entries to return; None stands for all. Times are in Unix milliseconds.
 
-    `before_id` excludes the entry of this ID and newer ones.
+    `until_ms` is exclusive. Entries of a key include the rotation that gave it an end. `before_id`
+    excludes the entry of this ID and newer ones.
     """
 
     since_ms: int | None = None
+    until_ms: int | None = None
     account_id: str | None = None
     api_key_id: str | None = None
     actor: str | None = None
@@ -127,17 +129,26 @@ def _statement(query: AuditQuery) -> Select[Any]:
     statement = select(audit).order_by(audit.c.audit_id.desc())
     if query.since_ms is not None:
         statement = statement.where(audit.c.at_ms >= query.since_ms)
+    if query.until_ms is not None:
+        statement = statement.where(audit.c.at_ms < query.until_ms)
     if query.account_id is not None:
         # Not LIKE, which ignores case on SQLite.
         without = func.replace(audit.c.account_ids, _spaced((query.account_id,)), "")
         statement = statement.where(without != audit.c.account_ids)
     if query.api_key_id is not None:
-        statement = statement.where(audit.c.api_key_id == query.api_key_id)
+        statement = statement.where(_is_about_key(query.api_key_id))
     if query.actor is not None:
         statement = statement.where(audit.c.actor == query.actor)
     if query.before_id is not None:
         statement = statement.where(audit.c.audit_id < query.before_id)
     return statement
+
+
+def _is_about_key(key_id: str) -> ColumnElement[bool]:
+    """Match the entries of a key, and its rotation, which is recorded for the new key."""
+    rotated = json.dumps({"rotated_from": key_id}, ensure_ascii=False)[1:-1]
+    without = func.replace(audit.c.detail, rotated, "")
+    return or_(audit.c.api_key_id == key_id, without != audit.c.detail)
 
 
 def _spaced(account_ids: tuple[str, ...]) -> str:

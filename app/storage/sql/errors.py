@@ -13,9 +13,11 @@ from app.vocabulary.errors import LedgerUnavailable
 
 _NOT_IN_SCHEMA = frozenset({"42P01", "42703"})  # a table, a column
 _RETRYABLE = frozenset({"40001", "40P01"})  # serialization failure, deadlock
+_CANCELED = "57014"  # by `statement_timeout`
 _LOCK_TIMEOUT = "55P03"
 _CHECK_VIOLATION = "23514"
 _UNAVAILABLE = "The usage ledger is unavailable."
+_TOO_SLOW = "The usage ledger did not answer in time."
 _FILE_ERRORS = {
     sqlite3.SQLITE_CANTOPEN: (
         "The usage ledger's file cannot be opened: check its directory's permissions."
@@ -71,6 +73,8 @@ def _message(error: DBAPIError) -> str:
             f"The pooler of the usage ledger rejects the startup parameter `{parameter}`:"
             " remove it from DATABASE_URL, or add it to PgBouncer's ignore_startup_parameters."
         )
+    if _sqlstate(error) == _CANCELED:
+        return _TOO_SLOW
     if _is_missing_in_schema(error):
         return _NOT_MIGRATED
     return _FILE_ERRORS.get(_sqlite_code(error), _UNAVAILABLE)

@@ -21,8 +21,8 @@ from app.usage.refusal import Refusal
 
 #: How many kinds of refusals wait at most; beyond, they are counted as `other`.
 LIMIT = 100_000
-#: How long a process may repeat a report, in seconds.
-REPEAT_S = 3600
+#: How long a process may repeat a report, in seconds: longer than an outage of Redis lasts.
+REPEAT_S = 7 * 86_400
 
 ADD = Script(read_lua(__package__, "add_refusals"))
 TAKE = Script(read_lua(__package__, "take_refusals"))

@@ -8,6 +8,7 @@ from marshmallow.fields import Field
 
 from app.api.schemas.query_fields import (
     Flag,
+    Ids,
     Integer,
     Models,
     OneOf,
@@ -62,6 +63,14 @@ def test_a_time_zone_is_a_name_and_not_a_path() -> None:
 def test_the_first_invalid_item_of_an_array_is_named() -> None:
     assert Texts().deserialize(["a", "b", "a"]) == {"a", "b"}
     assert messages_of(Texts(), ["a", ""]) == {1: ["must not be empty or contain NUL"]}
+    assert Texts().deserialize(["a,b"]) == {"a,b"}
+
+
+def test_a_list_of_ids_in_one_parameter_says_how_several_are_given() -> None:
+    assert Ids().deserialize(["acme", "beta"]) == {"acme", "beta"}
+    said = "must be one ID; repeat the parameter for each of several"
+    assert messages_of(Ids(), ["acme,beta"]) == {0: [said]}
+    assert messages_of(Ids(), [""]) == {0: ["must not be empty or contain NUL"]}
     assert list(messages_of(Models(), ["v/m", "m"])) == [1]
     assert messages_of(Words(("model",)), ["model", "user"]) == {1: ["must be one of model"]}
     several = {0: ["must be one of a, b; repeat the parameter for each of several"]}

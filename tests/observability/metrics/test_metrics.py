@@ -69,7 +69,13 @@ def test_a_model_of_the_vendor_table_has_its_name_before_any_answer(metrics: Met
     labels = 'model="listed",status="failed",vendor="sim"'
     series = f'tollgate_completions_total{{endpoint="completions",{labels}}}'
     assert value(metrics, series) == 1
-    assert value(metrics, 'tollgate_vendor_errors_total{status="500",vendor="sim"}') == 1
+    assert (
+        value(
+            metrics,
+            'tollgate_vendor_errors_total{endpoint="completions",status="500",vendor="sim"}',
+        )
+        == 1
+    )
 
 
 def test_each_endpoint_has_counts_of_its_own(metrics: Metrics) -> None:
@@ -80,6 +86,8 @@ def test_each_endpoint_has_counts_of_its_own(metrics: Metrics) -> None:
     assert value(metrics, series) == 2
     tokens = 'endpoint="chat.completions",kind="prompt",model="listed",vendor="sim"'
     assert value(metrics, f"tollgate_tokens_total{{{tokens}}}") == 2 * 3
+    calls = 'tollgate_vendor_calls_total{endpoint="chat.completions",vendor="sim"}'
+    assert value(metrics, calls) == 2
 
 
 @pytest.mark.parametrize(("status", "label"), [(None, "none"), (503, "503"), (7, "other")])
@@ -88,7 +96,7 @@ def test_errors_are_counted_by_the_vendors_status(
 ) -> None:
     """Invalid statuses have no series of their own."""
     metrics.recorded(ended(status="truncated", http_status=status))
-    series = f'tollgate_vendor_errors_total{{status="{label}",vendor="sim"}}'
+    series = f'tollgate_vendor_errors_total{{endpoint="completions",status="{label}",vendor="sim"}}'
     assert value(metrics, series) == 1
 
 
@@ -114,8 +122,9 @@ def test_a_request_is_counted_with_its_tokens_times_and_calls(metrics: Metrics) 
     for kind, tokens in (("prompt", 7), ("completion", 5)):
         series = f'tollgate_tokens_total{{endpoint="completions",kind="{kind}",{labels}}}'
         assert value(metrics, series) == tokens
-    assert value(metrics, 'tollgate_vendor_calls_total{vendor="sim"}') == 3
-    assert value(metrics, 'tollgate_estimated_completions_total{vendor="sim"}') == 1
+    of_vendor = 'endpoint="completions",vendor="sim"'
+    assert value(metrics, f"tollgate_vendor_calls_total{{{of_vendor}}}") == 3
+    assert value(metrics, f"tollgate_estimated_completions_total{{{of_vendor}}}") == 1
     first_token = 'tollgate_first_token_seconds_sum{endpoint="%s",vendor="sim"}'
     assert value(metrics, first_token % "completions") == 0.25
     assert value(metrics, first_token % "chat.completions") == 0
@@ -126,6 +135,7 @@ def test_a_request_is_counted_with_its_tokens_times_and_calls(metrics: Metrics) 
 def test_a_failover_is_counted_where_it_was_served(metrics: Metrics) -> None:
     """A vendor that is no longer in the table has no label of its own."""
     metrics.recorded(ended(vendor="gone", model="listed", status="completed"))
-    assert value(metrics, 'tollgate_vendor_calls_total{vendor="sim"}') == 1
+    calls = 'tollgate_vendor_calls_total{endpoint="completions",vendor="%s"}'
+    assert value(metrics, calls % "sim") == 1
     metrics.recorded(ended(vendor="gone", vendor_served=None))
-    assert value(metrics, f'tollgate_vendor_calls_total{{vendor="{OTHER}"}}') == 1
+    assert value(metrics, calls % OTHER) == 1

@@ -48,6 +48,17 @@ def sqlite_error(code: int) -> DBAPIError:
     return OperationalError("SELECT 1", {}, cause)
 
 
+class Canceled(Exception):
+    """PostgreSQL's error of a statement that runs into its time limit."""
+
+    sqlstate = "57014"
+
+
+def test_a_statement_that_took_too_long_is_no_outage() -> None:
+    with pytest.raises(LedgerUnavailable, match="did not answer in time"), ledger_errors():
+        raise OperationalError("SELECT 1", {}, Canceled())
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [

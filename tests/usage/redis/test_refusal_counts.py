@@ -4,7 +4,7 @@ import pytest
 from redis import Redis
 
 from app.storage.redis.connection import connect
-from app.storage.redis.keys import REFUSALS
+from app.storage.redis.keys import REFUSALS, REFUSALS_OF
 from app.usage.redis import refusal_counts
 from app.usage.redis.refusal_counts import RefusalBatch, RefusalCounts
 from app.usage.refusal import Refusal
@@ -30,6 +30,13 @@ def test_a_repeated_report_counts_once(counts: RefusalCounts) -> None:
     for _ in range(3):
         counts.add("a", 7, {ONE: 2})
     assert counts.take("batch") == RefusalBatch("batch", {ONE: 2})
+
+
+def test_a_report_is_known_for_longer_than_an_outage_lasts(
+    counts: RefusalCounts, redis: "Redis"
+) -> None:
+    counts.add("a", 7, {ONE: 2})
+    assert int(redis.ttl(REFUSALS_OF + "a")) > 6 * 86_400
 
 
 def test_a_batch_is_the_same_until_it_is_dropped(counts: RefusalCounts) -> None:
