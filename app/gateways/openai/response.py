@@ -121,8 +121,11 @@ class ObjectDecoder(Decoder):
     def _whole_choice(self, choice: Mapping[str, Any]) -> Choice:
         """Decode a choice of a whole response; one without a text field has failed.
 
-        Azure leaves out the message that its filter has taken away.
+        Azure leaves out the message that its filter has taken away. Perplexity puts an empty delta
+        beside the message.
         """
+        if choice.get("message") and "delta" in choice:
+            choice = {name: value for name, value in choice.items() if name != "delta"}
         if "text" in choice or choice.get("message") or choice.get("delta"):
             return self._choice(choice)
         if choice.get("finish_reason") == "content_filter":
