@@ -15,6 +15,7 @@ from app.gateways.decoding.choices.texts import sanitized
 from app.gateways.decoding.chunk_template import ChunkTemplate
 from app.gateways.decoding.counts import RunningUsage, later
 from app.gateways.decoding.decoder import Decoder
+from app.gateways.decoding.error_bodies import error_in
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.parsing import failed, plain_mapping, whole
 from app.gateways.openai import errors
@@ -67,7 +68,7 @@ class ObjectDecoder(Decoder):
         return self._object(payload, self._whole_choice)
 
     def _object(self, payload: Any, read: Callable[[Mapping[str, Any]], Choice]) -> Completion:
-        error = failures.error_in(payload)
+        error = error_in(payload)
         if error is not None:
             raise self.failure(failures.detail_of(error))
         choices = (payload.get("choices") or []) if isinstance(payload, dict) else None

@@ -26,7 +26,10 @@ UPSTREAM = {
     "error": {
         "code": 403,
         "message": "Provider returned error",
-        "metadata": {"provider_name": "xAI", "raw": '{"error": "Content violates usage guidelines."}'},
+        "metadata": {
+            "provider_name": "xAI",
+            "raw": '{"error": "Content violates usage guidelines."}',
+        },
     }
 }
 FLAGGED = {"error": {"code": 403, "message": "Moderation: your input was flagged", "metadata": {}}}
