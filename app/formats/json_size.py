@@ -25,6 +25,17 @@ LIMITS: Mapping[str, int] = {
     "arrays and objects": 2**16,
 }
 
+#: Maximum counts in a vendor's response: brackets alone take 32 times their size when parsed.
+RESPONSE_LIMITS: Mapping[str, int] = {
+    "values": 2**23,
+    "strings": 2**22,
+    "keys": 2**22,
+    "arrays and objects": 2**21,
+}
+
+#: Up to this size, a response is not counted: it takes 32 MiB at most.
+UNCOUNTED_BYTES = 1024 * 1024
+
 #: Up to this size, only the depth of a text is checked.
 SMALL_BYTES = 64 * 1024
 
@@ -34,15 +45,44 @@ _STEPS = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
 _NO_BRACKETS = bytes(set(range(256)) - _STEPS.keys())
 
 
-def check_size(text: bytes, name: str = "The request's body") -> None:
-    """Check a JSON text, whose `name` begins the message of an error, against LIMITS.
+def check_size(
+    text: bytes, name: str = "The request's body", limits: Mapping[str, int] | None = None
+) -> None:
+    """Check a JSON text, whose `name` begins the message of an error, against limits, or LIMITS.
 
     Raises: InvalidJSON, which names the exceeded limit.
     """
-    size = _Size(name)
+    size = _Size(name, LIMITS if limits is None else limits)
     for window in _windows(text):
         size.add(window)
         give_turn()
+
+
+def check_response(text: bytes) -> None:
+    """Check a vendor's JSON text against RESPONSE_LIMITS.
+
+    Raises: ValueError.
+    """
+    if len(text) > UNCOUNTED_BYTES and any(_may_exceed(text)):
+        try:
+            check_size(text, "The response", RESPONSE_LIMITS)
+        except InvalidJSON as exc:
+            raise ValueError(str(exc)) from exc
+
+
+def _may_exceed(text: bytes) -> Iterator[bool]:
+    """Yield whether a text would exceed a limit, if all its marks were outside of strings."""
+    for what, marks in _MARKS.items():
+        yield sum(map(text.count, marks)) > RESPONSE_LIMITS[what]
+
+
+#: The bytes of which there is at least one for each value of a kind, and two for a string.
+_MARKS: Mapping[str, tuple[bytes, ...]] = {
+    "arrays and objects": (b"[", b"{"),
+    "values": (b",",),
+    "keys": (b":",),
+    "strings": (b'"',),
+}
 
 
 def too_deep(text: bytes) -> bool:
@@ -58,6 +98,7 @@ class _Size:
     """The counts of a text so far."""
 
     name: str
+    limits: Mapping[str, int]
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(LIMITS, 0))
     depth: int = 0
     in_string: bool = False
@@ -80,8 +121,8 @@ class _Size:
 
     def _count(self, what: str, more: int) -> None:
         self.counts[what] += more
-        if self.counts[what] > LIMITS[what]:
-            raise InvalidJSON(f"{self.name} contains more than {LIMITS[what]} {what}.")
+        if self.counts[what] > self.limits[what]:
+            raise InvalidJSON(f"{self.name} contains more than {self.limits[what]} {what}.")
 
 
 def _windows(text: bytes) -> Iterator[bytes]:

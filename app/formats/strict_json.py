@@ -7,7 +7,13 @@ from typing import Any
 
 import orjson
 
-from app.formats.json_size import DEPTH_LIMIT, SMALL_BYTES, check_size, too_deep
+from app.formats.json_size import (
+    DEPTH_LIMIT,
+    SMALL_BYTES,
+    check_response,
+    check_size,
+    too_deep,
+)
 from app.runtime.turns import give_turn
 from app.vocabulary.errors import InvalidJSON
 
@@ -47,8 +53,9 @@ def load_vendor(body: bytes) -> Any:
 
     Half characters are kept, as lone surrogates or surrogate escapes: the other half may be in the
     next chunk.
-    Raises: ValueError.
+    Raises: ValueError, also if it holds so many values that they would take too much memory.
     """
+    check_response(body)
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:

@@ -194,3 +194,22 @@ def test_text_is_sent_as_utf_8_and_half_a_character_is_replaced() -> None:
 
 def test_numbers_that_json_does_not_have_become_null() -> None:
     assert dump([math.nan, math.inf, 1.5]) == b"[null,null,1.5]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[" + b"[]," * 2**21 + b"[]]",
+        b"[" + b'"a",' * 2**22 + b'"a"]',
+        b"[" + b"[]," * 2**21,  # cut: a second parser would try it
+    ],
+    ids=["brackets", "strings", "cut"],
+)
+def test_a_vendors_values_are_counted_before_they_take_gigabytes(text: bytes) -> None:
+    with pytest.raises(ValueError, match="contains more than"):
+        load_vendor(text)
+
+
+def test_marks_in_a_long_text_are_no_values() -> None:
+    text = "[{,:" * 2**20
+    assert load_vendor(json.dumps([text]).encode()) == [text]

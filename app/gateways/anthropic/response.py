@@ -11,6 +11,7 @@ from app.gateways.anthropic.blocks import Blocks, Piece
 from app.gateways.anthropic.errors import failure
 from app.gateways.anthropic.usage import decode_usage
 from app.gateways.decoding import failures
+from app.gateways.decoding.error_bodies import error_in
 from app.gateways.decoding.finish import GOES_ON, Finish, narrow
 from app.gateways.decoding.parsing import failed, plain_mapping
 from app.gateways.decoding.typed_events import TypedEvents, name_or
@@ -38,7 +39,7 @@ class AnthropicDecoder(TypedEvents):
 
     def read_whole(self, payload: Any) -> Completion:
         message = plain_mapping(payload)
-        if failures.error_in(message):
+        if error_in(message):
             raise self.failure(failures.detail_of(message))
         self._begin(message)
         content = message.get("content")

@@ -12,12 +12,12 @@ from app.vocabulary.errors import InvalidRequest
 
 
 def arguments_object(message: Message, position: int, call: ToolCall) -> dict[str, Any]:
-    """Return the arguments of a message's call; a blank text means none.
+    """Return the arguments of a message's call; a blank text and null mean none.
 
     Keys keep their order and numbers their value, whatever their size.
     Raises: InvalidRequest if they are not a JSON object, or one that is nested too deep.
     """
-    if not call.arguments.strip():
+    if call.arguments.strip() in ("", "null"):
         return {}
     path = f"{message.path}.tool_calls[{position}].function.arguments"
     if too_deep(call.arguments.encode("utf-8", "surrogatepass")):

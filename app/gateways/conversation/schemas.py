@@ -112,7 +112,9 @@ def _kept(node: Mapping[str, Any], omissions: Omissions) -> Iterator[tuple[str, 
 def _is_bound(name: str, value: Any) -> bool:
     if name == "minItems":
         return value not in (0, 1)
-    return name in BOUNDS or (name == "format" and value not in FORMATS)
+    if name == "format":
+        return not isinstance(value, str) or value not in FORMATS
+    return name in BOUNDS
 
 
 def _is_object(node: Mapping[str, Any]) -> bool:

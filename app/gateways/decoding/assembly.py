@@ -80,6 +80,7 @@ class Assembly:
     def place_whole(self, completion: Completion) -> Completion:
         """Return a whole completion with its choices in their slots."""
         usage = None if completion.usage is None else self.put_usage(completion.usage)
+        self._note_limit()
         choices = self.choices.take_whole(completion.choices)
         if choices == completion.choices and usage is completion.usage:
             return completion
@@ -147,9 +148,19 @@ class Assembly:
             else:
                 self.fail(broken or failed(vendor, "ended its response before it was complete"))
         if self.failure is None:
+            self._note_limit()
             choices.finish()
         if (lost := choices.drop_failed()) is not None:
             self.fail(failed(vendor, _why(lost.native_finish_reason)))
+
+    def _note_limit(self) -> None:
+        """Note whether all choices have used up the limit, which some vendors give no reason for.
+
+        OpenRouter has null then for xAI's models.
+        """
+        limit, total = self._decoder.request.max_tokens, self._total
+        if limit and total is not None and total.completion_tokens >= limit * self.count:
+            self.choices.unnamed = "length"
 
     def _tail(self) -> Completion | None:
         """Return the last chunk, with the finish reasons; None if there are none."""

@@ -54,8 +54,9 @@ def put_together(
 ) -> Usage | None:
     """Return the usage for a prompt's, a completion's and a total count; None if all are missing.
 
-    A total above the sum belongs to the completion: the vendor left out its reasoning. A total
-    below the sum is wrong and ignored. All zeros are no count: some vendors send them beforehand.
+    What a total exceeds the sum by belongs to the completion: the vendor left out its reasoning;
+    or to the prompt, if it is what the parts of the prompt come to. A total below the sum is wrong
+    and ignored. All zeros are no count: some vendors send them beforehand.
     `parts` are further counts by their names in `Usage`; each is at most what includes it.
     """
     if not (prompt or completion or total):
@@ -64,6 +65,8 @@ def put_together(
         return Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=total)
     if not prompt and total and completion is not None and total > completion:
         prompt = None  # a prompt of 0 tokens contradicts the total
+    if prompt and completion and total and parts:
+        prompt += _left_out(total - prompt - completion, parts)
     prompt, completion, lacks = _sides(vendor, prompt, completion, total or 0)
     counts = {
         "prompt_tokens": prompt,
@@ -71,6 +74,25 @@ def put_together(
         "total_tokens": (total or 0) if lacks == "both" else prompt + completion,
     }
     return _usage(_with_parts(counts, parts or {}), lacks)
+
+
+#: Counts of a prompt that a vendor may leave out of its tokens, alone or together: Mistral leaves
+#: out those of sounds.
+LEFT_OUT = (
+    ("audio_prompt_tokens", "image_prompt_tokens"),
+    ("cached_tokens", "cache_write_tokens"),
+)
+
+
+def _left_out(excess: int, parts: Mapping[str, int]) -> int:
+    """Return the tokens of the prompt that only the total includes, if they are all it exceeds."""
+    if excess <= 0 or excess == parts.get("reasoning_tokens"):
+        return 0
+    for names in LEFT_OUT:
+        found = [parts.get(name, 0) for name in names]
+        if excess in (*found, sum(found)):
+            return excess
+    return 0
 
 
 def _sides(

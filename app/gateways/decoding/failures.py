@@ -5,8 +5,9 @@ modules do that otherwise.
 Source: docs/vendors.md and the shapes listed in `detail_of`.
 """
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.formats import strict_json
@@ -63,22 +64,6 @@ class Detail:
     beside: Mapping[str, Any] = field(default_factory=dict)
 
 
-def error_in(payload: Any) -> Any:
-    """Return the error in a JSON response that came with status 200, or None.
-
-    OpenRouter puts it into the only choice.
-    """
-    if not isinstance(payload, dict):
-        return None
-    if payload.get("error") or payload.get("object") == "error":
-        return payload
-    choices = payload.get("choices")
-    if isinstance(choices, list) and len(choices) == 1 and plain_mapping(choices[0]).get("error"):
-        return choices[0]["error"]
-    groq = payload.get("x_groq")
-    return groq if groq and plain_mapping(groq).get("error") else None
-
-
 def detail_in(body: bytes) -> Detail:
     """Read the body of an error response; an empty Detail if it is not JSON."""
     try:
@@ -117,8 +102,11 @@ def detail_of(error: Any) -> Detail:
 
 
 #: Where an error has its message, or another error; and where it may have a status.
-MESSAGES = ("error", "message", "detail", "msg", "content")
-STATUSES = ("code", "status_code", "http_status_code", "status")
+MESSAGES = ("error", "message", "detail", "msg", "content", "errors", "error_message", "error_msg")
+STATUSES = ("code", "status_code", "http_status_code", "status", "error_code")
+
+#: The status that comes before an error's JSON, where a program has joined them.
+_JOINED = re.compile(r"(?:Error code: )?([45]\d\d)(?: -|:)? (?=[{\[])")
 
 #: Groq's text of a reply that does not fit the tools or the schema; Azure's verdicts of its filter.
 BESIDE = ("failed_generation", "innererror")
@@ -131,12 +119,17 @@ def _upstream(metadata: Any) -> str | None:
 
 
 def _said(text: str) -> Detail:
-    """Read a message: a sentence, or another error as JSON, as servers between us pass it on."""
-    if text.lstrip().startswith(("{", "[")):
-        inner = detail_in(text.encode(errors="replace"))  # it may have halves of characters
-        if inner.message:
-            return inner
-    return Detail(message=text or None)
+    """Read a message: a sentence, or another error as JSON, as servers between us pass it on.
+
+    A status may come before the JSON.
+    """
+    joined = _JOINED.match(text)
+    rest = text[joined.end() :] if joined else text
+    if not rest.lstrip().startswith(("{", "[")):
+        return Detail(message=text or None)
+    inner = detail_in(rest.encode(errors="replace"))  # it may have halves of characters
+    status = inner.status or (int(joined[1]) if joined else None)
+    return replace(inner, message=inner.message or text, status=status)
 
 
 def _text(value: Any) -> str | None:

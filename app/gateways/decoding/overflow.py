@@ -8,8 +8,8 @@ import re
 #: OpenAI's code.
 CODE = "context_length_exceeded"
 
-#: Other vendors' codes and types: llama.cpp's, Mistral's.
-CODES = frozenset({CODE, "exceed_context_size_error", "3051"})
+#: Other vendors' codes and types: llama.cpp's, Perplexity's.
+CODES = frozenset({CODE, "exceed_context_size_error", "too_many_prompt_tokens"})
 
 #: Parts of vendors' messages.
 _MESSAGE = re.compile(

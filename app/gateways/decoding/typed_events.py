@@ -10,6 +10,7 @@ from typing import Any
 
 from app.gateways.decoding import failures
 from app.gateways.decoding.decoder import Decoder
+from app.gateways.decoding.error_bodies import error_in
 from app.gateways.decoding.parsing import failed
 from app.vendors.vendor import Vendor
 from app.vocabulary.completion import Choice, Completion, Ending, Usage
@@ -28,7 +29,7 @@ class TypedEvents(Decoder):
     def read(self, payload: Any) -> Completion | None:
         """Decode an event by its type; None if it holds nothing."""
         kind = payload.get("type") if isinstance(payload, dict) else None
-        if not isinstance(kind, str) or failures.error_in(payload):
+        if not isinstance(kind, str) or error_in(payload):
             detail = failures.detail_of(payload)
             if detail == failures.Detail():
                 raise failed(self.vendor, "sent an event without a type")

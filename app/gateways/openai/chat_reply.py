@@ -27,6 +27,9 @@ MAYBE_HOLLOW = frozenset({"audio", "function_call"})
 #: Fields of a tool call that are read.
 CALL = frozenset({"custom", "function", "id", "index", "type"})
 
+#: What models of Groq's write beside the name of a tool that takes no arguments.
+NO_ARGUMENTS = "null"
+
 #: Ids that stand for none: Mistral's default is a text.
 NO_ID = frozenset({"", "null"})
 
@@ -137,6 +140,8 @@ def _call(index: int, call: Mapping[str, Any]) -> ToolCall:
         name, arguments, kind = custom.get("name"), custom.get("input"), "custom"
     elif isinstance(function, dict):
         name, arguments = function.get("name"), function.get("arguments")
+        if name and isinstance(arguments, str) and arguments.strip() == NO_ARGUMENTS:
+            arguments = None
     call_id = call.get("id")
     extra = {key: value for key, value in call.items() if key not in CALL and value is not None}
     return ToolCall(

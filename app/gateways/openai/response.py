@@ -15,6 +15,7 @@ from app.gateways.decoding.choices.texts import sanitized
 from app.gateways.decoding.chunk_template import ChunkTemplate
 from app.gateways.decoding.counts import RunningUsage, later
 from app.gateways.decoding.decoder import Decoder
+from app.gateways.decoding.error_bodies import error_in
 from app.gateways.decoding.finish import narrow
 from app.gateways.decoding.parsing import failed, plain_mapping, whole
 from app.gateways.openai import errors
@@ -67,7 +68,7 @@ class ObjectDecoder(Decoder):
         return self._object(payload, self._whole_choice)
 
     def _object(self, payload: Any, read: Callable[[Mapping[str, Any]], Choice]) -> Completion:
-        error = failures.error_in(payload)
+        error = error_in(payload)
         if error is not None:
             raise self.failure(failures.detail_of(error))
         choices = (payload.get("choices") or []) if isinstance(payload, dict) else None
@@ -121,8 +122,11 @@ class ObjectDecoder(Decoder):
     def _whole_choice(self, choice: Mapping[str, Any]) -> Choice:
         """Decode a choice of a whole response; one without a text field has failed.
 
-        Azure leaves out the message that its filter has taken away.
+        Azure leaves out the message that its filter has taken away. Perplexity puts an empty delta
+        beside the message.
         """
+        if choice.get("message") and "delta" in choice:
+            choice = {name: value for name, value in choice.items() if name != "delta"}
         if "text" in choice or choice.get("message") or choice.get("delta"):
             return self._choice(choice)
         if choice.get("finish_reason") == "content_filter":

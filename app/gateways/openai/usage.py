@@ -55,6 +55,9 @@ PARTS: Mapping[str, Paths] = {
 }
 
 
+#: Mistral's length of a prompt's sounds, whose tokens older models count in the total alone.
+SECONDS = "prompt_audio_seconds"
+
 #: The fields of most usage objects.
 PLAIN = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
 
@@ -68,13 +71,11 @@ def decode_usage(vendor: str, usage: Any) -> Usage | None:
     if type(prompt) is type(completion) is type(total) is int and PLAIN.issuperset(usage):
         return put_together(vendor, whole(prompt), whole(completion), whole(total))
     parts = {name: found for name, paths in PARTS.items() if (found := _part(usage, paths))}
-    return put_together(
-        vendor,
-        first_count(usage, PROMPT),
-        first_count(usage, COMPLETION),
-        first_count(usage, TOTAL),
-        parts,
-    )
+    prompt, completion = first_count(usage, PROMPT), first_count(usage, COMPLETION)
+    total = first_count(usage, TOTAL)
+    if get(SECONDS) and prompt and completion and total:
+        parts.setdefault("audio_prompt_tokens", max(0, total - prompt - completion))
+    return put_together(vendor, prompt, completion, total, parts)
 
 
 def _part(usage: Mapping[str, Any], paths: Paths) -> int | None:

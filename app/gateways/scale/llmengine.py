@@ -15,6 +15,7 @@ from app.gateways.base import single_prompt
 from app.gateways.decoding import failures
 from app.gateways.decoding.counts import put_together
 from app.gateways.decoding.decoder import Decoder
+from app.gateways.decoding.error_bodies import error_in
 from app.gateways.decoding.logprobs import LogprobsReader, TokenLogprob
 from app.gateways.decoding.parsing import failed, number, plain_mapping, whole
 from app.gateways.decoding.reader import ResponseReader
@@ -111,7 +112,7 @@ class LLMEngineV1Decoder(Decoder):
         return put_together(self.vendor.name, prompt, generated, None)
 
     def _answer(self, payload: Any) -> Mapping[str, Any]:
-        error = failures.error_in(payload)
+        error = error_in(payload)
         if error is not None:
             raise self.failure(failures.detail_of(error))
         if not isinstance(payload, dict):

@@ -17,8 +17,8 @@ from app.usage.metering.estimate import (
     at_most_asked,
     count_completions,
     count_prompts,
-    count_tokens,
 )
+from app.usage.metering.pieces import LOOK_CHARS, LOOK_PIECES, Pieces
 from app.vocabulary.completion import Completion, Usage
 from app.vocabulary.errors import GatewayError
 from app.vocabulary.request import GenerationRequest
@@ -98,10 +98,9 @@ class CallMeter:
         #: How the call failed, if it did.
         self.error: GatewayError | None = None
         self._request, self._name, self._on_count = request, request.model_name, on_count
-        self._texts: defaultdict[int, list[str]] = defaultdict(list)
-        self._since_report: list[str] = []
+        self._texts: defaultdict[int, Pieces] = defaultdict(Pieces)
+        self._since_report = Pieces()  # empty before the first report
         self._reported: Usage | None = None
-        self._counted_deltas, self._counted_tokens = dict[int, int](), 0
 
     def observe(self, chunk: Completion) -> None:
         """Count a chunk, or a whole response. A chunk's usage is a running total."""
@@ -115,13 +114,25 @@ class CallMeter:
             if text:
                 if self.first_token_at_s is None:
                     self.first_token_at_s = time.monotonic()
-                self._texts[choice.index].append(text)
-                self._since_report.append(text)
+                pieces = self._texts[choice.index]
+                pieces.append(text)
+                if self._reported is not None:
+                    self._since_report.append(text)
+                if not len(pieces) % LOOK_PIECES or len(text) > LOOK_CHARS:
+                    self._shorten(pieces, chunk)
         if chunk.usage:
             if self._reported is None and self._on_count is not None:
                 self._on_count()
             self._reported = chunk.usage
-            self._since_report.clear()
+            self._since_report.forget()
+
+    def _shorten(self, pieces: Pieces, chunk: Completion) -> None:
+        """Count long texts, and let them go, unless they may begin with the prompt's echo."""
+        if chunk.usage:  # the vendor has counted them
+            return
+        if not self._request.echo:
+            pieces.shorten()
+        self._since_report.shorten()
 
     def failed(self, error: GatewayError) -> None:
         """Store how the call failed."""
@@ -141,12 +152,8 @@ class CallMeter:
         return self._counted(self._running() if self._runs else self._tokens_so_far())
 
     def _tokens_so_far(self) -> int:
-        for index, deltas in tuple(self._texts.items()):
-            known = self._counted_deltas.get(index, 0)
-            new = deltas[known:]
-            self._counted_deltas[index] = known + len(new)
-            self._counted_tokens += count_tokens("".join(new))
-        return at_most_asked(self._request, self._counted_tokens, self._request.choice_count)
+        tokens = sum(pieces.tokens_so_far() for pieces in tuple(self._texts.values()))
+        return at_most_asked(self._request, tokens, self._request.choice_count)
 
     @property
     def final(self) -> Counted:
@@ -185,14 +192,17 @@ class CallMeter:
     def _running(self) -> int:
         """Return the vendor's running count plus the tokens of the text after it."""
         known = self._reported.completion_tokens if self._reported is not None else 0
-        running = known + count_tokens("".join(self._since_report))
+        running = known + self._since_report.tokens()
         return max(known, at_most_asked(self._request, running, self._request.choice_count))
 
     def _estimated(self) -> int:
         if self._runs:
             return self._running()
-        texts = {index: "".join(deltas) for index, deltas in self._texts.items()}
-        return count_completions(self._request, texts)
+        if self._request.echo:
+            texts = {index: "".join(pieces) for index, pieces in self._texts.items()}
+            return count_completions(self._request, texts)
+        counts = (pieces.tokens() for pieces in self._texts.values())
+        return sum(at_most_asked(self._request, tokens) for tokens in counts)
 
     def _counted(self, completion: int | None) -> Counted:
         """Return the usage with this estimate of the completion; None for the vendor's count."""

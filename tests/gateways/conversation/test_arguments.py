@@ -18,7 +18,7 @@ def parsed(text: str) -> Any:
 
 @pytest.mark.parametrize(
     "text",
-    ['{"a":1}{"b":2}', '{"a":', "[1]", "null", '"x"', "5", '{"a":NaN}', '{"a":1e999}',
+    ['{"a":1}{"b":2}', '{"a":', "[1]", '"x"', "5", '{"a":NaN}', '{"a":1e999}',
      "[" * 100_000, '{"a":' + "9" * 5_000 + "}"],
 )  # fmt: skip
 def test_arguments_that_are_no_object_are_named_by_their_path(text: str) -> None:
@@ -27,7 +27,7 @@ def test_arguments_that_are_no_object_are_named_by_their_path(text: str) -> None
     assert caught.value.param == "messages[0].tool_calls[1].function.arguments"
 
 
-@pytest.mark.parametrize("text", ["", " ", "{}"])
+@pytest.mark.parametrize("text", ["", " ", "{}", "null", " null "])
 def test_no_text_means_no_arguments(text: str) -> None:
     assert parsed(text) == {}
 

@@ -82,6 +82,7 @@ STRICT: list[tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = [
         {"anyOf": [{"type": "string", "format": "date"}, TEXT]},
         ("format",),
     ),
+    ({"type": "string", "format": {"a": ["date"]}}, TEXT, ("format",)),
     (
         {"oneOf": [{"type": "object"}, {"type": "null"}]},
         {"anyOf": [{"type": "object", "additionalProperties": False}, {"type": "null"}]},

@@ -138,3 +138,33 @@ def test_a_whole_completion_has_no_tail() -> None:
     assert assembly.place_whole(whole) is whole
     assert list(assembly.finish(None)) == []
     assert assembly.template is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"max_tokens": 3}, "length"),
+        ({"max_tokens": 2}, "length"),
+        ({"max_tokens": 4}, "stop"),
+        ({}, "stop"),
+        ({"max_tokens": 3, "n": 2}, "stop"),
+    ],
+)
+def test_an_end_without_a_reason_is_the_limit_if_that_is_used_up(
+    fields: dict[str, Any], reason: str
+) -> None:
+    """OpenRouter has null then for xAI's models."""
+    streamed = assembly_of(**fields)
+    streamed.place(chunk(Choice(0, "a")))
+    streamed.put_usage(COUNTED)
+    streamed.end()
+    assert [it.finish_reason for it in list(streamed.finish(None))[-1].choices] == [reason]
+    whole = assembly_of(**fields).place_whole(chunk(Choice(0, "a"), usage=COUNTED))
+    assert whole.choices[0].finish_reason == reason
+
+
+def test_a_reason_that_the_vendor_names_stays_at_the_limit() -> None:
+    assembly = assembly_of(max_tokens=3)
+    assert assembly.place_whole(chunk(Choice(0, "a", "stop"), usage=COUNTED)).choices == (
+        Choice(0, "a", "stop"),
+    )

@@ -53,6 +53,25 @@ def test_a_part_is_at_most_the_count_that_includes_it() -> None:
     assert found == usage(3, 5, cached_tokens=3, reasoning_tokens=5, audio_prompt_tokens=1)
 
 
+@pytest.mark.parametrize(
+    ("parts", "prompt", "completion"),
+    [
+        ({"audio_prompt_tokens": 375}, 384, 248),  # as Mistral counts sounds
+        ({"image_prompt_tokens": 300, "audio_prompt_tokens": 75}, 384, 248),
+        ({"cache_write_tokens": 175, "cached_tokens": 200}, 384, 248),
+        ({"audio_prompt_tokens": 375, "reasoning_tokens": 375}, 9, 623),
+        ({"audio_prompt_tokens": 8, "reasoning_tokens": 30}, 9, 623),
+        ({"audio_prompt_tokens": 8}, 9, 623),
+    ],
+)
+def test_what_a_total_exceeds_the_sum_by_is_the_parts_of_the_prompt_or_the_completions(
+    parts: dict[str, int], prompt: int, completion: int
+) -> None:
+    found = put_together("sim", 9, 248, 632, parts)
+    assert found is not None
+    assert (found.prompt_tokens, found.completion_tokens) == (prompt, completion)
+
+
 def test_images_caches_and_searches_are_parts_of_what_includes_them() -> None:
     parts = {
         "cache_write_tokens": 4,

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.gateways.decoding import failures
+from app.gateways.decoding.error_bodies import error_in
 from app.gateways.decoding.failures import (
     NAME_LIMIT,
     Detail,
@@ -84,6 +85,18 @@ def test_an_error_may_be_json_inside_of_a_message() -> None:
     assert error.message == "The vendor `sim` is overloaded: The model is overloaded."
     assert met(400, {"error": '{"a": 1}'}).message == '{"a": 1}'
     assert met(400, {"error": "{no JSON"}).message == "{no JSON"
+
+
+def test_such_json_tells_its_status_without_words_and_behind_a_status() -> None:
+    """With status 200, nothing else tells it."""
+    for text, message in (
+        ('{"code": 429, "reason": "busy"}', '{"code": 429, "reason": "busy"}'),
+        ('429 {"error": {"message": "Slow down."}}', "Slow down."),
+        ('Error code: 429 - {"error": {"message": "Slow down."}}', "Slow down."),
+    ):
+        detail = detail_of({"error": {"message": text}})
+        assert (detail.message, detail.status) == (message, 429)
+    assert detail_of({"error": {"message": "429 tokens {"}}).status is None
 
 
 def test_half_a_character_in_such_a_message_loses_nothing_else() -> None:
@@ -342,7 +355,7 @@ def test_an_error_in_an_answer_has_the_status_that_its_type_or_code_means(
 
 def test_the_only_choice_of_an_answer_may_hold_its_error() -> None:
     choice = {"index": 0, "delta": {}, "error": {"code": 429, "message": "busy"}}
-    found = detail_of(failures.error_in({"choices": [choice]}))
+    found = detail_of(error_in({"choices": [choice]}))
     assert (found.status, found.message) == (429, "busy")
-    assert failures.error_in({"choices": [choice, choice]}) is None
-    assert failures.error_in({"choices": [{**choice, "error": None}]}) is None
+    assert error_in({"choices": [choice, choice]}) is None
+    assert error_in({"choices": [{**choice, "error": None}]}) is None

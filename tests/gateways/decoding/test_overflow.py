@@ -63,7 +63,13 @@ def test_a_code_or_a_type_says_it_too(name: str) -> None:
     fields: dict[str, Any] = {name: "exceed_context_size_error"}
     error = failures.failure(VENDOR, 400, failures.Detail(**fields))
     assert error.code == "context_length_exceeded"
-    assert is_overflow(None, "3051")
+    assert is_overflow(None, "too_many_prompt_tokens")
+
+
+def test_a_code_that_says_other_things_too_does_not_say_it_alone() -> None:
+    """Mistral's 3051 stands for invalid arguments of any kind."""
+    told = failures.Detail(message="Logprobs are not enabled for this model", code="3051")
+    assert failures.failure(VENDOR, 400, told).code == "3051"
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,19 @@ def test_calls_are_numbered_named_once_and_whole(pieces: list[Any], finish: str)
     assert reply_of(found).tool_calls == CALLS
 
 
+def test_a_null_beside_a_name_means_no_arguments_and_elsewhere_itself() -> None:
+    """Groq's models write the former; the latter may be a piece of its own."""
+    pieces = [
+        fragment(0, "a", name="f", arguments="null"),
+        fragment(1, "b", name="g", arguments='{"x":'),
+        fragment(1, arguments="null"),
+        fragment(1, arguments="}"),
+    ]
+    deltas = [delta(tool_calls=[piece]) for piece in pieces]
+    first, second = reply_of(whole(*deltas, delta(0, "tool_calls"))).tool_calls
+    assert (first.arguments, second.arguments) == ("{}", '{"x":null}')
+
+
 def test_a_signature_comes_once_with_its_call() -> None:
     signed = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
     pieces = [

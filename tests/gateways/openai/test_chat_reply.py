@@ -129,6 +129,7 @@ def test_calls_that_are_none_end_nothing() -> None:
         ({"id": "c", "function": {"name": "f", "arguments": ""}}, ("c", "f", "{}")),
         ({"id": "c", "function": {"name": "f"}}, ("c", "f", "{}")),
         ({"id": "c", "function": {"name": "f", "arguments": None}}, ("c", "f", "{}")),
+        ({"id": "c", "function": {"name": "f", "arguments": "null"}}, ("c", "f", "{}")),  # Groq
         (
             {"id": "c", "function": {"name": "f", "arguments": {"a": [1, "é"]}}},
             ("c", "f", '{"a":[1,"é"]}'),

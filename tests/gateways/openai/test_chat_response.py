@@ -43,6 +43,7 @@ def test_a_message_is_the_text() -> None:
         (message(None, "length", refusal="No."), "", "length"),
         (message("a", refusal=None), "a", "stop"),
         (message("a", reasoning_content="Hm."), "a", "stop"),
+        (message("a") | {"delta": {"role": "assistant", "content": ""}}, "a", "stop"),
         (message(None, "length", reasoning="Hm."), "", "length"),
         (
             message(

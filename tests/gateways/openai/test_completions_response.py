@@ -95,7 +95,7 @@ NO_ANSWERS: dict[str, Any] = {
     "a string": "sorry",
     "an array": [[]],
     "an empty object": {},
-    "a message": {"message": "hello"},
+    "a message": {"message": "hello", "from": "x"},
     "no choices": body_of(),
     "choices null": {"choices": None},
     "choices a string": {"choices": "a"},

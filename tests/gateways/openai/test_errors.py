@@ -22,6 +22,16 @@ XAI = Row("xai", "XAI_API_KEY")
 OPENROUTER = Row("openrouter", "OPENROUTER_API_KEY")
 
 GUIDELINES = {"code": "The caller does not have permission", "error": "Violates usage guidelines."}
+UPSTREAM = {
+    "error": {
+        "code": 403,
+        "message": "Provider returned error",
+        "metadata": {
+            "provider_name": "xAI",
+            "raw": '{"error": "Content violates usage guidelines."}',
+        },
+    }
+}
 FLAGGED = {"error": {"code": 403, "message": "Moderation: your input was flagged", "metadata": {}}}
 
 
@@ -60,7 +70,9 @@ def test_other_rejections_name_no_endpoint(message: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "body"), [(XAI, GUIDELINES), (OPENROUTER, FLAGGED)], ids=["xai", "openrouter"]
+    ("row", "body"),
+    [(XAI, GUIDELINES), (OPENROUTER, FLAGGED), (OPENROUTER, UPSTREAM)],
+    ids=["xai", "openrouter", "openrouter's vendor"],
 )
 def test_a_403_of_a_vendors_moderation_rejects_the_prompt(row: Row, body: Any) -> None:
     error = row.error(403, body)
@@ -75,6 +87,20 @@ def test_moderation_is_recognized_in_a_response_with_status_200_too() -> None:
 
 def test_other_vendors_403_means_our_credentials_whatever_its_message() -> None:
     assert isinstance(OPENAI.error(403, GUIDELINES), VendorAuthentication)
+
+
+def test_what_llama_cpp_rejects_as_a_server_error_is_no_failure_of_it() -> None:
+    """It would be tried again, and open the circuit for everybody."""
+    row = Row("llamacpp", base_url="http://l")
+    for message in (
+        "tools param requires --jinja flag",
+        "image input is not supported - hint: if this is unexpected, you may need the mmproj",
+        "Cannot use both json_schema and grammar",
+    ):
+        error = row.error(500, {"error": {"code": 500, "message": message, "type": "server_error"}})
+        assert isinstance(error, VendorRejected)
+        assert error.message == message
+    assert isinstance(row.error(500, openai("Compute error.", "server_error")), VendorFailed)
 
 
 def test_groqs_498_means_that_it_has_no_capacity() -> None:

@@ -64,6 +64,30 @@ USAGES: dict[str, tuple[Any, Usage | None]] = {
         {**usage_of(10, 224), "num_cached_tokens": 9},
         Usage(prompt_tokens=10, completion_tokens=224, total_tokens=234, cached_tokens=9),
     ),
+    "sounds beside the prompt, as Mistral counts them": (
+        {
+            **{"prompt_tokens": 9, "completion_tokens": 248, "total_tokens": 632},
+            "prompt_tokens_details": {"audio_tokens": 375, "cached_tokens": 0},
+            "prompt_audio_seconds": 3,
+        },
+        Usage(prompt_tokens=384, completion_tokens=248, total_tokens=632, audio_prompt_tokens=375),
+    ),
+    "sounds in seconds and in the total alone": (
+        {
+            **{"prompt_tokens": 4, "completion_tokens": 1073, "total_tokens": 5202},
+            "prompt_audio_seconds": 316,
+        },
+        Usage(
+            prompt_tokens=4129,
+            completion_tokens=1073,
+            total_tokens=5202,
+            audio_prompt_tokens=4125,
+        ),
+    ),
+    "sounds in seconds, of which there are none": (
+        {**usage_of(3, 2), "prompt_audio_seconds": 0},
+        Usage(prompt_tokens=3, completion_tokens=2, total_tokens=5),
+    ),
     "cached tokens in the second place, 0 in the first": (
         usage_of(
             10,

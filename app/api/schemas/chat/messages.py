@@ -128,9 +128,12 @@ def _optional_content(role: str, source: Json, path: str) -> tuple[Json, tuple[P
 
 def _without_clients(source: Json) -> Json:
     """Return a message without what only clients put there: what they parsed, and empty lists."""
-    if "parsed" not in source and source.get("tool_calls") != []:
+    has_calls, content = source.get("tool_calls"), source.get("content")
+    if "parsed" not in source and has_calls != [] and content != []:
         return source
-    gone = {"parsed"} if source.get("tool_calls") else {"parsed", "tool_calls"}
+    gone = {"parsed"} if has_calls else {"parsed", "tool_calls"}
+    if has_calls and content == []:  # as null
+        gone.add("content")
     return {name: value for name, value in source.items() if name not in gone}
 
 

@@ -12,7 +12,7 @@ from app.gateways.decoding.choices.numbering import Numbering
 from app.gateways.decoding.choices.replies import Replies
 from app.gateways.decoding.choices.slots import UNNUMBERED, Slots, placed
 from app.gateways.decoding.choices.texts import TextJoiner, sanitized
-from app.vocabulary.completion import Choice
+from app.vocabulary.completion import Choice, Ending
 
 
 class Choices:
@@ -23,6 +23,7 @@ class Choices:
     sent    slots of which the caller has got text
     surplus  number of choices that were not requested, or cannot be placed
     is_open_ended  whether text has followed an end, so that ends are unreliable
+    unnamed  what the end of a choice is that the vendor names no reason for
     """
 
     def __init__(self, prompts: int, n: int) -> None:
@@ -33,6 +34,7 @@ class Choices:
         self.sent: set[int] = set()
         self.surplus = 0
         self.is_open_ended = False
+        self.unnamed: Ending = "stop"
         self._numbering = Numbering(prompts, n) if prompts > 1 else None
         self._joiners: dict[int, TextJoiner] = {}
         self._plain: set[int] = set()  # slots with text without an end
@@ -110,7 +112,7 @@ class Choices:
     def finish(self) -> None:
         """End the choices that have begun and have no end: the response is complete."""
         for slot in self.open - self.ends.keys():
-            self.ends[slot] = Choice(slot, "", "stop")
+            self.ends[slot] = Choice(slot, "", self.unnamed)
 
     def close_calls(self) -> list[Choice]:
         """Return the pieces of tool calls that were held back, at the end of the response."""
@@ -199,7 +201,8 @@ class Choices:
 
     def _finished(self, slot: int, choice: Choice) -> Choice:
         """Return a whole choice, put right."""
-        text, reply, reason = sanitized(choice.text), choice.reply, choice.finish_reason or "stop"
+        text, reply = sanitized(choice.text), choice.reply
+        reason = choice.finish_reason or self.unnamed
         if reply is not None:
             reply = self._replies.take_whole(slot, reply)
         if reason not in ("length", "content_filter") and (reply is not None or reason != "stop"):

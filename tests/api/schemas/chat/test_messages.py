@@ -68,7 +68,7 @@ def test_an_invented_role_is_told_which_there_are() -> None:
         load(messages=[{"role": "boss", "content": "x"}])
 
 
-@pytest.mark.parametrize("empty", [{"content": None}, {}, {"content": ""}])
+@pytest.mark.parametrize("empty", [{"content": None}, {}, {"content": ""}, {"content": []}])
 def test_beside_tool_calls_no_content_null_and_an_empty_text_are_the_same(
     empty: dict[str, Any],
 ) -> None:
