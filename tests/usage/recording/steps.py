@@ -25,16 +25,21 @@ COUNT = Usage(prompt_tokens=5, completion_tokens=3, total_tokens=8)
 
 
 def recorder_of(valkey: Valkey, directory: Path, **options: Any) -> Recorder:
-    redis = connect(valkey.url, 0.5)
+    redis = connect(valkey.url, 2.0)
     return Recorder(Stores.of(redis), directory / "spool", **options)
+
+
+def still(books: Recorder) -> None:
+    """End a recorder's thread: the test does its work."""
+    books._closing.set()
+    books._wake.set()
+    if books._thread is not None:
+        books._thread.join()
 
 
 def crash(books: Recorder) -> None:
     """Stop a recorder as if its process had been killed: its locks go, and its files stay."""
-    books._closing.set()
-    books._wake.set()
-    if books._thread is not None:
-        books._thread.join(10.0)
+    still(books)
     books._stores.commit.keeper = None
     for segment in (*books._fallback.spool._closed, books._fallback.spool._present):
         if segment is not None:

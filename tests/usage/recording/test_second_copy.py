@@ -20,7 +20,7 @@ from app.usage.redis.stream import EventStream
 from app.vocabulary.errors import StreamUnavailable
 from tests.support.services.polling import wait_until
 from tests.support.services.valkey import Valkey
-from tests.usage.recording.steps import answer, crash, events, recorder_of, request
+from tests.usage.recording.steps import answer, crash, events, recorder_of, request, still
 from workers.consumer import consume
 from workers.reaper import reap
 
@@ -234,8 +234,9 @@ def test_an_adopted_journal_is_sent_although_redis_fails_in_between(
     with monkeypatch.context() as patch:
         patch.setattr(Processes, "raise_given", fail)
         assert heir.owner
-        heir._heartbeat_and_replay()
-        redis.delete(EVENTS)  # later, its thread may have sent the journal for good
+        still(heir)  # it tries once
+        assert not heir._outage.is_up
+        redis.delete(EVENTS)
     wait_until(heir._heartbeat_and_replay)
     wait_until(lambda: redis.xlen(EVENTS) == 1)
     heir.close()
