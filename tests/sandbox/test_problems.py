@@ -46,6 +46,13 @@ def test_all_faulty_fields_are_named_at_once() -> None:
     assert message.index("`blue`") < message.index("`colour`")
 
 
+def test_a_name_with_a_line_break_keeps_the_error_on_one_line() -> None:
+    with pytest.raises(SandboxError) as caught:
+        load_request({"model": "echo", "prompt": "a", "temp\r\nX: y": 1})
+    assert caught.value.message.startswith("`temp??X: y` is not a parameter")
+    assert caught.value.param == "temp??X: y"
+
+
 def test_many_faults_are_counted() -> None:
     found = {f"f{at}": ["Unknown field."] for at in range(9)}
     assert rejection(found, ()).message.endswith("And 4 more.")

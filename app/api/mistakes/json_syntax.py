@@ -38,13 +38,16 @@ _TOKENS: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (
         re.compile(r"[bBrRuUfF]{1,2}['\"]"),
-        "there is a letter before a quote, as in Python. Use `json.dumps`, or your client's `json=`",
+        "there is a letter before a quote, as in Python. Use `json.dumps`, or your client's "
+        "`json=`",
     ),
     (re.compile(r"\\"), 'there is a backslash outside of a string. Write `"`, without one'),
     (re.compile(r"\("), "there is a round bracket. JSON has `[...]` around a list"),
     (re.compile(r"\{"), "there is a brace too many, as in a template. Write one"),
     (
-        re.compile(r"[\x00-\x1f\x7f-\xa0\xad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"),
+        re.compile(
+            r"[\x00-\x1f\x7f-\xa0\xad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
+        ),
         "there is an invisible character, or a special blank, as pages and chats have them. Remove "
         "it",
     ),
