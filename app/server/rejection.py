@@ -52,7 +52,8 @@ _MALFORMED = {
     InvalidRequestMethod: "The method must be in capital letters, such as `POST`.",
     InvalidRequestLine: "The request line must be a method, a path and `HTTP/1.1`.",
     InvalidHTTPVersion: "The version of HTTP must be `HTTP/1.1` or `HTTP/1.0`.",
-    InvalidHeaderName: "The name of a header has a character that names cannot have.",
+    InvalidHeaderName: "The name of a header has a character that names cannot have, such as the "
+    "underscore in `idempotency_key`.",
     InvalidHeader: "A header is malformed: a line without a colon, a value with a control "
     "character, a `content-length` that is not a number, an empty `host`, or a header twice that "
     "may be there once, such as `host` and `content-type`.",
