@@ -14,6 +14,8 @@ from app.sandbox.request import load_request
     ("fields", "param", "code", "says"),
     [
         ({"temprature": 1}, "temprature", "unknown_parameter", "`temperature`?"),
+        ({"num_retries": 2}, "num_retries", "unknown_parameter", "an option of the client"),
+        ({"generationConfig": {}}, "generationConfig", "unknown_parameter", "Send its fields"),
         ({"n": "1"}, "n", "invalid_type", "a whole number"),
         ({"n": 0}, "n", "invalid_value", "must be from 1 to 128"),
         ({"temperature": "x"}, "temperature", "invalid_type", "a number"),
