@@ -18,7 +18,10 @@ def require_scope(key: ApiKey, scope: str) -> None:
     Raises: ScopeMissing.
     """
     if scope not in key.scopes:
-        raise ScopeMissing(f"This API key lacks the scope `{scope}`.")
+        raise ScopeMissing(
+            f"This API key lacks the scope `{scope}`. Use a key that has it:"
+            f" `tollgate keys create ACCOUNT --scope {scope}` makes one, on the operator's machine."
+        )
 
 
 def require_enabled(key: ApiKey) -> None:

@@ -4,9 +4,16 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from flask import Flask, Request, Response
+from flask import Flask, Request, Response, request
 from flask.sessions import NullSession, SessionInterface
 from werkzeug.routing import MapAdapter
+from werkzeug.wrappers import Response as BaseResponse
+
+#: To a browser's preflight. A page shows its key to everybody who opens it.
+_NO_CORS = (
+    "Tollgate has no CORS headers, so that no page of another site calls it: the API key would be "
+    "everybody's. Call Tollgate from your server.\n"
+)
 
 _SLASHES = re.compile("/{2,}")
 
@@ -62,6 +69,20 @@ class Application(Flask):
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function unchanged: Flask would inspect it on each call for a coroutine."""
         return func
+
+    def make_default_options_response(self) -> Response:
+        """Return the methods of a path; to a browser that asks for another site, why it may not."""
+        response = super().make_default_options_response()
+        if "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in request.environ:
+            response.set_data(_NO_CORS)
+            response.mimetype = "text/plain"
+        return response
+
+    def redirect(self, location: str, code: int = 302) -> BaseResponse:
+        """Return a redirect without a body: Flask's would have a page of its own words."""
+        response = super().redirect(location, code)
+        response.set_data(b"")
+        return response
 
     def process_response(self, response: Response) -> Response:
         """Close the response if it cannot be processed: another one takes its place."""

@@ -12,7 +12,7 @@ from app.api.mistakes.keys import hidden
 from app.api.origin import origin
 from app.formats import strict_json
 from app.usage.messages.event_id import new_event_id
-from app.vocabulary.errors import TollgateError
+from app.vocabulary.errors import InvalidRequest, TollgateError
 
 log = logging.getLogger(__name__)
 
@@ -54,9 +54,23 @@ def in_stream(report: Callable[[TollgateError], None]) -> Callable[[TollgateErro
 
 def _body(error: TollgateError, request_id: str, environ: dict[str, Any]) -> bytes:
     doc_url = f"{origin(environ)}{ERRORS_PAGE}#{error.anchor}"
-    body = strict_json.dump(error.body(request_id=request_id, doc_url=doc_url))
+    fields = error.body(request_id=request_id, doc_url=doc_url)
+    if isinstance(error, InvalidRequest):  # it may repeat names of the caller's
+        fields = _on_one_line(fields)
+    body = strict_json.dump(fields)
     # A caller may have put a key where a message repeats it: in a path, or as a field's name.
     return hidden(body.decode()).encode()
+
+
+def _on_one_line(value: Any) -> Any:
+    """Return JSON whose texts have `?` for line breaks and other characters that cannot be seen."""
+    if isinstance(value, dict):
+        return {name: _on_one_line(it) for name, it in value.items()}
+    if isinstance(value, list):
+        return [_on_one_line(it) for it in value]
+    if isinstance(value, str) and not value.isprintable():
+        return "".join(it if it.isprintable() else "?" for it in value)
+    return value
 
 
 def _name_request() -> None:

@@ -26,6 +26,9 @@ RATES: Mapping[str, str] = {
     "web_search": "web_search",
 }
 
+#: How to name a model of a pattern.
+_OF_PATTERN = "Every model of `{vendor}`: as `model`, send `{model}` with its name in place of `*`."
+
 #: What stands for the variable part of a pattern such as `gpt-*`.
 _ANY = str.maketrans("*?", "xx", "[]")
 
@@ -42,6 +45,7 @@ def card(vendor: str, name: str) -> dict[str, Any]:
         "created": 0,  # required by OpenAI's shape; the date is unknown
         "owned_by": vendor,
         "name": model,
+        "description": "" if is_one else _OF_PATTERN.format(model=model, vendor=vendor),
         "model_vendor": vendor,
         "status": "ready",
         "endpoints": endpoints,

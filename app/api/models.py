@@ -99,6 +99,8 @@ def retrieve_model(model_id: str) -> dict[str, Any]:
         meant = meant_model(model_id, services().vendors)
         raise _no_model(model_id, f" Did you mean `{meant}`?" if meant else "")
     vendor = services().vendors.find(vendor_name)
+    if not is_pattern(name):
+        name = vendor.booked_name(name)
     if name in vendor.models and is_pattern(name):
         raise ModelNotFound(
             f"`{model_id[:64]}` is a pattern, and not a model. Put a name that the vendor has for "

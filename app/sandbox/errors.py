@@ -14,9 +14,9 @@ class SandboxError(Exception):
         headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = _one_line(message)
         self.status = status
-        self.param = param
+        self.param = param if param is None else _one_line(param)
         # What has no code of its own is a value that OpenAI would reject.
         self.code = code or ("invalid_value" if status == 400 else None)
         self.headers = headers or {}
@@ -31,3 +31,8 @@ class SandboxError(Exception):
                 "code": self.code,
             }
         }
+
+
+def _one_line(text: str) -> str:
+    """Return the text with `?` for control characters, which a name of a field may have."""
+    return "".join(it if it.isprintable() else "?" for it in text)

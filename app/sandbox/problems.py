@@ -14,26 +14,34 @@ UNKNOWN = "unknown_parameter"
 _UNKNOWN = "Unknown field."
 
 _CLIENTS = "It is an option of the client, not of a request."
+_INNER = "Send its fields as parameters."
+_SYSTEM = "Send it as a message of the role `system`, to `/v5/chat/completions`."
 #: Parameters of other services and of clients -> what to do instead.
 ELSEWHERE: Mapping[str, str] = {
+    "api_base": _CLIENTS,
     "api_key": _CLIENTS,
     "base_url": _CLIENTS,
     "default_headers": _CLIENTS,
-    "extra_body": "Send its fields as parameters.",
+    "extra_body": _INNER,
     "extra_headers": _CLIENTS,
     "extra_query": _CLIENTS,
     "format": "Did you mean `response_format`?",
     "functions": "Use `tools` instead.",
+    "generationConfig": _INNER,
+    "generation_config": _INNER,
     "function_call": "Use `tool_choice` instead.",
     "headers": _CLIENTS,
     "max_length": "Did you mean `max_tokens`?",
     "max_retries": _CLIENTS,
     "n_predict": "Did you mean `max_tokens`?",
     "num_predict": "Did you mean `max_tokens`?",
-    "options": "Send its fields as parameters.",
+    "num_retries": _CLIENTS,
+    "options": _INNER,
+    "parameters": _INNER,
+    "preamble": _SYSTEM,
     "stop_sequences": "Did you mean `stop`?",
     "store": "",
-    "system": "Send it as a message of the role `system`, to `/v5/chat/completions`.",
+    "system": _SYSTEM,
     "temp": "Did you mean `temperature`?",
     "thinking": "Did you mean `reasoning_effort`?",
     "timeout": _CLIENTS,

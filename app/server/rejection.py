@@ -16,6 +16,7 @@ from gunicorn.http.errors import (
     InvalidRequestMethod,
     LimitRequestHeaders,
     LimitRequestLine,
+    ObsoleteFolding,
     UnsupportedTransferCoding,
 )
 
@@ -51,9 +52,12 @@ _MALFORMED = {
     InvalidRequestMethod: "The method must be in capital letters, such as `POST`.",
     InvalidRequestLine: "The request line must be a method, a path and `HTTP/1.1`.",
     InvalidHTTPVersion: "The version of HTTP must be `HTTP/1.1` or `HTTP/1.0`.",
-    InvalidHeaderName: "The name of a header has a character that names cannot have.",
+    InvalidHeaderName: "The name of a header has a character that names cannot have, such as the "
+    "underscore in `idempotency_key`.",
     InvalidHeader: "A header is malformed: a line without a colon, a value with a control "
-    "character, or a `content-length` that is not a number.",
+    "character, a `content-length` that is not a number, an empty `host`, or a header twice that "
+    "may be there once, such as `host` and `content-type`.",
+    ObsoleteFolding: "A header has a line break in it. Send each header on one line.",
     UnsupportedTransferCoding: "The only supported `transfer-encoding` is `chunked`.",
 }
 _INVALID = ("400 Bad Request", "invalid_http", "The request is not valid HTTP.")

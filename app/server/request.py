@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gunicorn.http.body import Body, LengthReader
+from gunicorn.http.errors import InvalidHeaderName
 from gunicorn.http.message import Request
 
 from app.server.reader import HEAD_BYTES, Reader
@@ -49,6 +50,16 @@ class WebRequest(Request):  # type: ignore[misc]
                 body.awaits_continue = False
                 body.read(length)
         return bool(body.is_whole)
+
+    def _apply_header_policy(self, name: str, *more: Any, **options: Any) -> Any:
+        """Drop headers with an underscore, as gunicorn does, but for one that a retry relies on.
+
+        Raises: InvalidHeaderName for `idempotency_key`: its request could be charged twice.
+        """
+        kept = super()._apply_header_policy(name, *more, **options)
+        if kept is None and name.startswith("IDEMPOTEN"):
+            raise InvalidHeaderName(name)
+        return kept
 
     def _peer_is_trusted_proxy(self) -> bool:
         """Trust no peer: its headers would set the path, the client's address and the scheme."""

@@ -1,7 +1,7 @@
 """The Flask application: which route a request reaches, whatever its host, and its session."""
 
 import pytest
-from flask import Flask, request, session
+from flask import Flask, redirect, request, session
 
 from app.api.application import Application
 
@@ -35,6 +35,22 @@ def test_repeated_slashes_count_as_one_and_methods_are_checked(app: Flask) -> No
     assert client.get("/a///b").status_code == 200
     assert client.post("/a/b").status_code == 405
     assert client.get("/b").status_code == 404
+
+
+def test_a_browsers_question_about_another_site_is_explained(app: Flask) -> None:
+    asking = {"origin": "https://site.example", "access-control-request-method": "GET"}
+    response = app.test_client().options("/a/b", headers=asking)
+    assert (response.status_code, response.mimetype) == (200, "text/plain")
+    assert "Call Tollgate from your server." in response.text
+    assert "access-control-allow-origin" not in response.headers
+    assert "GET" in response.headers["allow"]
+    assert app.test_client().options("/a/b").text == ""
+
+
+def test_a_redirect_has_no_page_of_a_frameworks(app: Flask) -> None:
+    app.add_url_rule("/old", "old", lambda: redirect("/a/b", 303))
+    response = app.test_client().get("/old")
+    assert (response.status_code, response.location, response.text) == (303, "/a/b", "")
 
 
 def test_a_path_below_a_mount_point_is_found(app: Flask) -> None:

@@ -166,6 +166,19 @@ def test_a_failure_is_shown_in_the_apis_words(page: webdriver.Chrome) -> None:
     wait_until(lambda: "API key" in said(page, "try-text"))
 
 
+def test_a_stream_that_breaks_off_has_failed_and_its_id_stays(
+    page: webdriver.Chrome, gateway: Gateway
+) -> None:
+    model = page.find_element(By.ID, "try-model")
+    model.clear()
+    model.send_keys("sandbox/echo?words=9&cut_after=2")
+    send(page, gateway.api_key)
+    wait_until(lambda: "The stream failed: " in said(page, "try-status"))
+    assert said(page, "try-status").startswith("HTTP 200 · x-request-id: req_")
+    wait_until(lambda: not page.find_element(By.ID, "try-stop").is_enabled())
+    assert "network error" not in said(page, "try-status")
+
+
 def test_the_answer_is_on_the_screen(page: webdriver.Chrome) -> None:
     """The box opens below its button, which a reader may have at the window's lower edge."""
     button = page.find_element(By.CSS_SELECTOR, "#try-form .primary")

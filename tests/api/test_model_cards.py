@@ -50,6 +50,7 @@ def test_a_pattern_has_neither_and_still_says_what_it_takes(gateway: Gateway) ->
     for name in ("sim/*", "spare/*"):
         assert listed[name]["pricing"] is None
         assert listed[name]["context_length"] is None
+        assert f"send `{name}` with its name" in listed[name]["description"]
         assert "tools" in listed[name]["supported_parameters"]
     assert "suffix" not in listed["picky/*"]["supported_parameters"]
 

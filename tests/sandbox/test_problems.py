@@ -14,6 +14,8 @@ from app.sandbox.request import load_request
     ("fields", "param", "code", "says"),
     [
         ({"temprature": 1}, "temprature", "unknown_parameter", "`temperature`?"),
+        ({"num_retries": 2}, "num_retries", "unknown_parameter", "an option of the client"),
+        ({"generationConfig": {}}, "generationConfig", "unknown_parameter", "Send its fields"),
         ({"n": "1"}, "n", "invalid_type", "a whole number"),
         ({"n": 0}, "n", "invalid_value", "must be from 1 to 128"),
         ({"temperature": "x"}, "temperature", "invalid_type", "a number"),
@@ -44,6 +46,13 @@ def test_all_faulty_fields_are_named_at_once() -> None:
     message = caught.value.message
     assert message.index("`prompt`") < message.index("Also: ") < message.index("`n`")
     assert message.index("`blue`") < message.index("`colour`")
+
+
+def test_a_name_with_a_line_break_keeps_the_error_on_one_line() -> None:
+    with pytest.raises(SandboxError) as caught:
+        load_request({"model": "echo", "prompt": "a", "temp\r\nX: y": 1})
+    assert caught.value.message.startswith("`temp??X: y` is not a parameter")
+    assert caught.value.param == "temp??X: y"
 
 
 def test_many_faults_are_counted() -> None:

@@ -13,6 +13,7 @@ from gunicorn.http.errors import (
     InvalidRequestMethod,
     LimitRequestHeaders,
     LimitRequestLine,
+    ObsoleteFolding,
     UnsupportedTransferCoding,
 )
 
@@ -28,6 +29,7 @@ CASES: list[tuple[BaseException, int, str]] = [
     (InvalidRequestMethod("tg_secret"), 400, "invalid_http"),
     (InvalidHeader("tg_secret"), 400, "invalid_http"),
     (InvalidHeaderName("tg_secret"), 400, "invalid_http"),
+    (ObsoleteFolding("tg_secret"), 400, "invalid_http"),
     (InvalidHTTPVersion("tg_secret"), 400, "invalid_http"),
     (UnsupportedTransferCoding("tg_secret"), 400, "invalid_http"),
     (TLSOnPlainPort(), 400, "invalid_http"),
@@ -58,6 +60,10 @@ def test_what_is_malformed_is_named() -> None:
         reject(server, InvalidRequestMethod("post"))
         server.shutdown(socket.SHUT_WR)
         assert b"capital letters, such as `POST`" in client.recv(65536)
+    with connected() as (server, client):
+        reject(server, ObsoleteFolding("x"))
+        server.shutdown(socket.SHUT_WR)
+        assert b"on one line" in client.recv(65536)
 
 
 def test_a_client_that_has_disconnected_is_not_an_error() -> None:

@@ -3,7 +3,7 @@
 import socket
 
 import pytest
-from gunicorn.http.errors import NoMoreData, ParseException
+from gunicorn.http.errors import InvalidHeaderName, NoMoreData, ParseException
 
 from app.server.reader import HEAD_BYTES, Reader
 from app.server.request import WebRequest
@@ -33,6 +33,15 @@ def test_a_body_is_read_and_its_end_is_announced() -> None:
         assert request.body.read() == b"x" * 500 + b"y" * 1500
         assert ends[:1] == [1]
         assert request.is_read()
+
+
+def test_an_idempotency_key_with_an_underscore_is_not_dropped_in_silence() -> None:
+    with connected() as (server, client):
+        request = received(client, server, head("x_other: 1", "idempotency-key: 2", method="GET"))
+        assert "X_OTHER" not in dict(request.headers)
+        assert dict(request.headers)["IDEMPOTENCY-KEY"] == "2"
+    with connected() as (server, client), pytest.raises(InvalidHeaderName):
+        received(client, server, head("idempotency_key: 1", method="GET"))
 
 
 def test_a_request_without_a_body_is_read() -> None:

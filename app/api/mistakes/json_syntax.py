@@ -31,8 +31,34 @@ _TOKENS: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (re.compile(r"'"), "there is a single quote. JSON has double quotes"),
     (re.compile(r"[\u2018\u2019\u201c\u201d]"), 'there is a typographic quote. JSON has `"`'),
+    (
+        re.compile(r"`"),
+        "there is a backquote, as of Markdown or of JavaScript. JSON has double quotes, and "
+        "nothing around it",
+    ),
+    (
+        re.compile(r"[bBrRuUfF]{1,2}['\"]"),
+        "there is a letter before a quote, as in Python. Use `json.dumps`, or your client's "
+        "`json=`",
+    ),
+    (re.compile(r"\\"), 'there is a backslash outside of a string. Write `"`, without one'),
+    (re.compile(r"\("), "there is a round bracket. JSON has `[...]` around a list"),
+    (re.compile(r"\{"), "there is a brace too many, as in a template. Write one"),
+    (
+        re.compile(
+            r"[\x00-\x1f\x7f-\xa0\xad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
+        ),
+        "there is an invisible character, or a special blank, as pages and chats have them. Remove "
+        "it",
+    ),
     (re.compile(r","), "there is a comma too many, or a value is missing before it"),
     (re.compile(r"[A-Za-z_$]"), "there is a word without quotes, or a quote before it is missing"),
+)
+
+#: What stands where a comma or a closing bracket is missing -> what to write instead.
+_AFTER_VALUE: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"//|/\*|#"), "JSON has no comments. Remove them"),
+    (re.compile(r";"), "there is a semicolon. JSON has commas"),
 )
 
 #: How the parser's message begins -> what to write instead; the first that matches.
@@ -55,6 +81,7 @@ _MESSAGES: Mapping[str, str] = {
     "no low surrogate": "a string has half of a character (`\\ud800` to `\\udfff`). Send both",
 }
 #: Of these messages, what stands at the fault says more.
+_COMMA = "unexpected character, expected ','"
 _BY_TOKEN = ("unexpected character, expected a", "no digit after", "invalid literal")
 
 _GZIP = b"\x1f\x8b"
@@ -76,8 +103,9 @@ def explained(body: bytes, message: str, line: int, column: int, at: int) -> str
 
 
 def _fault(message: str, ahead: str) -> str:
-    if message.startswith(_BY_TOKEN):
-        for pattern, sentence in _TOKENS:
+    after = message.startswith(_COMMA)
+    if after or message.startswith(_BY_TOKEN):
+        for pattern, sentence in _AFTER_VALUE if after else _TOKENS:
             if pattern.match(ahead):
                 return sentence
     found = (it for beginning, it in _MESSAGES.items() if message.startswith(beginning))

@@ -20,6 +20,15 @@ _FOREIGN = (
 )
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 
+#: A variable that is not set, and one that was not replaced.
+_UNSET = re.compile(r"(?:undefined|null|none|nil|nan|false|\[object object\])\Z", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"(?:\$\{?\w{1,99}\}?|\$\(.{1,99}\)|%\w{1,99}%|\{\{.{1,99}\}\}|<.{1,99}>"
+    r"|\{\w{1,99}\}|\$env:\w{1,99}|(?:process\.env|os\.environ)\b.{0,99}"
+    r"|your[-_ ].{1,99}|\w{0,50}_API_KEY)\Z",
+    re.IGNORECASE,
+)
+
 #: Forms of texts that are no keys, the first one that matches counts -> the sentence.
 _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
@@ -27,16 +36,11 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
         "The API key has quotation marks around it. Send it without them.",
     ),
     (
-        re.compile(r"(?:undefined|null|none|nil|nan|false|\[object object\])\Z", re.IGNORECASE),
+        _UNSET,
         "The API key is the word `{found}`: a variable of your program is not set.",
     ),
     (
-        re.compile(
-            r"(?:\$\{?\w{1,99}\}?|\$\(.{1,99}\)|%\w{1,99}%|\{\{.{1,99}\}\}|<.{1,99}>"
-            r"|\{\w{1,99}\}|\$env:\w{1,99}|(?:process\.env|os\.environ)\b.{0,99}"
-            r"|your[-_ ].{1,99}|\w{0,50}_API_KEY)\Z",
-            re.IGNORECASE,
-        ),
+        _PLACEHOLDER,
         "The API key is a placeholder, or a variable that was not replaced. Send its value.",
     ),
     (
@@ -97,6 +101,9 @@ OTHER_HEADERS = (
     "x-auth-token",
     "x-authorization",
     "x-goog-api-key",
+    "x-litellm-api-key",
+    "x-openai-api-key",
+    "x-portkey-api-key",
     "x-tollgate-key",
 )
 QUERY_NAMES = ("api_key", "api-key", "apikey", "key", "token", "access_token", "x-api-key")
@@ -112,6 +119,11 @@ _HOW = "Send the key as `x-api-key: tg_...` or `Authorization: Bearer tg_...`."
 def is_key(credential: str) -> bool:
     """Whether a text has the form of a key."""
     return _KEY.fullmatch(credential) is not None
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text stands for a value: a variable that was not replaced, or is not set."""
+    return any(pattern.match(text) for pattern in (_UNSET, _PLACEHOLDER))
 
 
 def hidden(text: str) -> str:

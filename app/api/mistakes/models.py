@@ -1,12 +1,18 @@
 """A `model` that is not `vendor/name`: which one was meant."""
 
+import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
+from app.api.mistakes.keys import is_placeholder
 from app.vendors.vendor import Vendor
 from app.vocabulary.errors import InvalidRequest
 from app.vocabulary.suggestion import nearest
+
+#: What may stand around a name that was pasted, and a slash as URLs escape it.
+_AROUND = re.compile(r"""^[\s"'`/\u200b\ufeff]+|[\s"'`/\u200b\ufeff]+$""")
+_ESCAPED = re.compile("%2f", re.IGNORECASE)
 
 #: Signs that other services have between a vendor and a name.
 _SEPARATORS = (":", ".", "|", "@", "\\", "-", "_", " ")
@@ -19,13 +25,17 @@ def explain_model(
     if "model" not in {error.param, *(it["param"] for it in error.details)}:
         return
     model = fields.get("model")
-    if isinstance(model, str) and (meant := meant_model(model, vendors)):
+    if not isinstance(model, str):
+        return
+    if meant := meant_model(model, vendors):
         error.add(f"Did you mean the model `{meant}`?")
+    elif is_placeholder(model.strip()):
+        error.add("It is a placeholder, or a variable that is not set. Send a model's name.")
 
 
 def meant_model(name: str, all_vendors: Iterable[Vendor]) -> str | None:
     """Return the `vendor/name` that was most likely meant; None if it cannot be told."""
-    model, vendors = name.strip().strip("/"), list(all_vendors)
+    model, vendors = _ESCAPED.sub("/", _AROUND.sub("", name)), list(all_vendors)
     if not model or len(model) > 128:
         return None
     if "/" in model:

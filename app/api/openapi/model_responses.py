@@ -48,6 +48,7 @@ class Model(Schema):
     created = count("0: unknown.")
     owned_by = string("The vendor.")
     name = string("The id.")
+    description = string("How to name a model, for a pattern; empty for a model.")
     model_vendor = string("The vendor.")
     status = constant("ready")
     endpoints = fields.Dict(

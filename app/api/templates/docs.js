@@ -95,6 +95,7 @@ document.getElementById("unfold-place").hidden = false;
 const form = document.getElementById("try-form");
 const field = (name) => document.getElementById(`try-${name}`);
 let running = null;
+let failed = false;
 
 function body() {
   const asked = { model: field("model").value.trim(), stream: field("stream").checked };
@@ -111,21 +112,28 @@ function showText(answer) {
   }
 }
 
+// Beside the status, the id and the text so far.
+function fail(why) {
+  field("status").append(` · The stream failed: ${why}`);
+  failed = true;
+}
+
 function showFrame(frame) {
   field("raw").append(`${frame}\n\n`);
   const lines = frame.split("\n");
   const data = lines.filter((it) => it.startsWith("data: ")).map((it) => it.slice(6)).join("\n");
-  if (lines.includes("event: error")) field("status").textContent = "The stream failed.";
+  if (lines.includes("event: error")) fail(JSON.parse(data).error.message);
   else if (data && !lines.includes("event: done")) showText(JSON.parse(data));
 }
 
 async function showStream(response) {
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
   let rest = "";
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
-    const frames = (rest + value).split("\n\n");
+    const frames = (rest + decoder.decode(value, { stream: true })).split("\n\n");
     rest = frames.pop();
     frames.forEach(showFrame);
   }
@@ -148,7 +156,12 @@ async function call(signal) {
     ...headers.map((name) => `${name}: ${response.headers.get(name)}`),
   ].join(" · ");
   if ((response.headers.get("content-type") ?? "").startsWith("text/event-stream")) {
-    await showStream(response);
+    try {
+      await showStream(response);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (!failed) fail("the connection was aborted.");
+    }
     return;
   }
   const answer = await response.json();
@@ -161,6 +174,7 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   if (running) return;
   running = new AbortController();
+  failed = false;
   field("text").textContent = field("raw").textContent = "";
   field("status").textContent = "Waiting for the answer …";
   field("output").hidden = false;

@@ -1,6 +1,7 @@
 """The messages of a chat request, with OpenAI's checks; their words."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -19,6 +20,11 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 }
 #: What an image, a sound or a file costs, in tokens.
 MEDIA_TOKENS = 85
+
+#: The two forms of an image, and what base64 has not.
+_ADDRESS = re.compile(r"https?://[^\s/]", re.IGNORECASE)
+_DATA = re.compile(r"data:image/[\w.+-]+;base64,(?=.)", re.IGNORECASE)
+_NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/=_\s-]")
 
 #: Most calls without a result that an error names.
 LISTED_LIMIT = 20
@@ -122,6 +128,17 @@ def _check_content(message: Message, role: str, path: str) -> None:
         if not isinstance(part.get(of_type), wanted):
             kind = "a string" if wanted is str else "an object"
             raise _wrong(f"{path}.content[{at}].{of_type}", f"must be {kind}")
+        if of_type == "image_url":
+            _check_image(part["image_url"].get("url"), f"{path}.content[{at}].image_url.url")
+
+
+def _check_image(url: Any, path: str) -> None:
+    """Check the form of an image's URL: nothing is fetched, and no picture is decoded."""
+    address, data = (
+        (_ADDRESS.match(url), _DATA.match(url)) if isinstance(url, str) else (None, None)
+    )
+    if not address and (data is None or _NOT_BASE64.search(url, data.end())):
+        raise _wrong(path, "must be an `https://` address, or `data:image/png;base64,...`")
 
 
 def _calls(message: Message, path: str) -> list[str]:

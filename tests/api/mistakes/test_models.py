@@ -34,10 +34,18 @@ def explained(model: Any, **env: str) -> str:
         ("openai.gpt-4o", "openai/gpt-4o"),
         ("Openai//gpt-4o", "openai/gpt-4o"),
         (" openai/gpt-4o ", "openai/gpt-4o"),
+        ("'gpt-4o'", "openai/gpt-4o"),
+        ("openai%2Fgpt-4o", "openai/gpt-4o"),
+        ("us.anthropic.claude-opus-4-v1:0", "bedrock/us.anthropic.claude-opus-4-v1:0"),
     ],
 )
 def test_a_known_name_gets_its_vendor(model: str, meant: str) -> None:
     assert explained(model) == f"Did you mean the model `{meant}`?"
+
+
+@pytest.mark.parametrize("model", ["$MODEL", "{model}", "<model>", "undefined", "null", " None"])
+def test_a_variable_that_has_no_value_is_named(model: str) -> None:
+    assert "a variable that is not set" in explained(model)
 
 
 @pytest.mark.parametrize("model", ["", "llama", "/", "zzz/", 5, None, ["gpt-4o"], "gpt-" * 99])

@@ -78,6 +78,11 @@ def test_the_good_request_is_served(site: Gateway, path: str) -> None:
     assert send(site, good).status_code == 200
 
 
+def test_a_model_is_described_whatever_its_knobs(site: Gateway) -> None:
+    card = site.get("/models/sandbox/echo%3Fstatus=429").json()
+    assert (card["id"], card["description"]) == ("sandbox/echo", "")
+
+
 def test_several_faults_are_listed_with_their_codes(site: Gateway) -> None:
     for mistake in (it for it in FIELDS if it.name == "several faults"):
         details = send(site, mistake).json()["error"]["details"]

@@ -16,6 +16,12 @@ from tests.sandbox.chat.asking import USER, called, function, result
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
 
+_URL = "messages[0].content[0].image_url.url"
+
+
+def _image(url: str) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": url}}
+
 
 def user(content: Any) -> dict[str, Any]:
     """Return a user's message."""
@@ -28,6 +34,7 @@ def user(content: Any) -> dict[str, Any]:
         [USER],
         [{"role": "system", "content": "be brief"}, USER, {"role": "assistant", "content": ""}],
         [user([{"type": "text", "text": "look"}, IMAGE])],
+        [user([_image("HTTPS://ex.org/a.png?b=c"), _image("data:image/svg+xml;base64,AA\nA")])],
         [USER, called("c1", "c2"), result("c2"), result("c1"), USER],
         [USER, {"role": "assistant", "content": None, "refusal": "no"}, USER],
         [USER, {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]}],
@@ -47,6 +54,14 @@ def test_good_messages_pass(messages: list[dict[str, Any]]) -> None:
         ([user(["x"])], "messages[0].content[0].type"),
         ([user([{"type": "video_url"}])], "messages[0].content[0].type"),
         ([user([{"type": "text"}])], "messages[0].content[0].text"),
+        ([user([_image("/home/me/a.png")])], _URL),
+        ([user([_image("file:///a.png")])], _URL),
+        ([user([_image("www.ex.org/a.png")])], _URL),
+        ([user([_image("iVBORw0KGgo=")])], _URL),
+        ([user([_image("data:image/png;base64,")])], _URL),
+        ([user([_image("data:image/png;base64,@@@@")])], _URL),
+        ([user([_image("data:text/plain;base64,AAAA")])], _URL),
+        ([user([{"type": "image_url", "image_url": {}}])], _URL),
         ([user([{"type": "image_url", "image_url": "u"}])], "messages[0].content[0].image_url"),
         ([{"role": "system", "content": [IMAGE]}], "messages[0].content[0].type"),
         ([USER, {"role": "assistant", "content": None}], "messages[1].content"),
