@@ -128,6 +128,7 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         budgets=BudgetCollector(accounts, usage_reader),
         tracing=tracing(settings.env),
         prices=prices.book,
+        live_prices=prices,
     )
 
 
