@@ -4,6 +4,7 @@ import gc
 import os
 import threading
 from collections.abc import Iterator
+from itertools import compress, groupby, zip_longest
 from pathlib import Path
 
 import hypothesis
@@ -32,21 +33,42 @@ hypothesis.settings.load_profile("tollgate")
 #: What takes long, the longest first; the rest is short, or many tests that are.
 _LONG = (
     "tests/chaos/",
+    "tests/contract/test_contract.py",
     "tests/workers/test_worker.py",
+    "tests/dashboard/test_browser.py",
+    "tests/api/openapi/test_live.py",
     "tests/rolling/",
     "tests/cli/test_dev.py",
+    "tests/cli/test_output.py",
     "tests/workers/",
-    "tests/e2e/",
-    "tests/contract/test_contract.py",
+    "tests/api/test_vendor_statuses.py",
     "tests/contract/wild/test_wild.py",
+    "tests/storage/sql/test_start_check.py",
+    "tests/fuzz/",
+    "tests/e2e/",
+    "tests/api/test_docs_browser.py",
+    "tests/contract/chat/test_features.py",
+    "tests/contract/chat/test_matrix.py",
+    "tests/dashboard/",
     "tests/cli/",
     "tests/api/",
-    "tests/dashboard/",
     "tests/contract/",
     "tests/ledger/",
     "tests/storage/",
     "tests/usage/",
     "tests/transport/",
+)
+
+#: What mostly waits: for processes that it starts, kills and upgrades.
+_WAITING = (
+    "tests/bench/",
+    "tests/chaos/",
+    "tests/cli/test_dev.py",
+    "tests/e2e/",
+    "tests/rolling/",
+    "tests/server/",
+    "tests/startup/",
+    "tests/workers/",
 )
 
 
@@ -57,8 +79,18 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files, so that no core is left alone with one at the end."""
+    """Begin with the longest files, so that no core is left alone with one at the end.
+
+    Every other file is one that waits, as long as there are any: one kind alone would leave a core
+    idle, or overload both.
+    """
     items.sort(key=lambda item: [not item.nodeid.startswith(path) for path in _LONG])
+    kinds = [item.nodeid.startswith(_WAITING) for item in items]
+    files = [
+        [list(tests) for _, tests in groupby(compress(items, kind), lambda item: item.path)]
+        for kind in (kinds, [not waits for waits in kinds])
+    ]
+    items[:] = [item for turn in zip_longest(*files, fillvalue=[]) for it in turn for item in it]
 
 
 def pytest_collection_finish() -> None:
