@@ -11,19 +11,12 @@ from coverage import Coverage
 #: The settings of coverage in a web process.
 WEB = Path(__file__).parents[1] / "server" / "coverage.cfg"
 
-#: Tests in this process that run the same code once more, for each vendor and each client, in a
-#: browser, or with generated requests: the tests of Tollgate's rooms have run it. Tracing doubles
-#: their time.
-UNMEASURED = (
-    "tests/api/openapi/test_live.py",
-    "tests/api/test_docs_browser.py",
-    "tests/contract/",
-    "tests/dashboard/admin/test_admin_browser.py",
-    "tests/dashboard/test_browser.py",
-)
+#: Tests in this process that run the same code once more, for each vendor and each client, or with
+#: generated requests: the tests of Tollgate's rooms have run it. Tracing doubles their time.
+UNMEASURED = ("tests/api/openapi/test_live.py", "tests/contract/")
 
 #: How many sets of parameters a test is measured with: further ones run mostly what these have run.
-SETS = 2
+SETS = 5
 
 _paused = pytest.StashKey[list[Coverage]]()
 _sets = pytest.StashKey[Counter[str]]()
