@@ -23,7 +23,12 @@ from tests.support.services.sqlite import new_ledger
 from tests.support.services.valkey import Valkey
 from tests.support.vendor import SimulatedVendor
 
-pytest_plugins = ["tests.support.browser", "tests.support.measured", "tests.support.redis"]
+pytest_plugins = [
+    "tests.support.browser",
+    "tests.support.measured",
+    "tests.support.redis",
+    "tests.support.vendor_entries",
+]
 
 # A timing is no verdict: machines are shared.
 hypothesis.settings.register_profile("tollgate", deadline=None)
