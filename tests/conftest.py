@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 from app.pricing.price_book import PriceBook, load_prices
 from app.settings import Settings
 from app.storage.sql.engine import create_engine
-from tests.support.gateway import Gateway, running, vendor_table
+from tests.support.gateway import Gateway, deployment, running
 from tests.support.processes import obey_interrupts
 from tests.support.services.lent import LentDatabases
 from tests.support.services.postgres import Postgres, find_binaries
@@ -212,17 +212,7 @@ def vendor() -> Iterator[SimulatedVendor]:
 @pytest.fixture
 def settings(tmp_path: Path, redis_url: str, vendor: SimulatedVendor) -> Settings:
     """A deployment whose vendors are all the simulated one, each with a trait."""
-    table = tmp_path / "vendors.toml"
-    table.write_text(vendor_table(vendor.url))
-    return Settings(
-        redis_url=redis_url,
-        database_url=new_ledger(tmp_path / "ledger.db"),
-        vendors_file=table,
-        spool_dir=tmp_path / "spool",
-        keep_alive_s=0.2,
-        first_keep_alive_s=2.0,
-        env={"SIM_API_KEY": "sk-simulated-secret"},
-    )
+    return deployment(tmp_path, redis_url, vendor.url)
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from app.vendors import entry, table
+from app.vendors import entry as entries
+from app.vendors import table as tables
 from app.vendors.entry import GatewaySpec
 from app.vendors.vendor import Vendor
 
@@ -15,24 +16,24 @@ _known: dict[tuple[str, int, frozenset[tuple[str, str]]], Vendor] = {}
 
 
 def _load_once(
-    name: str, keys: dict[str, Any], env: Mapping[str, str], gateways: Mapping[str, GatewaySpec]
+    name: str, table: dict[str, Any], env: Mapping[str, str], gateways: Mapping[str, GatewaySpec]
 ) -> Vendor:
-    if table._built_in().get(name) is not keys:  # a test's own, or one that is merged over it
-        return entry.load_entry(name, keys, env, gateways)
+    if tables._built_in().get(name) is not table:  # a test's own, or one that is merged over it
+        return entries.load_entry(name, table, env, gateways)
     text = _text(name)
     used = frozenset((variable, value) for variable, value in env.items() if variable in text)
     key = (name, id(gateways), used)
     found = _known.get(key)
     if found is None:
-        found = _known[key] = entry.load_entry(name, keys, env, gateways)
+        found = _known[key] = entries.load_entry(name, table, env, gateways)
     return found
 
 
 @functools.cache
 def _text(name: str) -> str:
-    return repr(table._built_in()[name])
+    return repr(tables._built_in()[name])
 
 
 def pytest_configure() -> None:
     """Have the table's entries read once in this process."""
-    table.load_entry = _load_once  # type: ignore[attr-defined]
+    tables.load_entry = _load_once  # type: ignore[attr-defined]
