@@ -53,8 +53,12 @@ class Services:
     backlog: BacklogCollector
     budgets: BudgetCollector
     tracing: Tracing
-    prices: PriceBook
     live_prices: LivePrices
+
+    @property
+    def prices(self) -> PriceBook:
+        """The newest valid prices."""
+        return self.live_prices.book
 
     def close(self) -> None:
         """Hand on what is only in memory, when no request is left; wait for that for seconds.
