@@ -10,36 +10,31 @@ BIN := .venv/bin
 PEERS := .venv-peers
 FILES := app workers tests bench config
 
-# Tests that mostly wait: for processes that they start, kill and upgrade.
-WAITING := tests/bench tests/chaos tests/cli/test_dev.py tests/e2e tests/rolling tests/server tests/startup tests/workers
-PYTEST = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report= --cov-fail-under=0 $(PYTEST_FLAGS)
+# Two cores are busy with three files at a time, since tests wait, too; a fourth would only slow the others down.
+PYTEST = $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --cov --cov-report= --cov-fail-under=0 $(PYTEST_FLAGS)
 
-.PHONY: run test check style types waiting computing bench bench-peers chaos fuzz
+.PHONY: run test check style types tests bench bench-peers chaos fuzz
 .DELETE_ON_ERROR:
 
 run: .venv/run.stamp
 	@$(BIN)/tollgate dev
 
-# Tests that wait run beside those that compute, and beside mypy: one kind alone would leave a core idle.
 # Tests start hundreds of processes: each would compile Tollgate's modules if none stored them.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: style
 	$(BIN)/coverage erase
-	$(MAKE) -j 3 types waiting computing
+	$(MAKE) -j 2 types tests
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
 check: style types
 
-# What runs beside `computing` shows its output when it ends.
+# It runs beside the tests, and shows its output when it ends.
 types: .venv/dev.stamp
 	@$(BIN)/mypy > .venv/types.log 2>&1; status=$$?; cat .venv/types.log; exit $$status
 
-waiting:
-	@COVERAGE_FILE=.coverage.waiting $(PYTEST) $(WAITING) > .venv/waiting.log 2>&1; status=$$?; cat .venv/waiting.log; exit $$status
-
-computing:
-	COVERAGE_FILE=.coverage.computing $(PYTEST) $(WAITING:%=--ignore=%)
+tests:
+	COVERAGE_FILE=.coverage.tests $(PYTEST)
 
 style: .venv/dev.stamp
 	$(BIN)/ruff check --config config/ruff.toml $(FILES)

@@ -16,6 +16,7 @@ from app.observability.backlog import BacklogCollector
 from app.observability.budget_metrics import BudgetCollector
 from app.observability.metrics.metrics import Metrics
 from app.observability.refusals import Refusals
+from app.pricing.live_prices import LivePrices
 from app.pricing.price_book import PriceBook
 from app.serving.circuit_breaker import CircuitBreaker
 from app.serving.service import CompletionService
@@ -52,18 +53,25 @@ class Services:
     backlog: BacklogCollector
     budgets: BudgetCollector
     tracing: Tracing
-    prices: PriceBook
+    live_prices: LivePrices
+
+    @property
+    def prices(self) -> PriceBook:
+        """The newest valid prices."""
+        return self.live_prices.book
 
     def close(self) -> None:
         """Hand on what is only in memory, when no request is left; wait for that for seconds.
 
-        Then close the connections to Redis and to the database.
+        Then close the connections to Redis and to the database, and end the threads.
         """
         self.refusals.close()
         self.recorder.close()
         self.keyring.close()
         self.stores.close()
         self.reports.close()
+        self.completions.close()
+        self.live_prices.close()
 
 
 def services() -> Services:

@@ -127,7 +127,7 @@ def _services(settings: Settings, storage: _Storage) -> Services:
         backlog=_backlog(settings, storage, usage_reader, circuit_breaker, vendors),
         budgets=BudgetCollector(accounts, usage_reader),
         tracing=tracing(settings.env),
-        prices=prices.book,
+        live_prices=prices,
     )
 
 

@@ -4,6 +4,7 @@ import gc
 import os
 import threading
 from collections.abc import Iterator
+from itertools import compress, groupby, zip_longest
 from pathlib import Path
 
 import hypothesis
@@ -14,7 +15,7 @@ from sqlalchemy import Engine
 from app.pricing.price_book import PriceBook, load_prices
 from app.settings import Settings
 from app.storage.sql.engine import create_engine
-from tests.support.gateway import Gateway, running, vendor_table
+from tests.support.gateway import Gateway, deployment, running
 from tests.support.processes import obey_interrupts
 from tests.support.services.lent import LentDatabases
 from tests.support.services.postgres import Postgres, find_binaries
@@ -22,7 +23,12 @@ from tests.support.services.sqlite import new_ledger
 from tests.support.services.valkey import Valkey
 from tests.support.vendor import SimulatedVendor
 
-pytest_plugins = ["tests.support.browser", "tests.support.measured", "tests.support.redis"]
+pytest_plugins = [
+    "tests.support.browser",
+    "tests.support.measured",
+    "tests.support.redis",
+    "tests.support.vendor_entries",
+]
 
 # A timing is no verdict: machines are shared.
 hypothesis.settings.register_profile("tollgate", deadline=None)
@@ -32,21 +38,42 @@ hypothesis.settings.load_profile("tollgate")
 #: What takes long, the longest first; the rest is short, or many tests that are.
 _LONG = (
     "tests/chaos/",
+    "tests/contract/test_contract.py",
     "tests/workers/test_worker.py",
+    "tests/dashboard/test_browser.py",
+    "tests/api/openapi/test_live.py",
     "tests/rolling/",
     "tests/cli/test_dev.py",
+    "tests/cli/test_output.py",
     "tests/workers/",
-    "tests/e2e/",
-    "tests/contract/test_contract.py",
+    "tests/api/test_vendor_statuses.py",
     "tests/contract/wild/test_wild.py",
+    "tests/storage/sql/test_start_check.py",
+    "tests/fuzz/",
+    "tests/e2e/",
+    "tests/api/test_docs_browser.py",
+    "tests/contract/chat/test_features.py",
+    "tests/contract/chat/test_matrix.py",
+    "tests/dashboard/",
     "tests/cli/",
     "tests/api/",
-    "tests/dashboard/",
     "tests/contract/",
     "tests/ledger/",
     "tests/storage/",
     "tests/usage/",
     "tests/transport/",
+)
+
+#: What mostly waits: for processes that it starts, kills and upgrades.
+_WAITING = (
+    "tests/bench/",
+    "tests/chaos/",
+    "tests/cli/test_dev.py",
+    "tests/e2e/",
+    "tests/rolling/",
+    "tests/server/",
+    "tests/startup/",
+    "tests/workers/",
 )
 
 
@@ -57,8 +84,18 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files, so that no core is left alone with one at the end."""
+    """Begin with the longest files, so that no core is left alone with one at the end.
+
+    Every other file is one that waits, as long as there are any: one kind alone would leave a core
+    idle, or overload both.
+    """
     items.sort(key=lambda item: [not item.nodeid.startswith(path) for path in _LONG])
+    kinds = [item.nodeid.startswith(_WAITING) for item in items]
+    files = [
+        [list(tests) for _, tests in groupby(compress(items, kind), lambda item: item.path)]
+        for kind in (kinds, [not waits for waits in kinds])
+    ]
+    items[:] = [item for turn in zip_longest(*files, fillvalue=[]) for it in turn for item in it]
 
 
 def pytest_collection_finish() -> None:
@@ -175,17 +212,7 @@ def vendor() -> Iterator[SimulatedVendor]:
 @pytest.fixture
 def settings(tmp_path: Path, redis_url: str, vendor: SimulatedVendor) -> Settings:
     """A deployment whose vendors are all the simulated one, each with a trait."""
-    table = tmp_path / "vendors.toml"
-    table.write_text(vendor_table(vendor.url))
-    return Settings(
-        redis_url=redis_url,
-        database_url=new_ledger(tmp_path / "ledger.db"),
-        vendors_file=table,
-        spool_dir=tmp_path / "spool",
-        keep_alive_s=0.2,
-        first_keep_alive_s=2.0,
-        env={"SIM_API_KEY": "sk-simulated-secret"},
-    )
+    return deployment(tmp_path, redis_url, vendor.url)
 
 
 @pytest.fixture

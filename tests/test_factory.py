@@ -1,6 +1,7 @@
 """The application as a whole."""
 
 import dataclasses
+import threading
 from pathlib import Path
 from typing import Literal
 
@@ -71,3 +72,14 @@ def test_an_application_that_is_closed_has_no_connection_left(
             assert gateway.post(ASK).status_code == 200
             assert connections(client) >= 3  # two of them are the app's
         wait_until(lambda: connections(client) == 1)
+
+
+def test_an_application_that_is_closed_has_no_thread_left(settings: Settings) -> None:
+    def threads() -> set[threading.Thread]:
+        return {it for it in threading.enumerate() if it.name in ("prices", "watchdog")}
+
+    before = threads()
+    with running(settings) as gateway:
+        assert gateway.post(ASK).status_code == 200
+        assert {it.name for it in threads() - before} == {"prices", "watchdog"}
+    wait_until(lambda: not threads() - before)

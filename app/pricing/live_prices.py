@@ -53,6 +53,7 @@ class LivePrices:
         self._current = load_prices(path)
         self._due_s = clock_s() + CHECK_S
         self._checking = threading.Lock()
+        self._closed = threading.Event()
         self.fault: str | None = None
         self.book = PriceBook(self._find, self._unknown, self._context)
 
@@ -79,9 +80,13 @@ class LivePrices:
             self._checking.release()
 
     def watch(self) -> None:
-        """Refresh in a thread of this process, until this object is no longer used."""
-        args = (weakref.ref(self),)
+        """Refresh in a thread of this process, until this object is closed or no longer used."""
+        args = (weakref.ref(self), self._closed)
         threading.Thread(target=_watch, args=args, name="prices", daemon=True).start()
+
+    def close(self) -> None:
+        """End the thread; the prices stay."""
+        self._closed.set()
 
     def _check(self) -> None:
         found = _signature(self._path)
@@ -146,9 +151,8 @@ def _is_settled(found: Signature) -> bool:
     return all(it is not None and it[0] <= oldest_ns for it in found)
 
 
-def _watch(of: "weakref.ref[LivePrices]") -> None:
-    pause = threading.Event()
-    while (prices := of()) is not None:
+def _watch(of: "weakref.ref[LivePrices]", closed: threading.Event) -> None:
+    while not closed.is_set() and (prices := of()) is not None:
         prices.refresh()
         del prices
-        pause.wait(CHECK_S)
+        closed.wait(CHECK_S)

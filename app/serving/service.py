@@ -143,6 +143,10 @@ class CompletionService:
         for calls in tuple(self._in_flight):
             calls.cancel("shutdown")
 
+    def close(self) -> None:
+        """End the watchdog once no call is left."""
+        self._watchdog.close()
+
     def _begin(self, request: GenerationRequest, context: RequestContext) -> tuple[Calls, Meter]:
         self.raise_if_shutting_down()
         candidates = self._router.candidates(request)

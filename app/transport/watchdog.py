@@ -29,6 +29,7 @@ class Watchdog:
         self._awake = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._closed = False
 
     def watch(self, item: Watched) -> None:
         """Check `item` from now on. The first item starts the thread: call it after any fork."""
@@ -45,14 +46,20 @@ class Watchdog:
         """Stop checking `item`."""
         self._watched.discard(item)
 
+    def close(self) -> None:
+        """End the thread once nothing is watched, when no request is left."""
+        self._closed = True
+        self._awake.set()
+
     def _run(self) -> None:
         tick = threading.Event()  # never set: a sleep that also runs cooperatively
-        while True:
+        while not self._closed or self._watched:
             self._awake.wait()
             tick.wait(self._tick_s)
             now_s = time.monotonic()
             for item in tuple(self._watched):
                 item.check(now_s)
             self._awake.clear()
-            if self._watched:
+            if self._watched or self._closed:
                 self._awake.set()
+        self._thread = None

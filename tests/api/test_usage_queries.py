@@ -124,9 +124,9 @@ def test_what_this_gateway_does_not_tell_apart_groups_as_one(site: Site) -> None
     ],
 )
 def test_a_wrong_parameter_is_refused_by_name(
-    site: Site, query: str, param: str, code: str
+    empty_site: Site, query: str, param: str, code: str
 ) -> None:
-    response = site.get(query)
+    response = empty_site.get(query)
     assert response.status_code == 400
     error = response.get_json()["error"]
     assert (error["param"], error["code"]) == (param, code)
@@ -149,8 +149,10 @@ def test_a_usage_key_sees_its_own_accounts_and_an_admin_key_all(site: Site) -> N
 
 
 @pytest.mark.parametrize("project_ids", [["beta"], ["acme", "beta"], ["ACME"], ["nobody"]])
-def test_a_usage_key_may_not_ask_for_other_accounts(site: Site, project_ids: list[str]) -> None:
-    response = site.get({"start_time": MIDNIGHT_S, "project_ids": project_ids}, "usage")
+def test_a_usage_key_may_not_ask_for_other_accounts(
+    empty_site: Site, project_ids: list[str]
+) -> None:
+    response = empty_site.get({"start_time": MIDNIGHT_S, "project_ids": project_ids}, "usage")
     error = response.get_json()["error"]
     assert (response.status_code, error["code"]) == (403, "account_not_allowed")
     assert error["param"] == "project_ids"
@@ -164,8 +166,10 @@ def test_a_usage_key_may_not_ask_for_other_accounts(site: Site, project_ids: lis
         ("completions", 403, "scope_missing"),
     ],
 )
-def test_a_key_must_be_good_for_reading_usage(site: Site, key: str, status: int, code: str) -> None:
-    response = site.get({"nonsense": 1}, key)
+def test_a_key_must_be_good_for_reading_usage(
+    empty_site: Site, key: str, status: int, code: str
+) -> None:
+    response = empty_site.get({"nonsense": 1}, key)
     assert (response.status_code, response.get_json()["error"]["code"]) == (status, code)
 
 

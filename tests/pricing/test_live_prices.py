@@ -150,3 +150,14 @@ def test_a_thread_looks_until_nobody_needs_the_prices() -> None:
     del live
     gc.collect()
     wait_until(lambda: not thread.is_alive())
+
+
+def test_closing_ends_the_thread_and_the_prices_stay() -> None:
+    before = set(threading.enumerate())
+    live = LivePrices(None)
+    live.watch()
+    (thread,) = set(threading.enumerate()) - before
+    price = live.book.context("openai", "gpt-4o")
+    live.close()
+    wait_until(lambda: not thread.is_alive())
+    assert live.book.context("openai", "gpt-4o") == price is not None

@@ -114,10 +114,12 @@ def engine_of(
     """Give an engine with these entries; its recorder ends with the block."""
     redis = connect(redis_url, 10.0)
     recorder = Recorder(Stores.of(redis), spool)
+    engine = Engine(vendor, redis, recorder, entries)
     try:
-        yield Engine(vendor, redis, recorder, entries)
+        yield engine
     finally:
         recorder.close()
+        engine.watchdog.close()
 
 
 def in_thread(work: Callable[[], object]) -> threading.Thread:

@@ -28,6 +28,7 @@ from app.usage.messages.event import UsageEvent
 from tests.support.ports import free_port
 from tests.support.processes import started
 from tests.support.services.polling import wait_until
+from tests.support.services.sqlite import new_ledger
 
 ROOT = Path(__file__).parents[2]
 
@@ -153,6 +154,21 @@ def _ready(port: int, web: "subprocess.Popen[bytes]", log: Path) -> bool:
         return False
     finally:
         connection.close()
+
+
+def deployment(folder: Path, redis_url: str, vendor_url: str) -> Settings:
+    """Return the settings of a Tollgate in a folder, whose vendors are all the one at a URL."""
+    table = folder / "vendors.toml"
+    table.write_text(vendor_table(vendor_url))
+    return Settings(
+        redis_url=redis_url,
+        database_url=new_ledger(folder / "ledger.db"),
+        vendors_file=table,
+        spool_dir=folder / "spool",
+        keep_alive_s=0.2,
+        first_keep_alive_s=2.0,
+        env={"SIM_API_KEY": "sk-simulated-secret"},
+    )
 
 
 def vendor_table(url: str) -> str:

@@ -54,3 +54,29 @@ def test_one_thread_serves_all_items_and_starts_with_the_first() -> None:
     assert ours.daemon
     for item in items:
         watchdog.forget(item)
+
+
+def test_a_closed_watchdog_ends_its_thread_once_nothing_is_watched() -> None:
+    before = set(threading.enumerate())
+    watchdog, item = Watchdog(tick_s=0.01), Item()
+    watchdog.watch(item)
+    (ours,) = set(threading.enumerate()) - before
+    watchdog.close()
+    wait_until(lambda: len(item.checked_s) >= 3)  # a call that goes on keeps its deadline
+    watchdog.forget(item)
+    wait_until(lambda: not ours.is_alive())
+    watchdog.watch(item)  # as may one that begins late
+    count = len(item.checked_s)
+    wait_until(lambda: len(item.checked_s) > count)
+    watchdog.forget(item)
+
+
+def test_a_closed_watchdog_that_sleeps_ends_its_thread() -> None:
+    before = set(threading.enumerate())
+    watchdog, item = Watchdog(tick_s=0.01), Item()
+    watchdog.watch(item)
+    (ours,) = set(threading.enumerate()) - before
+    wait_until(lambda: item.checked_s)
+    watchdog.forget(item)
+    watchdog.close()
+    wait_until(lambda: not ours.is_alive())

@@ -6,6 +6,7 @@ Does not know the stores that use a connection.
 import re
 
 from redis import BlockingConnectionPool, Redis, SSLConnection
+from redis.driver_info import DriverInfo
 
 from app.settings import ConfigError
 from app.storage.redis.keys import PROBE
@@ -25,6 +26,11 @@ CONNECTIONS = 16
 
 #: How long the probe's key stays, in seconds. Nothing reads it.
 PROBE_S = 60
+
+
+#: What CLIENT LIST says of a connection. Left to itself, redis-py reads its package's metadata for
+#: each new connection.
+_DRIVER = DriverInfo()
 
 
 def connect(url: str, timeout_s: float) -> "Redis":
@@ -77,6 +83,7 @@ def _pool(url: RedisURL, timeout_s: float) -> BlockingConnectionPool:
         health_check_interval=0,
         # RESP3 costs each new connection further round trips, and Tollgate needs none of it.
         protocol=2,
+        driver_info=_DRIVER,
     )
     is_tls = issubclass(pool.connection_class, SSLConnection)
     pool.connection_class = FollowingTLSConnection if is_tls else FollowingConnection

@@ -23,12 +23,13 @@ MASTER = "tollgate"
 DOWN_AFTER_MS = 500
 
 #: What a sentinel does every few seconds, it does at once here. On a busy host, it may get no turn
-#: for seconds; it would then look on for 30 s (`tilt`).
+#: for seconds; it would then look on for 30 s (`tilt`). It promotes no replica that has told
+#: nothing for five ping periods, and asks it once a second while the primary is down.
 _HASTE = {
     "info-period": 300,
     "publish-period": 200,
     "ask-period": 200,
-    "ping-period": 100,
+    "ping-period": 300,
     "tilt-trigger": 10_000,
     "tilt-period": 1_000,
 }
