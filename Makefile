@@ -10,8 +10,8 @@ BIN := .venv/bin
 PEERS := .venv-peers
 FILES := app workers tests bench config
 
-# Two cores are busy with three files at a time, since tests wait, too; a fourth would only slow the others down.
-PYTEST = $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --cov --cov-report= --cov-fail-under=0 $(PYTEST_FLAGS)
+# Tests wait, too: two cores are busy with four files at a time.
+PYTEST = $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --cov --cov-report= --cov-fail-under=0 $(PYTEST_FLAGS)
 
 .PHONY: run test check style types tests bench bench-peers chaos fuzz
 .DELETE_ON_ERROR:

@@ -34,7 +34,7 @@ def still(books: Recorder) -> None:
     books._closing.set()
     books._wake.set()
     if books._thread is not None:
-        books._thread.join()
+        books._thread.join(60.0)
 
 
 def crash(books: Recorder) -> None:
